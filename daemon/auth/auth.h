@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "policy.h"
+
+/* Everyone who has called us and is still on the bus: unique name -> credentials as the bus tells
+ * them. */
+typedef struct Auth Auth;
+
+typedef struct Peer {
+        char *unique_name;
+        Subject subject;
+        pid_t pid; /* as the bus told when the peer was first seen; informative only */
+} Peer;
+
+typedef struct AuthHandlers {
+        void (*on_peer_gone)(const char *unique_name,
+                        void *userdata); /* called once per peer that ever called */
+} AuthHandlers;
+
+/* Installs a filter on the bus: a message from a sender not known yet is held back (at most
+ * AUTH_HELD_MAX per sender, then refused LimitsExceeded) while GetConnectionCredentials is asked
+ * asynchronously, and put back in order. So handlers below always find their peer. */
+int auth_new(sd_bus *bus, const AuthHandlers *handlers, void *userdata, Auth **ret);
+Auth *auth_free(Auth *auth);
+DEFINE_CLEANUP(Auth, auth_free);
+#define AUTH_HELD_MAX 64
+/* The sender of m, or NULL (not known: deny). */
+const Peer *auth_get_peer(const Auth *auth, sd_bus_message *m);

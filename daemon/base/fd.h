@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cleanup.h"
+
+/* Writes everything or returns -errno; retries EINTR. */
+int fd_write_all(int fd, const void *data, size_t size);
+/* Reads to the end, at most max bytes (-EFBIG beyond), NUL-terminated. ret_size may be NULL. */
+int fd_read_all(int fd, size_t max, char **ret, size_t *ret_size);
+/* openat + fd_read_all; O_RDONLY|O_CLOEXEC|O_NOFOLLOW. */
+int fd_read_file_at(int dirfd, const char *path, size_t max, char **ret, size_t *ret_size);
+/* A memfd with the data, sealed against any change. */
+int fd_memfd_sealed(const char *name, const void *data, size_t size);
+
+#define FD_SEND_MAX 200 /* below the kernel's SCM_MAX_FD of 253 */
+/* One SOCK_SEQPACKET message with fds. -EAGAIN when the peer's queue is full (never blocks). */
+int fd_send(int sock, const void *data, size_t size, const int *fds, size_t n_fds);
+/* Returns bytes received (0: peer closed), -EAGAIN, -EBADMSG when truncated (nothing is kept then).
+ * At most max_fds fds are stored (CLOEXEC), any beyond is an -EBADMSG. */
+ssize_t fd_receive(int sock, void *data, size_t size, int *fds, size_t max_fds, size_t *ret_n_fds);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "names.h"
+#include "tracefs.h"
+
+/* Per-CPU counters as the kernel has them in per_cpu/cpuN/stats, from the instance's creation. */
+typedef struct CpuStatistics {
+        uint64_t entries; /* in the ring, not read yet */
+        uint64_t overrun; /* overwritten before anyone read them (flight mode) */
+        uint64_t commit_overrun;
+        uint64_t bytes;   /* in the ring now */
+        uint64_t dropped; /* new events dropped because the ring was full */
+        uint64_t read;
+} CpuStatistics;
+
+/* One trace instance, instances/ktrace-<id>. Calls block on the kernel (RCU: 8 to 100 ms) unless
+ * said otherwise: they belong on the worker thread. Stateless but for its fd: usable from any
+ * thread. */
+typedef struct Instance {
+        const Tracefs *tracefs;
+        char *name; /* "ktrace-0123456789abcdef" */
+        int fd;     /* its directory */
+} Instance;
+
+/* mkdir. -EEXIST when there is one already. */
+int instance_create(const Tracefs *tracefs, const char *id, Instance **ret);
+/* Opens one that exists. */
+int instance_open(const Tracefs *tracefs, const char *name, Instance **ret);
+/* Closes the fd; the kernel's instance stays. */
+Instance *instance_free(Instance *instance);
+DEFINE_CLEANUP(Instance, instance_free);
+/* rmdir. -EBUSY while anyone holds a file of it open. 0 when it is gone already. Static: after the
+ * fds of ours are closed, by name. */
+int instance_remove(const Tracefs *tracefs, const char *name);
+/* Names of all instances that begin with KT_INSTANCE_PREFIX; *ret is NULL-terminated, free with
+ * instance_list_free. */
+int instance_list(const Tracefs *tracefs, char ***ret);
+char **instance_list_free(char **names);
+
+/* Grows or shrinks in a short-lived child, because the kernel makes the writer the first victim of
+ * the OOM killer while it allocates. */
+int instance_set_buffer_kb(const Instance *instance, uint64_t kb);
+/* buffer_subbuf_size_kb, kernels >= 6.8; -EOPNOTSUPP where there is none. Only while nothing was
+ * recorded. */
+int instance_set_subbuf_kb(const Instance *instance, uint64_t kb);
+/* Bytes of one sub-buffer including its header. */
+int instance_get_subbuf_size(const Instance *instance, size_t *ret);
+/* KT_E_KERNEL_REFUSED naming the clocks that there are. */
+int instance_set_clock(const Instance *instance, const char *clock, Reason *reason);
+int instance_set_option(const Instance *instance, const char *option, bool on);
+/* Appends one thread id to set_event_pid. -ESRCH is never returned: the kernel does not check. */
+int instance_add_pid(const Instance *instance, pid_t tid);
+/* The whole set_event_pid list. Does not block. */
+int instance_read_pids(const Instance *instance, pid_t **ret, size_t *ret_n);
+/* False when the list is empty: then the kernel traces everybody. */
+int instance_has_pid(const Instance *instance, pid_t tid, bool *ret);
+
+/* tracing_on. Off never blocks and may be called from the event loop. */
+int instance_get_tracing(const Instance *instance, bool *ret);
+int instance_set_tracing(const Instance *instance, bool on);
+
+/* Writes the filter while the event is off and reads it back: a filter that the kernel refuses
+ * removes the old one and leaves the event on. -EBUSY when the event is on. KT_E_KERNEL_REFUSED
+ * with the instance's error_log message when the log's command is ours. -EOPNOTSUPP: the event
+ * takes no filter. */
+int instance_set_filter(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *filter,
+                Reason *reason);
+int instance_enable_event(const Instance *instance, const char *system, const char *event, bool on);
+/* events/SYSTEM/enable */
+int instance_enable_system(const Instance *instance, const char *system, bool on);
+/* events/enable = 0, then waits until every handler that was running has ended, so that no further
+ * record can arrive. */
+int instance_disable_all(const Instance *instance);
+
+/* Opens per_cpu/cpuN/FILE (trace_pipe_raw, stats) or any other file of the instance, CLOEXEC. */
+int instance_open_file(const Instance *instance, const char *path, int flags);
+int instance_n_cpus(const Instance *instance, unsigned *ret);
+/* Does not block. */
+int instance_read_statistics(const Instance *instance, unsigned cpu, CpuStatistics *ret);
+/* Drops what is in the ring. */
+int instance_clear(const Instance *instance);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What users may have at most. Defaults in quota.c, configured in ktraced.json. root is bound only
+ * by the totals. */
+typedef struct Limits {
+        uint64_t max_sessions; /* instances in total; one costs about 10 MB of kernel memory on 6.1
+                                */
+        uint64_t max_sessions_per_uid;
+        uint64_t max_buffer_kb;         /* kB per CPU of one session */
+        uint64_t max_buffer_kb_per_uid; /* kB, times CPUs, over all sessions of a uid */
+        uint64_t max_buffer_kb_total;   /* kB, times CPUs, over all sessions */
+        uint64_t max_events;            /* enabled in one session */
+        uint64_t max_pids;              /* processes named in one spec */
+        uint64_t setup_timeout_usec; /* a session of lifetime client that is not started within this
+                                        ends; 0: never */
+} Limits;
+
+typedef struct LimitField {
+        const char *name; /* "max-sessions" */
+        size_t offset;
+        uint64_t min, max, preset;
+        const char *unit;
+        const char *doc;
+} LimitField;
+
+extern const LimitField limit_fields[];
+extern const size_t n_limit_fields;
+
+void limits_init(Limits *limits);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <json-c/json.h>
+#include <systemd/sd-event.h>
+
+#include "policy.h"
+#include "quota.h"
+#include "spawn.h"
+#include "tracefs.h"
+
+typedef enum SessionState {
+        SESSION_CREATING, /* not shown to anyone yet */
+        SESSION_CONFIGURED,
+        SESSION_STARTING,
+        SESSION_RUNNING,
+        SESSION_STOPPING,
+        SESSION_STOPPED,
+        SESSION_FAILED,
+        SESSION_GONE, /* being taken away; no verb reaches it any more */
+        _SESSION_STATE_N,
+} SessionState;
+
+typedef struct Session Session;
+typedef struct Registry Registry;
+typedef struct Request Request;
+
+/* One call on its way down and its answer on the way up. The door that made it fills the first
+ * part; the answer comes by `done`, exactly once, from the event loop, never before the verb
+ * returned. Whoever implements `done` frees the request. */
+struct Request {
+        Subject subject;
+        char *peer; /* unique bus name for lifetime `client`; NULL: none */
+        void (*done)(Request *request, int result, const Reason *reason);
+        void *userdata;
+
+        Session *session; /* create: the new one; valid during `done` */
+        int fd; /* open_stream: the client's end; `done` takes it with TAKE_FD or request_free
+                   closes it */
+};
+
+Request *request_new(const Subject *subject, const char *peer);
+Request *request_free(Request *request);
+DEFINE_CLEANUP(Request, request_free);
+
+typedef struct RegistryHandlers {
+        void (*on_state)(Session *session,
+                        void *userdata); /* any public state, also the first and `gone` */
+        void (*on_ended)(Session *session,
+                        const char *code,
+                        const char *reason,
+                        void *userdata); /* not asked for by its owner */
+        void (*on_idle_changed)(Registry *registry,
+                        void *userdata); /* registry_is_idle may have a new answer */
+} RegistryHandlers;
+
+typedef struct RegistryOptions {
+        sd_event *event;
+        const char *tracefs_path; /* opened at the first need, so that its errors reach the caller
+                                     by name */
+        ConsumerLauncher launcher;
+        Limits limits;
+        const Policy *policy; /* borrowed */
+        RegistryHandlers handlers;
+        void *userdata;
+} RegistryOptions;
+
+/* Starts the worker thread. Instances of ours that no session owns are removed on the way (a crash
+ * left them). */
+int registry_new(const RegistryOptions *options, Registry **ret);
+/* Ends every session first; blocks until the kernel is as it was. */
+Registry *registry_free(Registry *registry);
+DEFINE_CLEANUP(Registry, registry_free);
+bool registry_is_idle(const Registry *registry);
+void registry_peer_gone(Registry *registry, const char *unique_name);
+/* KT_E_NO_TRACING with the reason, or 0. */
+int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason);
+const Limits *registry_get_limits(const Registry *registry);
+/* {"max-sessions":…, "sessions":…} for this uid. */
+int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret);
+
+/* The caller's session of that id (root: anybody's), or NULL; strangers' sessions do not exist. */
+Session *registry_find(Registry *registry, const Subject *subject, const char *id);
+/* Calls visit for each session that the subject may see, in creation order. */
+void registry_visit(Registry *registry,
+                const Subject *subject,
+                void (*visit)(Session *session, void *userdata),
+                void *userdata);
+
+/* Event verbs: what the subject may use. ret: sorted "system:name", NULL-terminated. */
+int registry_list_events(Registry *registry,
+                const Subject *subject,
+                const char *glob,
+                char ***ret,
+                Reason *reason);
+/* {"name":…,"id":…,"format":text,"fields":[{"name","type","offset","size","signed","array","kind","pointer"}]}
+ */
+int registry_describe_event(Registry *registry,
+                const Subject *subject,
+                const char *name,
+                json_object **ret,
+                Reason *reason);
+
+/* Verbs. A return other than 0 is the answer: `done` will not be called and the request stays the
+ * caller's. */
+int session_create(Registry *registry,
+                Request *request,
+                Spec *spec /* consumed on 0 */,
+                Reason *reason);
+int session_start(Session *session, Request *request, Reason *reason);
+int session_stop(Session *session, Request *request, Reason *reason);
+int session_destroy(Session *session, Request *request, Reason *reason);
+int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason);
+/* {"id","name","uid","state","spec":{…},"rule","events":[…],"requests":[{"pattern","matched","granted"}],"notes":[…]}
+ */
+int session_describe(const Session *session, json_object **ret);
+/* {"cpus":[{"cpu","recorded","read","lost","overwritten","entries"}],"recorded","lost","written-bytes","discarded-bytes"}
+ */
+int session_statistics(const Session *session, json_object **ret);
+/* The metadata JSON of the stream, as a sealed memfd. */
+int session_metadata(const Session *session, int *ret_fd);
+
+const char *session_get_id(const Session *session);
+const char *session_get_name(const Session *session); /* "" when it has none */
+const char *session_get_peer(const Session *session); /* creator's unique name, or NULL */
+uid_t session_get_uid(const Session *session);
+SessionState session_get_state(const Session *session);
+const char *session_state_to_string(SessionState state);

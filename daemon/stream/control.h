@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "sink.h"
+
+/* What the daemon and a consumer say to each other: SOCK_SEQPACKET, one struct a message, fds by
+ * SCM_RIGHTS. Both are of one build; the version refuses a mixed pair.
+ *
+ *   daemon                                  consumer
+ *   SETUP {metadata memfd, sink}    ->
+ *                                   <-      READY        sandboxed; may be told no more secrets
+ * until then
+ *                                   <-      EXAMINING    a client's sink fd came; the daemon now
+ * gives it 2 s
+ *                                   <-      ATTACHED     the sink is good
+ *                                   <-      or REFUSED {errno, text}, and exits when the client's
+ * socket closed RINGS {first cpu, raw+stats fds} ->     (repeated until all CPUs are there) FLUSH
+ * ->     drain all the rings has, partial sub-buffers too (Stop)
+ *                                   <-      FLUSHED      all of it is read from the ring
+ *   FINISH {names memfd}             ->     drain into memory, close the rings
+ *                                   <-      RELEASED     rings closed: the instance may be removed
+ *                                   <-      GONE {errno} the sink is done or has failed; the
+ * consumer exits
+ *
+ * Closing the socket means FINISH without names. */
+#define CONTROL_VERSION  1
+#define CONTROL_TEXT_MAX SINK_TEXT_MAX
+
+typedef enum ControlType {
+        CONTROL_SETUP = 1,
+        CONTROL_RINGS,
+        CONTROL_FLUSH,
+        CONTROL_FINISH,
+        CONTROL_READY = 16,
+        CONTROL_EXAMINING,
+        CONTROL_ATTACHED,
+        CONTROL_REFUSED,
+        CONTROL_FLUSHED,
+        CONTROL_RELEASED,
+        CONTROL_GONE,
+} ControlType;
+
+typedef enum ControlSink {
+        CONTROL_SINK_PIPE = 1, /* the second fd is a pipe that the daemon made, O_NONBLOCK */
+        CONTROL_SINK_SOCKET, /* the second fd is a SOCK_SEQPACKET socket over which the client sends
+                                its sink */
+} ControlSink;
+
+typedef struct ControlMessage {
+        uint32_t type;
+        uint32_t version;
+
+        union {
+                struct {
+                        uint32_t sink; /* ControlSink */
+                        uint32_t n_cpus;
+                        uint32_t subbuf_size; /* bytes, header included */
+                        uint32_t fenced; /* zero what no record owns; remember whose pids were seen
+                                          */
+                        uint64_t buffer_bytes; /* of one CPU's ring: bounds what FINISH may hold in
+                                                  memory */
+                } setup;                       /* fds: metadata JSON (sealed memfd), sink */
+
+                struct {
+                        uint32_t first_cpu;
+                        uint32_t n; /* CPUs in this message; fds: raw, stats, raw, stats … With
+                                     * first_cpu 0 the instance's buffer_percent (O_WRONLY) comes
+                                     * before them. */
+                } rings;
+
+                struct {
+                        char code[32]; /* for the end frame: "stopped", "destroyed", "failed", … */
+                        char text[CONTROL_TEXT_MAX];
+                } finish; /* fd: saved_cmdlines text (memfd), or none */
+
+                struct {
+                        int32_t error; /* errno, 0: none */
+                        char text[CONTROL_TEXT_MAX];
+                        uint64_t written_bytes;
+                        uint64_t discarded_bytes; /* read from the ring, never written */
+                } status;                         /* consumer's messages */
+        };
+} ControlMessage;

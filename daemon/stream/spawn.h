@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <systemd/sd-event.h>
+
+#include "control.h"
+#include "error.h"
+
+/* How consumers come to be. */
+typedef struct ConsumerLauncher {
+        sd_event *event;
+        const char *binary;      /* path of ktrace-consumer, for the fork */
+        const char *user;        /* what the forked one changes to; never root */
+        const char *socket_path; /* of ktrace-consumer.socket; NULL or absent: fork */
+} ConsumerLauncher;
+
+/* The daemon's end of one running consumer. */
+typedef struct Consumer Consumer;
+
+/* The owner's callbacks, from the event loop. on_closed comes once and last: the process has closed
+ * its socket; the owner frees the Consumer in it or later. */
+typedef struct ConsumerHandlers {
+        void (*on_message)(Consumer *consumer, const ControlMessage *message, void *userdata);
+        void (*on_closed)(Consumer *consumer, void *userdata);
+} ConsumerHandlers;
+
+/* Starts a process or an instance of the systemd unit. Never blocks. KT_E_NO_CONSUMER (no such
+ * user, user is root, no binary) with the reason. */
+int consumer_spawn(const ConsumerLauncher *launcher,
+                const ConsumerHandlers *handlers,
+                void *userdata,
+                Consumer **ret,
+                Reason *reason);
+/* Queues nothing: -EAGAIN when the socket is full, which a healthy consumer never lets happen. fds
+ * stay the caller's. */
+int consumer_send(Consumer *consumer, const ControlMessage *message, const int *fds, size_t n_fds);
+/* Ends it at once (SIGKILL in fork mode; closing and SIGKILL by pidfd under systemd where
+ * permitted). A process that hangs in the kernel is left behind for the reaper; the object is freed
+ * nevertheless. */
+Consumer *consumer_free(Consumer *consumer);
+/* Closes the daemon's end in peace: the process drains what it has to its sink and exits by itself
+ * within its own time limit. */
+Consumer *consumer_release(Consumer *consumer);
+DEFINE_CLEANUP(Consumer, consumer_free);
+pid_t consumer_get_pid(const Consumer *consumer);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+/* A .kts stream: one StreamHeader, then frames, all integers little-endian. Each frame is a
+ * FrameHeader followed by `size` bytes. See ktrace-stream(5). */
+#define STREAM_MAGIC   "KTSTREAM"
+#define STREAM_VERSION 1
+#define FRAME_SIZE_MAX ((uint64_t)64 * 1024 * 1024)
+
+typedef struct StreamHeader {
+        char magic[8];
+        uint32_t version;
+        uint32_t header_size; /* bytes up to the first frame: 16 */
+} StreamHeader;
+
+typedef enum FrameType {
+        /* JSON object; the first frame of a stream. Keys: see ktrace-stream(5). */
+        FRAME_METADATA = 1,
+        /* Whole sub-buffers of one CPU as the kernel laid them out, each metadata.subbuf-size
+         * bytes; the last one may be cut after its committed bytes and is then read as if zeros
+         * followed. */
+        FRAME_DATA = 2,
+        /* JSON object:
+         * {"cpus":[{"cpu":0,"recorded":…,"read":…,"lost":…,"overwritten":…,"bytes":…,"entries":…}],
+         * "discarded-bytes":…}. Counted from the instance's creation. */
+        FRAME_STATISTICS = 3,
+        /* JSON object {"PID":"comm",…}: command names within the session's scope. */
+        FRAME_COMMANDS = 4,
+        /* JSON object {"code":"stopped","reason":"…"}; nothing follows. */
+        FRAME_END = 5,
+        _FRAME_TYPE_N,
+} FrameType;
+
+typedef struct FrameHeader {
+        uint32_t type;
+        uint32_t cpu;  /* data frames; else 0 */
+        uint64_t size; /* payload bytes, at most FRAME_SIZE_MAX */
+        uint64_t lost; /* data frames: events the kernel dropped on this CPU since its last data
+                          frame; else 0 */
+} FrameHeader;
+
+_Static_assert(sizeof(StreamHeader) == 16, "wire format");
+_Static_assert(sizeof(FrameHeader) == 24, "wire format");
+
+void stream_header_encode(uint8_t out[static sizeof(StreamHeader)]);
+/* 0, KT_E_INVALID_SPEC with reason (not a stream; a version from the future). */
+int stream_header_decode(const uint8_t *in, size_t size, Reason *reason);
+void frame_header_encode(uint8_t out[static sizeof(FrameHeader)], const FrameHeader *header);
+/* 0, KT_E_INVALID_SPEC with reason (unknown type, too long, cpu out of range). in:
+ * sizeof(FrameHeader) bytes. */
+int frame_header_decode(const uint8_t *in, FrameHeader *ret, Reason *reason);

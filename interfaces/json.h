@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <json-c/json.h>
+#include <stddef.h>
+
+#include "error.h"
+
+#define JSON_MAX_BYTES ((size_t)4 * 1024 * 1024)
+#define JSON_MAX_DEPTH 16
+
+/* Strict JSON: one value, UTF-8, no comments, no trailing text, no duplicate key, no number that
+ * does not fit its type, no NUL. `source` names the text in messages (a file name). Returns 0,
+ * KT_E_INVALID_SPEC with the line (syntax) or the path (the rest) in reason, or -errno. */
+int json_parse_strict(const char *source,
+                const char *text,
+                size_t size,
+                json_object **ret,
+                Reason *reason);
+
+/* Reads a whole fd (regular file, at most JSON_MAX_BYTES) and parses it. */
+int json_load_fd(const char *source, int fd, json_object **ret, Reason *reason);
+
+static inline json_object *json_put_free(json_object *o) {
+        json_object_put(o);
+        return NULL;
+}
+
+DEFINE_CLEANUP(json_object, json_put_free);
+#define _cleanup_json_ _cleanup_(json_put_free_cleanup)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#define KT_BUS_NAME          "org.ktrace1"
+#define KT_OBJECT            "/org/ktrace1"
+#define KT_SESSION_PREFIX    "/org/ktrace1/session"
+#define KT_MANAGER_INTERFACE "org.ktrace1.Manager"
+#define KT_SESSION_INTERFACE "org.ktrace1.Session"
+#define KT_ERROR_PREFIX      "org.ktrace1.Error."
+
+#define KT_CONFIG_DIR    "/etc/ktrace"
+#define KT_LIB_DIR       "/usr/lib/ktrace"
+#define KT_STATE_DIR     "/var/lib/ktrace"
+#define KT_RUNTIME_DIR   "/run/ktrace"
+#define KT_TRACEFS_DIR   "/sys/kernel/tracing"
+#define KT_POLICY_SUBDIR "policy.d"
+#define KT_CONFIG_FILE   "ktraced.json"
+
+#define KT_CONSUMER_USER   "ktrace-consumer"
+#define KT_CONSUMER_SOCKET "/run/ktrace/consumer"
+
+/* Instances are named KT_INSTANCE_PREFIX plus a session id. */
+#define KT_INSTANCE_PREFIX "ktrace-"
+
+/* A session id: this many lower-case hex digits, from getrandom(2). */
+#define KT_ID_DIGITS 16
+#define KT_NAME_MAX  64

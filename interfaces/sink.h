@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#define SINK_TEXT_MAX 256
+
+/* What the consumer says to a client over the SOCK_SEQPACKET socket of OpenSink. The client sends
+ * one message of one byte with its sink's fd; the consumer answers once about that fd, and once
+ * more when the stream has ended. Native byte order: both are on one machine. See org.ktrace1(5).
+ */
+typedef struct SinkAnswer {
+        int32_t error;  /* errno; 0: taken, or: all written */
+        uint32_t final; /* 0: about the fd; 1: the stream has ended, nothing follows */
+        uint64_t written_bytes;
+        uint64_t discarded_bytes; /* read from the ring, never written */
+        char text[SINK_TEXT_MAX]; /* one line, empty when error is 0 */
+} SinkAnswer;
