@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "error.h"
+
+typedef enum ExportFormat {
+        EXPORT_KTS,
+        EXPORT_DAT,
+        EXPORT_TEXT,
+        EXPORT_JSON,
+        _EXPORT_FORMAT_N,
+} ExportFormat;
+
+typedef struct ExportSummary {
+        uint64_t n_events;
+        uint64_t n_lost;
+        bool complete;     /* an end frame was there */
+        char missing[256]; /* what a cut stream lacks, empty when complete */
+        char end_code[32];
+        char end_reason[256];
+} ExportSummary;
+
+/* .kts .dat .txt .json; -EINVAL otherwise. */
+int export_format_from_suffix(const char *path, ExportFormat *ret);
+/* kts dat text json; -EINVAL otherwise. */
+int export_format_from_string(const char *name, ExportFormat *ret);
+const char *export_format_to_string(ExportFormat format);
+/* "dat, text, json, kts", for messages. */
+#define EXPORT_FORMAT_NAMES "dat, text, json, kts"
+
+/* Reads a .kts stream or a trace.dat (told apart by content) from in_fd and writes it whole to
+ * out; EXPORT_DAT needs an out that can seek. in_name stands in messages. Control characters in
+ * strings of text are escaped when out is a terminal. Returns 0 (also for a cut stream: see
+ * ret->complete), -errno, or KT_E_* with reason. */
+int export_file(int in_fd,
+                const char *in_name,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret,
+                Reason *reason);
+
+/* A stream as it comes from a pipe. EXPORT_KTS copies, EXPORT_TEXT and EXPORT_JSON print in time
+ * order over all CPUs with bounded delay; EXPORT_DAT needs an out that can seek and is whole only
+ * after finish. */
+typedef struct LiveExport LiveExport;
+
+int live_export_new(ExportFormat format, FILE *out, LiveExport **ret);
+/* Returns 0, -errno (-EPIPE: the reader of out has gone), or KT_E_* with reason. */
+int live_export_feed(LiveExport *live, const uint8_t *data, size_t size, Reason *reason);
+/* To be called when nothing came for about 100 ms: prints what may be printed. */
+int live_export_flush(LiveExport *live);
+/* Prints the rest. Call it also after a stream that was cut. */
+int live_export_finish(LiveExport *live, ExportSummary *ret, Reason *reason);
+/* Counted so far, for a live line. */
+void live_export_count(const LiveExport *live, uint64_t *ret_events, uint64_t *ret_lost);
+LiveExport *live_export_free(LiveExport *live);
+DEFINE_CLEANUP(LiveExport, live_export_free);
