@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The headers of a .kts stream as bytes, both ways. The consumer encodes, the client decodes; a
+ * stream may come from another machine, so nothing in it is believed: each number is checked before
+ * anyone sizes memory or indexes by it. Payloads are not looked at here. */
+
+#include <endian.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "frame.h"
+
+/* The kernel's NR_CPUS is at most 8192 on the architectures that we know. */
+#define FRAME_CPU_MAX 8192
+
+static void put_u32(uint8_t *out, uint32_t value) {
+        value = htole32(value);
+        memcpy(out, &value, sizeof(value));
+}
+
+static void put_u64(uint8_t *out, uint64_t value) {
+        value = htole64(value);
+        memcpy(out, &value, sizeof(value));
+}
+
+static uint32_t get_u32(const uint8_t *in) {
+        uint32_t value;
+
+        memcpy(&value, in, sizeof(value));
+        return le32toh(value);
+}
+
+static uint64_t get_u64(const uint8_t *in) {
+        uint64_t value;
+
+        memcpy(&value, in, sizeof(value));
+        return le64toh(value);
+}
+
+void stream_header_encode(uint8_t out[static sizeof(StreamHeader)]) {
+        memcpy(out + offsetof(StreamHeader, magic), STREAM_MAGIC, sizeof(STREAM_MAGIC) - 1);
+        put_u32(out + offsetof(StreamHeader, version), STREAM_VERSION);
+        put_u32(out + offsetof(StreamHeader, header_size), sizeof(StreamHeader));
+}
+
+int stream_header_decode(const uint8_t *in, size_t size, Reason *reason) {
+        uint32_t version, header_size;
+
+        if (size < sizeof(StreamHeader))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "not a ktrace stream: %zu bytes, its header alone has %zu",
+                                size,
+                                sizeof(StreamHeader));
+        if (memcmp(in, STREAM_MAGIC, sizeof(STREAM_MAGIC) - 1) != 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "not a ktrace stream: it does not begin with " STREAM_MAGIC);
+
+        version = get_u32(in + offsetof(StreamHeader, version));
+        header_size = get_u32(in + offsetof(StreamHeader, header_size));
+        if (version != STREAM_VERSION)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "the stream has version %" PRIu32
+                                ", this program knows %d: use the "
+                                "ktracectl that belongs to its writer",
+                                version,
+                                STREAM_VERSION);
+        if (header_size != sizeof(StreamHeader))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "damaged stream: a header of %" PRIu32 " bytes, not %zu",
+                                header_size,
+                                sizeof(StreamHeader));
+        return 0;
+}
+
+void frame_header_encode(uint8_t out[static sizeof(FrameHeader)], const FrameHeader *header) {
+        put_u32(out + offsetof(FrameHeader, type), header->type);
+        put_u32(out + offsetof(FrameHeader, cpu), header->cpu);
+        put_u64(out + offsetof(FrameHeader, size), header->size);
+        put_u64(out + offsetof(FrameHeader, lost), header->lost);
+}
+
+int frame_header_decode(const uint8_t *in, FrameHeader *ret, Reason *reason) {
+        FrameHeader header = {
+                .type = get_u32(in + offsetof(FrameHeader, type)),
+                .cpu = get_u32(in + offsetof(FrameHeader, cpu)),
+                .size = get_u64(in + offsetof(FrameHeader, size)),
+                .lost = get_u64(in + offsetof(FrameHeader, lost)),
+        };
+
+        if (header.type < FRAME_METADATA || header.type >= _FRAME_TYPE_N)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "damaged stream: unknown frame type %" PRIu32,
+                                header.type);
+        if (header.size > FRAME_SIZE_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "damaged stream: a frame of %" PRIu64
+                                " bytes, the most is %" PRIu64,
+                                header.size,
+                                FRAME_SIZE_MAX);
+        if (header.cpu >= FRAME_CPU_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "damaged stream: a frame of CPU %" PRIu32 ", the most is %d",
+                                header.cpu,
+                                FRAME_CPU_MAX - 1);
+        if (header.type != FRAME_DATA && (header.cpu != 0 || header.lost != 0))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "damaged stream: a CPU or a loss in a frame of type %" PRIu32,
+                                header.type);
+        *ret = header;
+        return 0;
+}
