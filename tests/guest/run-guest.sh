@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# run-guest.sh JOB-DIR [RESULT-DIR]: boots the test guest, runs JOB-DIR/run in it as root and exits with its
+# status; prints its output. What the job leaves in `out` comes back in RESULT-DIR.
+# GUEST_TIMEOUT: seconds that the job may take (600).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+job=$1
+timeout=${GUEST_TIMEOUT:-600}
+image=$("$here/build-image.sh")
+work=$(mktemp -d "${TMPDIR:-/tmp}/ktrace-guest.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+result=${2:-$work/result}
+mkdir -p "$result"
+
+# boot ACCELERATOR CPU SECONDS: one run of the guest over the disks in $work.
+boot() {
+        timeout -k 5 "$3" qemu-system-x86_64 -M microvm,rtc=on -accel "$1" -cpu "$2" -smp 2 -m 2048 \
+                -nodefaults -no-user-config -no-reboot -display none \
+                -kernel "$image/vmlinuz" -initrd "$image/initrd.cpio" \
+                -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 systemd.firstboot=no audit=0 apparmor=0 selinux=0 random.trust_cpu=on tsc=reliable no_timer_check nokaslr root=/dev/vda rw" \
+                -serial "file:$work/console" \
+                -drive "file=$image/root.ext4,format=raw,if=none,id=r,snapshot=on,cache=unsafe,file.locking=off" -device virtio-blk-device,drive=r \
+                -drive "file=$work/in.tar,format=raw,if=none,id=i,readonly=on" -device virtio-blk-device,drive=i \
+                -drive "file=$work/out.raw,format=raw,if=none,id=o,cache=unsafe" -device virtio-blk-device,drive=o \
+                -device isa-debug-exit,iobase=0xf4,iosize=1
+}
+
+# disks DIR SECONDS: the guest's input and output.
+disks() {
+        rm -rf "$work/in" "$work/out.raw"
+        cp -a "$1" "$work/in"
+        echo "$2" >"$work/in/timeout"
+        tar -C "$work/in" -cf "$work/in.tar" .
+        truncate -s 256M "$work/out.raw"
+        : >"$work/console"
+}
+
+# Some hosts show a /dev/kvm that hangs or aborts, so it is believed only after a boot; remembered with the image.
+accelerator() {
+        if [ ! -e "$image/accelerator" ]; then
+                choice='tcg,thread=multi,tb-size=512'
+                if [ -r /dev/kvm ] && [ -w /dev/kvm ]; then
+                        mkdir -p "$work/probe"
+                        echo true >"$work/probe/run"
+                        disks "$work/probe" 10
+                        boot kvm host 10 >"$work/kvm" 2>&1 || true
+                        ! tar -xOf "$work/out.raw" ./rc >/dev/null 2>&1 || choice=kvm
+                fi
+                echo "$choice" >"$image/accelerator"
+        fi
+        cat "$image/accelerator"
+}
+
+accel=$(accelerator)
+case $accel in
+kvm) cpu=host ;;
+*) cpu=max ;;
+esac
+disks "$job" "$timeout"
+status=0
+boot "$accel" "$cpu" $((timeout + 60)) >"$work/qemu" 2>&1 || status=$?
+if ! tar -C "$result" -xf "$work/out.raw" 2>/dev/null || [ ! -e "$result/rc" ]; then
+        echo "guest: ended without a result (qemu's status $status); its console and QEMU's messages:" >&2
+        tail -n 60 "$work/console" "$work/qemu" >&2
+        exit 1
+fi
+cat "$result/log"
+rc=$(cat "$result/rc")
+[ "$rc" = 0 ] || { echo "guest: the job ended with status $rc; its console:" >&2; tail -n 30 "$work/console" >&2; }
+exit "$rc"
