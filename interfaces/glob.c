@@ -40,15 +40,16 @@ static const char *set_match(const char *set, const char *end, unsigned char c, 
         return NULL;
 }
 
-/* Returns what follows the one-character pattern at `p` if it matches `c`, else NULL. */
-static const char *one_match(const char *p, const char *end, unsigned char c) {
+/* Returns what follows the one-character pattern at `p` if it matches `c`, else NULL. No set ends
+ * at or beyond `sets_end`: not searched further, many a `[` without end stays cheap. */
+static const char *one_match(const char *p, const char *sets_end, unsigned char c) {
         const char *next;
         bool match;
 
         if (*p == '?')
                 return p + 1;
         if (*p == '[') {
-                next = set_match(p, end, c, &match);
+                next = set_match(p, sets_end, c, &match);
                 if (next)
                         return match ? next : NULL;
         }
@@ -58,6 +59,8 @@ static const char *one_match(const char *p, const char *end, unsigned char c) {
 /* Only the last star is ever retried: what an earlier one has swallowed need not grow, since the
  * later one can swallow the rest. So the work is pattern times text at worst. */
 static bool range_match(const char *p, const char *end, const char *text) {
+        const char *last = memrchr(p, ']', (size_t)(end - p));
+        const char *sets_end = last ? last + 1 : p;
         const char *star = NULL, *retry = NULL;
 
         while (*text) {
@@ -68,7 +71,7 @@ static bool range_match(const char *p, const char *end, const char *text) {
                         retry = text;
                         continue;
                 }
-                next = p < end ? one_match(p, end, (unsigned char)*text) : NULL;
+                next = p < end ? one_match(p, sets_end, (unsigned char)*text) : NULL;
                 if (next) {
                         p = next;
                         text++;

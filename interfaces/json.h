@@ -8,6 +8,8 @@
 
 #define JSON_MAX_BYTES ((size_t)4 * 1024 * 1024)
 #define JSON_MAX_DEPTH 16
+/* An empty object costs json-c some 800 bytes of memory for two of text. */
+#define JSON_MAX_VALUES ((size_t)256 * 1024)
 
 /* Strict JSON: one value, UTF-8, no comments, no trailing text, no duplicate key, no number that
  * does not fit its type, no NUL. `source` names the text in messages (a file name). Returns 0,
