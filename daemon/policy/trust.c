@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Opens what an administrator wrote: configuration and rules. A file that decides who may trace
+ * whom counts only when nobody but root, or the user who runs the daemon in a test, can change it
+ * or swap it for another: owner and mode of the file and of the directory that holds it are read
+ * from the opened fd, never from the path again. Does not look at access control lists (a write
+ * right given by one shows as the group's in the mode), nor at the directories further up. */
+#include "trust.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static int check_owner(const struct stat *st, const char *source, Reason *reason) {
+        if (st->st_uid != 0 && st->st_uid != geteuid())
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: belongs to uid %u, not to root; chown it",
+                                source,
+                                st->st_uid);
+        if (st->st_mode & (S_IWGRP | S_IWOTH))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: others than its owner may write it (mode %04o); chmod go-w it",
+                                source,
+                                st->st_mode & 07777);
+        return 0;
+}
+
+int trust_open_directory(int dirfd, const char *path, int *ret, Reason *reason) {
+        struct stat st;
+        int r;
+
+        _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        r = check_owner(&st, path, reason);
+        if (r != 0)
+                return r;
+
+        *ret = TAKE_FD(fd);
+        return 0;
+}
+
+int trust_open_file(int dirfd, const char *name, const char *source, int *ret, Reason *reason) {
+        struct stat st;
+        int r;
+
+        /* O_NONBLOCK: a FIFO in its place must not hold us up before we have seen what it is. */
+        _cleanup_close_ int fd =
+                        openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0 && errno == ELOOP)
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s: is a symbolic link", source);
+        if (fd < 0)
+                return -errno;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s: is not a regular file", source);
+        r = check_owner(&st, source, reason);
+        if (r != 0)
+                return r;
+
+        *ret = TAKE_FD(fd);
+        return 0;
+}

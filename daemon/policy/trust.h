@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "error.h"
+
+/* Opens a directory for reading when only root (or who runs the daemon) can change it. `path` may
+ * be relative to dirfd. -ENOENT, -errno, or KT_E_INVALID_SPEC with the reason. */
+int trust_open_directory(int dirfd, const char *path, int *ret, Reason *reason);
+/* The same for a regular file, not through a symbolic link. `source` names it in messages. */
+int trust_open_file(int dirfd, const char *name, const char *source, int *ret, Reason *reason);
