@@ -23,6 +23,7 @@
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 
+#include "error.h"
 #include "log.h"
 
 #define LINE_SIZE_MAX  2048
@@ -171,11 +172,10 @@ static void _printf_(4, 0) write_line(int r,
         vsnprintf(message, room, format, ap);
         if (r != 0) {
                 char buffer[FIELD_SIZE_MAX];
+                const char *why =
+                                r < 0 ? strerror_r(-r, buffer, sizeof(buffer)) : error_get(r)->text;
                 size_t n = strlen(message);
-                snprintf(message + n,
-                                room - n,
-                                ": %s",
-                                strerror_r(r < 0 ? -r : r, buffer, sizeof(buffer)));
+                snprintf(message + n, room - n, ": %s", why);
         }
         make_harmless(message);
 

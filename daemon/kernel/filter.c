@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Filters of an instance's events. Called by session on the worker thread, before the event is
+ * enabled.
+ *
+ * It relies on these behaviours of the kernel:
+ * - a write that is refused returns EINVAL (ENOENT for an open parenthesis), removes the filter
+ * that was there and leaves the event on or off as it was: an event that is on then records
+ * everything. Hence the event must be off here;
+ * - the filter file then reads back the refused text, and writing "0" makes it "none";
+ * - an accepted filter reads back as it was written, without the blanks around it;
+ * - the whole write is at most 4095 bytes;
+ * - error_log of the instance holds the last eight complaints: the message, "  Command: " with the
+ *   text, and a line with a caret below the place.
+ *
+ * It does not parse filters. It quotes the error_log only where the command is ours: whatever else
+ * stands there is another's. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "instance.h"
+#include "path.h"
+
+#define FILTER_WRITE_MAX 4095
+#define COMMAND_PREFIX   "  Command: "
+#define NEAR_MAX         24
+
+typedef struct LogEntry {
+        const char *message; /* not terminated */
+        size_t message_size;
+        size_t column; /* from 1; 0: unknown */
+} LogEntry;
+
+static size_t line_size(const char *line) {
+        return strcspn(line, "\n");
+}
+
+static const char *next_line(const char *line) {
+        size_t size = line_size(line);
+        return line + size + (line[size] == '\n');
+}
+
+static bool line_is_command(const char *line, const char *command) {
+        size_t prefix = strlen(COMMAND_PREFIX), size = line_size(line);
+
+        if (size < prefix || memcmp(line, COMMAND_PREFIX, prefix) != 0)
+                return false;
+        while (size > prefix && line[size - 1] == ' ')
+                size--;
+        return size - prefix == strlen(command) &&
+               memcmp(line + prefix, command, size - prefix) == 0;
+}
+
+/* The latest entry about this command. */
+static bool find_log_entry(const char *log, const char *command, LogEntry *ret) {
+        static const char marker[] = "error: ";
+        const char *head = NULL;
+        bool found = false;
+
+        for (const char *line = log; *line; line = next_line(line)) {
+                if (*line == '[') {
+                        head = line;
+                        continue;
+                }
+                if (!head || !line_is_command(line, command))
+                        continue;
+
+                /* "[  1.2] event filter parse error: error: Field not found" */
+                size_t size = line_size(head);
+                const char *message = head;
+                for (const char *p = head; p + sizeof(marker) - 1 <= head + size; p++)
+                        if (memcmp(p, marker, sizeof(marker) - 1) == 0)
+                                message = p + sizeof(marker) - 1;
+                const char *caret = next_line(line);
+                size_t offset = strspn(caret, " ");
+                *ret = (LogEntry){
+                        .message = message,
+                        .message_size = (size_t)(head + size - message),
+                };
+                if (caret[offset] == '^' && offset >= strlen(COMMAND_PREFIX))
+                        ret->column = offset - strlen(COMMAND_PREFIX) + 1;
+                head = NULL;
+                found = true;
+        }
+        return found;
+}
+
+static int refuse(const Instance *instance,
+                const char *event,
+                const char *filter,
+                int error,
+                Reason *reason) {
+        _cleanup_free_ char *log = NULL;
+        LogEntry entry;
+
+        if (tracefs_read(instance->fd, "error_log", &log, NULL) < 0 ||
+                        !find_log_entry(log, filter, &entry))
+                return reason_set(reason,
+                                KT_E_KERNEL_REFUSED,
+                                "the kernel refuses the filter of %s: %s",
+                                event,
+                                strerrordesc_np(-error));
+        if (entry.column == 0 || entry.column > strlen(filter))
+                return reason_set(reason,
+                                KT_E_KERNEL_REFUSED,
+                                "the kernel refuses the filter of %s: %.*s",
+                                event,
+                                (int)entry.message_size,
+                                entry.message);
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "the kernel refuses the filter of %s: %.*s at column %zu ('%.*s')",
+                        event,
+                        (int)entry.message_size,
+                        entry.message,
+                        entry.column,
+                        NEAR_MAX,
+                        filter + entry.column - 1);
+}
+
+/* The kernel's view of the text: without blanks around it. Control characters are kept out, as they
+ * would make the error_log say something else than we compare with. */
+static int trim(const char *filter, char **ret, Reason *reason) {
+        for (const unsigned char *p = (const unsigned char *)filter; *p; p++)
+                if (*p < 0x20 || *p == 0x7f)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "filter holds a control character at column %zu",
+                                        (size_t)(p - (const unsigned char *)filter) + 1);
+
+        filter += strspn(filter, " ");
+        size_t size = strlen(filter);
+        while (size > 0 && filter[size - 1] == ' ')
+                size--;
+        if (size == 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "filter is empty");
+        if (size + 1 > FILTER_WRITE_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "filter is %zu bytes long, the kernel takes %d",
+                                size,
+                                FILTER_WRITE_MAX - 1);
+        *ret = strndup(filter, size);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int check_event_is_off(const Instance *instance, const char *directory) {
+        _cleanup_free_ char *text = NULL;
+        char path[PATH_MAX + sizeof("/enable")];
+
+        snprintf(path, sizeof(path), "%s/enable", directory);
+        int r = tracefs_read(instance->fd, path, &text, NULL);
+        if (r == -ENOENT && faccessat(instance->fd, directory, F_OK, 0) == 0)
+                return -EOPNOTSUPP; /* ftrace:print and its like are never enabled */
+        if (r < 0)
+                return r;
+        /* "0*" has a trigger and records nothing. */
+        return text[0] == '0' ? 0 : -EBUSY;
+}
+
+static bool filter_stands(const Instance *instance, const char *path, const char *filter) {
+        _cleanup_free_ char *text = NULL;
+
+        if (tracefs_read(instance->fd, path, &text, NULL) < 0)
+                return false;
+        text[line_size(text)] = '\0';
+        return strcmp(text, filter) == 0;
+}
+
+static bool is_refusal(int error) {
+        return error == -EINVAL || error == -ENOENT || error == -E2BIG || error == -ERANGE;
+}
+
+int instance_set_filter(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *filter,
+                Reason *reason) {
+        char path[PATH_MAX + sizeof("/filter")], name[2 * NAME_MAX + 2];
+        _cleanup_free_ char *text = NULL;
+        TracefsPath directory;
+
+        int r = path_format(&directory, "events", system, event, NULL);
+        if (r == 0)
+                r = trim(filter, &text, reason);
+        if (r == 0)
+                r = check_event_is_off(instance, directory.text);
+        if (r != 0)
+                return r;
+
+        snprintf(name, sizeof(name), "%s:%s", system, event);
+        snprintf(path, sizeof(path), "%s/filter", directory.text);
+        /* Asked before the write, whose ENOENT means something else. */
+        if (faccessat(instance->fd, path, F_OK, 0) < 0)
+                return errno == ENOENT ? -EOPNOTSUPP : -errno;
+
+        r = tracefs_write(instance->fd, path, text);
+        if (r == 0) {
+                if (filter_stands(instance, path, text))
+                        return 0;
+                r = reason_set(reason,
+                                KT_E_KERNEL_REFUSED,
+                                "the kernel keeps another filter for %s than the one given",
+                                name);
+        } else if (is_refusal(r))
+                r = refuse(instance, name, text, r, reason);
+
+        /* Else the broken text stays to be read there. The event is off: nothing is let through. */
+        (void)tracefs_write(instance->fd, path, "0");
+        return r;
+}

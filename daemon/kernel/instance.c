@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One trace instance of the kernel: made, listed, switched and removed. Called by session, nearly
+ * all of it on the worker thread; owns the fd of the instance's directory and no kernel state:
+ * whoever created an instance removes it. Its buffer is in ring.c, its filters in filter.c.
+ *
+ * It relies on these behaviours of the kernel:
+ * - an open directory of an instance does not keep it from being removed, most open files do;
+ * - a new instance has tracing_on = 1 and every event off;
+ * - set_event_pid opened without O_TRUNC appends, and an empty list traces everybody;
+ * - membarrier(MEMBARRIER_CMD_GLOBAL) is synchronize_rcu(), and handlers of events run with
+ *   preemption off: none that began before the call is left after it.
+ *
+ * It does not keep what it wrote: the kernel is the only copy. It does not know the order of the
+ * fence's steps: session/arm.c does. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "instance.h"
+#include "path.h"
+#include "ring.h"
+
+Instance *instance_free(Instance *instance) {
+        if (!instance)
+                return NULL;
+        close_cleanup(&instance->fd);
+        free(instance->name);
+        free(instance);
+        return NULL;
+}
+
+int instance_open(const Tracefs *tracefs, const char *name, Instance **ret) {
+        TracefsPath path;
+        int r = path_format(&path, "instances", name, NULL);
+        if (r < 0)
+                return r;
+
+        _cleanup_(instance_free_cleanup) Instance *instance = calloc(1, sizeof(*instance));
+        if (!instance)
+                return -ENOMEM;
+        instance->tracefs = tracefs;
+        instance->fd = -1;
+        instance->name = strdup(name);
+        if (!instance->name)
+                return -ENOMEM;
+        instance->fd = openat(
+                        tracefs->fd, path.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (instance->fd < 0)
+                return -errno;
+
+        *ret = TAKE_PTR(instance);
+        return 0;
+}
+
+int instance_create(const Tracefs *tracefs, const char *id, Instance **ret) {
+        char name[NAME_MAX + 1];
+        TracefsPath path;
+
+        /* The kernel takes any name, newlines too. */
+        int n = snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", id);
+        if (n < 0 || (size_t)n >= sizeof(name))
+                return -EINVAL;
+        int r = path_format(&path, "instances", name, NULL);
+        if (r < 0)
+                return r;
+
+        if (mkdirat(tracefs->fd, path.text, 0700) < 0)
+                return -errno;
+        r = instance_open(tracefs, name, ret);
+        if (r < 0)
+                (void)instance_remove(tracefs, name); /* the first error is the one to tell */
+        return r;
+}
+
+int instance_remove(const Tracefs *tracefs, const char *name) {
+        TracefsPath path;
+        int r = path_format(&path, "instances", name, NULL);
+        if (r < 0)
+                return r;
+        if (unlinkat(tracefs->fd, path.text, AT_REMOVEDIR) < 0 && errno != ENOENT)
+                return -errno;
+        return 0;
+}
+
+char **instance_list_free(char **names) {
+        if (!names)
+                return NULL;
+        for (char **name = names; *name; name++)
+                free(*name);
+        free(names);
+        return NULL;
+}
+
+DEFINE_CLEANUP(char *, instance_list_free)
+
+static DIR *open_directory(int dirfd, const char *path) {
+        int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return NULL;
+        DIR *dir = fdopendir(fd); /* consumes fd */
+        if (!dir)
+                close(fd);
+        return dir;
+}
+
+int instance_list(const Tracefs *tracefs, char ***ret) {
+        _cleanup_(instance_list_free_cleanup) char **names = calloc(1, sizeof(*names));
+        size_t n = 0;
+        int r = 0;
+
+        if (!names)
+                return -ENOMEM;
+        DIR *dir = open_directory(tracefs->fd, "instances");
+        if (!dir)
+                return -errno;
+
+        for (;;) {
+                errno = 0;
+                struct dirent *entry = readdir(dir);
+                if (!entry) {
+                        r = -errno;
+                        break;
+                }
+                if (strncmp(entry->d_name, KT_INSTANCE_PREFIX, strlen(KT_INSTANCE_PREFIX)) != 0)
+                        continue;
+
+                char **grown = reallocarray(names, n + 2, sizeof(*names));
+                if (!grown) {
+                        r = -ENOMEM;
+                        break;
+                }
+                names = grown;
+                names[n] = strdup(entry->d_name);
+                if (!names[n]) {
+                        r = -ENOMEM;
+                        break;
+                }
+                names[++n] = NULL;
+        }
+        closedir(dir);
+        if (r == 0)
+                *ret = TAKE_PTR(names);
+        return r;
+}
+
+int instance_set_clock(const Instance *instance, const char *clock, Reason *reason) {
+        _cleanup_free_ char *known = NULL;
+
+        int r = tracefs_write(instance->fd, "trace_clock", clock);
+        if (r != -EINVAL)
+                return r;
+        r = tracefs_read(instance->fd, "trace_clock", &known, NULL);
+        if (r < 0)
+                return r;
+        known[strcspn(known, "\n")] = '\0';
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "clock '%s' is unknown to the kernel, which has: %s",
+                        clock,
+                        known);
+}
+
+int instance_set_option(const Instance *instance, const char *option, bool on) {
+        TracefsPath path;
+        int r = path_format(&path, "options", option, NULL);
+        if (r < 0)
+                return r;
+        return tracefs_write(instance->fd, path.text, on ? "1" : "0");
+}
+
+int instance_add_pid(const Instance *instance, pid_t tid) {
+        char text[16];
+
+        /* A list that 0 or a negative number were put into would be one that nobody understands. */
+        if (tid <= 0)
+                return -EINVAL;
+        snprintf(text, sizeof(text), "%d\n", tid);
+        return tracefs_write(instance->fd, "set_event_pid", text);
+}
+
+int instance_read_pids(const Instance *instance, pid_t **ret, size_t *ret_n) {
+        _cleanup_free_ char *text = NULL;
+        size_t size, n = 0;
+
+        int r = tracefs_read(instance->fd, "set_event_pid", &text, &size);
+        if (r < 0)
+                return r;
+
+        /* A number and its newline are two bytes at least. */
+        _cleanup_free_ pid_t *pids = calloc(size / 2 + 1, sizeof(*pids));
+        if (!pids)
+                return -ENOMEM;
+        for (char *p = text; *p;) {
+                char *end;
+                long pid = strtol(p, &end, 10);
+                if (end == p || (*end != '\n' && *end != '\0') || pid < 0 || pid > INT32_MAX)
+                        return -EBADMSG;
+                pids[n++] = (pid_t)pid;
+                p = end + (*end == '\n');
+        }
+
+        *ret = TAKE_PTR(pids);
+        *ret_n = n;
+        return 0;
+}
+
+int instance_has_pid(const Instance *instance, pid_t tid, bool *ret) {
+        _cleanup_free_ pid_t *pids = NULL;
+        size_t n;
+
+        int r = instance_read_pids(instance, &pids, &n);
+        if (r < 0)
+                return r;
+        bool found = false;
+        for (size_t i = 0; i < n && !found; i++)
+                found = pids[i] == tid;
+        *ret = found;
+        return 0;
+}
+
+int instance_get_tracing(const Instance *instance, bool *ret) {
+        uint64_t on;
+        int r = tracefs_read_u64(instance->fd, "tracing_on", &on);
+        if (r == 0)
+                *ret = on != 0;
+        return r;
+}
+
+int instance_set_tracing(const Instance *instance, bool on) {
+        return tracefs_write(instance->fd, "tracing_on", on ? "1" : "0");
+}
+
+int instance_enable_event(const Instance *instance,
+                const char *system,
+                const char *event,
+                bool on) {
+        TracefsPath path;
+        int r = path_format(&path, "events", system, event, "enable", NULL);
+        if (r < 0)
+                return r;
+        return tracefs_write(instance->fd, path.text, on ? "1" : "0");
+}
+
+int instance_enable_system(const Instance *instance, const char *system, bool on) {
+        TracefsPath path;
+        int r = path_format(&path, "events", system, "enable", NULL);
+        if (r < 0)
+                return r;
+        return tracefs_write(instance->fd, path.text, on ? "1" : "0");
+}
+
+int instance_disable_all(const Instance *instance) {
+        int r = tracefs_write(instance->fd, "events/enable", "0");
+        if (r < 0)
+                return r;
+
+        /* Since 6.13 a thread can be preempted in the few instructions between a syscall's
+         * tracepoint and its handler, where no grace period of RCU sees it. What it writes
+         * afterwards is counted and read like the rest; nothing offers to wait for it. */
+        if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
+                return 0;
+        /* Kernels with CPUs that never tick (nohz_full) refuse to wait for those, some sandboxes
+         * refuse the call. */
+        return ring_wait_quiet(instance);
+}
+
+int instance_open_file(const Instance *instance, const char *path, int flags) {
+        if (*path == '/' || strstr(path, ".."))
+                return -EINVAL;
+        int fd = openat(instance->fd, path, flags | O_CLOEXEC | O_NOFOLLOW);
+        return fd < 0 ? -errno : fd;
+}

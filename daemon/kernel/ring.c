@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The ring buffer of an instance: its size, its counters, its end. Called by session and by
+ * instance.c.
+ *
+ * It relies on these behaviours of the kernel:
+ * - whoever writes buffer_size_kb is the first victim of the OOM killer while the kernel allocates
+ *   (set_current_oom_origin), so a child that does nothing else is to be it;
+ * - per_cpu/ has a directory for every possible CPU, also for one that is off;
+ * - per_cpu/cpuN/stats names its counters "entries", "overrun", "commit overrun", "bytes", "dropped
+ *   events" and "read events";
+ * - opening trace with O_TRUNC drops what is in the ring and waits for writers itself.
+ *
+ * It does not read records: the consumer does. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "ring.h"
+
+/* A handler runs with preemption off, thus microseconds; a virtual CPU that its host took away
+ * stays away for some milliseconds. Four looks without a change are 20 ms of silence. */
+#define QUIET_STEP_NSEC (5 * 1000 * 1000)
+#define QUIET_LOOKS     4
+#define QUIET_STEPS_MAX 400
+
+/* Only what POSIX allows between fork and _exit in a process of several threads: the other threads
+ * are gone, their locks are not. */
+static _Noreturn void write_and_exit(int fd, const char *text, size_t size) {
+        ssize_t n;
+        do
+                n = write(fd, text, size);
+        while (n < 0 && errno == EINTR);
+        _exit(n < 0 ? errno : (size_t)n == size ? 0 : EIO);
+}
+
+static int wait_for_child(pid_t pid) {
+        siginfo_t info;
+
+        while (waitid(P_PID, (id_t)pid, &info, WEXITED) < 0)
+                if (errno != EINTR)
+                        return -errno;
+        if (info.si_code == CLD_EXITED)
+                return -info.si_status;
+        /* The kernel's OOM killer, unless somebody hunts our children. */
+        return info.si_status == SIGKILL ? -ENOMEM : -ECHILD;
+}
+
+int instance_set_buffer_kb(const Instance *instance, uint64_t kb) {
+        char text[32];
+        int size = snprintf(text, sizeof(text), "%" PRIu64, kb);
+
+        _cleanup_close_ int fd = openat(instance->fd, "buffer_size_kb", O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+
+        pid_t pid = fork();
+        if (pid < 0)
+                return -errno;
+        if (pid == 0)
+                write_and_exit(fd, text, (size_t)size);
+        return wait_for_child(pid);
+}
+
+int instance_set_subbuf_kb(const Instance *instance, uint64_t kb) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "%" PRIu64, kb);
+        int r = tracefs_write(instance->fd, "buffer_subbuf_size_kb", text);
+        return r == -ENOENT ? -EOPNOTSUPP : r;
+}
+
+int instance_get_subbuf_size(const Instance *instance, size_t *ret) {
+        uint64_t kb;
+
+        int r = tracefs_read_u64(instance->fd, "buffer_subbuf_size_kb", &kb);
+        if (r == 0)
+                *ret = kb * 1024;
+        else if (r == -ENOENT) {
+                *ret = (size_t)sysconf(_SC_PAGESIZE); /* before 6.8 it is always a page */
+                r = 0;
+        }
+        return r;
+}
+
+int instance_n_cpus(const Instance *instance, unsigned *ret) {
+        unsigned n = 0;
+
+        int fd = openat(instance->fd, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        DIR *dir = fdopendir(fd); /* consumes fd */
+        if (!dir) {
+                int r = -errno;
+                close(fd);
+                return r;
+        }
+        for (struct dirent *entry; (entry = readdir(dir));) {
+                unsigned cpu;
+                if (sscanf(entry->d_name, "cpu%u", &cpu) == 1)
+                        n = MAX_OF(n, cpu + 1);
+        }
+        closedir(dir);
+        if (n == 0)
+                return -ENXIO;
+        *ret = n;
+        return 0;
+}
+
+static const struct {
+        const char *name;
+        size_t offset;
+} counters[] = {
+        { "entries", offsetof(CpuStatistics, entries) },
+        { "overrun", offsetof(CpuStatistics, overrun) },
+        { "commit overrun", offsetof(CpuStatistics, commit_overrun) },
+        { "bytes", offsetof(CpuStatistics, bytes) },
+        { "dropped events", offsetof(CpuStatistics, dropped) },
+        { "read events", offsetof(CpuStatistics, read) },
+};
+
+static int parse_statistics(const char *text, CpuStatistics *ret) {
+        CpuStatistics statistics = {};
+        size_t n_found = 0;
+
+        for (const char *line = text; *line;) {
+                size_t size = strcspn(line, "\n");
+                size_t name_size = strcspn(line, ":\n");
+                for (size_t i = 0; i < ELEMENTSOF(counters); i++) {
+                        if (strlen(counters[i].name) != name_size ||
+                                        memcmp(counters[i].name, line, name_size) != 0)
+                                continue;
+                        uint64_t *value = (uint64_t *)((char *)&statistics + counters[i].offset);
+                        if (sscanf(line + name_size, ": %" SCNu64, value) != 1)
+                                return -EBADMSG;
+                        n_found++;
+                }
+                line += size + (line[size] == '\n');
+        }
+
+        if (n_found != ELEMENTSOF(counters))
+                return -EBADMSG;
+        *ret = statistics;
+        return 0;
+}
+
+int instance_read_statistics(const Instance *instance, unsigned cpu, CpuStatistics *ret) {
+        _cleanup_free_ char *text = NULL;
+        char path[40];
+
+        snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
+        int r = tracefs_read(instance->fd, path, &text, NULL);
+        if (r < 0)
+                return r;
+        return parse_statistics(text, ret);
+}
+
+int instance_clear(const Instance *instance) {
+        _cleanup_close_ int fd = openat(instance->fd, "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+        return fd < 0 ? -errno : 0;
+}
+
+/* All that was ever offered to the ring: reading moves records between two counters, so the sum
+ * stands still under a consumer. */
+static int sum_offered(const Instance *instance, unsigned n_cpus, uint64_t *ret) {
+        uint64_t sum = 0;
+
+        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+                CpuStatistics s;
+                int r = instance_read_statistics(instance, cpu, &s);
+                if (r == -ENOENT) /* numbers of CPUs may have gaps */
+                        continue;
+                if (r < 0)
+                        return r;
+                sum += s.entries + s.overrun + s.dropped + s.read;
+        }
+        *ret = sum;
+        return 0;
+}
+
+int ring_wait_quiet(const Instance *instance) {
+        unsigned n_cpus, n_same = 0;
+        uint64_t before = 0;
+
+        int r = instance_n_cpus(instance, &n_cpus);
+        if (r < 0)
+                return r;
+        for (unsigned i = 0; i < QUIET_STEPS_MAX; i++) {
+                uint64_t now;
+                r = sum_offered(instance, n_cpus, &now);
+                if (r < 0)
+                        return r;
+                n_same = i > 0 && now == before ? n_same + 1 : 0;
+                if (n_same == QUIET_LOOKS)
+                        return 0;
+                before = now;
+                (void)nanosleep(&(struct timespec){ .tv_nsec = QUIET_STEP_NSEC }, NULL);
+        }
+        return -ETIMEDOUT;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The door to tracefs: finds out whether this kernel lets us trace, and reads and writes whole
+ * files below a directory fd. Called by the rest of this floor and by session; owns the fd of the
+ * mount.
+ *
+ * It relies on these behaviours of the kernel:
+ * - with lockdown=confidentiality tracefs can be mounted but is empty;
+ * - where the daemon's unit makes the mount read-only, its instances directory is bound writable
+ *   over it: whether we may write is asked of instances/, never of the top;
+ * - one write(2) is one command: a file of tracefs parses what one call brought, so a short write
+ *   is an error and never continued.
+ *
+ * The file system type is not checked when the directory holds a file `.ktrace-fake-tracefs`: so
+ * tests offer a directory of their own. That opens nothing: tracefs takes no new file, and the path
+ * is an option of the daemon, which root gives.
+ *
+ * It does not mount anything. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#include "fd.h"
+#include "tracefs.h"
+
+#define FAKE_MARKER ".ktrace-fake-tracefs"
+
+Tracefs *tracefs_free(Tracefs *tracefs) {
+        if (!tracefs)
+                return NULL;
+        close_cleanup(&tracefs->fd);
+        free(tracefs->path);
+        free(tracefs);
+        return NULL;
+}
+
+static int refuse_open(int error, const char *path, Reason *reason) {
+        switch (error) {
+        case ENOENT:
+                return reason_set(reason,
+                                KT_E_NO_TRACING,
+                                "%s does not exist: the kernel has no tracing (CONFIG_TRACING), or "
+                                "sysfs is not mounted",
+                                path);
+        case ENOTDIR:
+                return reason_set(reason,
+                                KT_E_NO_TRACING,
+                                "%s is not a directory: give the mount point of tracefs",
+                                path);
+        case EACCES:
+        case EPERM:
+                return reason_set(reason,
+                                KT_E_NO_TRACING,
+                                "no permission to use %s: ktraced must run as root",
+                                path);
+        default:
+                return -error;
+        }
+}
+
+static bool directory_is_empty(int dirfd) {
+        int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return false;
+        DIR *dir = fdopendir(fd);
+        if (!dir) {
+                close(fd);
+                return false;
+        }
+
+        bool empty = true;
+        for (struct dirent *entry; empty && (entry = readdir(dir));)
+                empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        closedir(dir);
+        return empty;
+}
+
+static int check_type(const Tracefs *tracefs, Reason *reason) {
+        struct statfs st;
+
+        if (faccessat(tracefs->fd, FAKE_MARKER, F_OK, 0) == 0)
+                return 0;
+        if (fstatfs(tracefs->fd, &st) < 0)
+                return -errno;
+        if (st.f_type == TRACEFS_MAGIC)
+                return 0;
+        /* The directory that the kernel keeps in sysfs as the mount point. */
+        if (st.f_type == SYSFS_MAGIC)
+                return reason_set(reason,
+                                KT_E_NO_TRACING,
+                                "tracefs is not mounted: mount -t tracefs tracefs %s",
+                                tracefs->path);
+        return reason_set(reason,
+                        KT_E_NO_TRACING,
+                        "%s is not a tracefs: mount -t tracefs tracefs %s",
+                        tracefs->path,
+                        tracefs->path);
+}
+
+static int check_writable(const Tracefs *tracefs, Reason *reason) {
+        if (faccessat(tracefs->fd, "instances", W_OK | X_OK, AT_EACCESS) == 0)
+                return 0;
+
+        switch (errno) {
+        case ENOENT:
+                if (directory_is_empty(tracefs->fd))
+                        return reason_set(reason,
+                                        KT_E_NO_TRACING,
+                                        "%s is empty: kernel lockdown forbids tracing; boot "
+                                        "without lockdown=confidentiality",
+                                        tracefs->path);
+                return reason_set(reason,
+                                KT_E_NO_TRACING,
+                                "%s has no instances directory: this kernel cannot keep traces "
+                                "apart, use another kernel",
+                                tracefs->path);
+        case EROFS:
+                return reason_set(reason,
+                                KT_E_NO_TRACING,
+                                "%s is mounted read-only: mount -o remount,rw %s",
+                                tracefs->path,
+                                tracefs->path);
+        default:
+                return refuse_open(errno, tracefs->path, reason);
+        }
+}
+
+int tracefs_open(const char *path, Tracefs **ret, Reason *reason) {
+        _cleanup_(tracefs_free_cleanup) Tracefs *tracefs = calloc(1, sizeof(*tracefs));
+        if (!tracefs)
+                return -ENOMEM;
+        tracefs->fd = -1;
+        tracefs->path = strdup(path);
+        if (!tracefs->path)
+                return -ENOMEM;
+
+        /* A full open, not O_PATH, also sets off an automount (/sys/kernel/debug/tracing). */
+        tracefs->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (tracefs->fd < 0)
+                return refuse_open(errno, path, reason);
+
+        int r = check_type(tracefs, reason);
+        if (r == 0)
+                r = check_writable(tracefs, reason);
+        if (r != 0)
+                return r;
+
+        *ret = TAKE_PTR(tracefs);
+        return 0;
+}
+
+static int write_flags(int dirfd, const char *path, const char *text, int flags) {
+        _cleanup_close_ int fd = openat(dirfd, path, flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return -errno;
+
+        size_t size = strlen(text);
+        ssize_t n;
+        do
+                n = write(fd, text, size);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+                return -errno;
+        return (size_t)n == size ? 0 : -EIO;
+}
+
+int tracefs_write(int dirfd, const char *path, const char *text) {
+        return write_flags(dirfd, path, text, 0);
+}
+
+int tracefs_write_truncate(int dirfd, const char *path, const char *text) {
+        return write_flags(dirfd, path, text, O_TRUNC);
+}
+
+int tracefs_read(int dirfd, const char *path, char **ret, size_t *ret_size) {
+        return fd_read_file_at(dirfd, path, TRACEFS_READ_MAX, ret, ret_size);
+}
+
+int tracefs_read_u64(int dirfd, const char *path, uint64_t *ret) {
+        _cleanup_free_ char *text = NULL;
+
+        int r = tracefs_read(dirfd, path, &text, NULL);
+        if (r < 0)
+                return r;
+
+        /* "7 (expanded: 1408)" is a number too; strtoull alone would take "-1". */
+        char *end;
+        const char *start = text + strspn(text, " \t");
+        if (*start < '0' || *start > '9')
+                return -EBADMSG;
+        errno = 0;
+        unsigned long long value = strtoull(start, &end, 10);
+        if (errno != 0)
+                return -errno;
+        *ret = value;
+        return 0;
+}
