@@ -11,10 +11,13 @@
 
 #define SPEC_EVENTS_MAX        4096 /* entries in `events`, each may be a glob */
 #define SPEC_PIDS_MAX          1024
+#define SPEC_EVENT_NAME_MAX    256
 #define SPEC_FILTER_MAX        2048 /* bytes; the kernel takes 4095 with what the fence joins */
 #define SPEC_BUFFER_KB_MIN     8
 #define SPEC_BUFFER_KB_MAX     (1024 * 1024)
 #define SPEC_BUFFER_KB_DEFAULT 1024
+#define SPEC_LINGER_MAX_USEC   (UINT64_C(7) * 86400 * 1000000)
+#define SPEC_PID_MAX           4194303 /* one under the kernel's PID_MAX_LIMIT */
 
 typedef enum SpecScope {
         SCOPE_COMMAND, /* one process with one thread that the client holds back until armed */
@@ -48,6 +51,7 @@ typedef struct Spec {
         SpecLifetime lifetime;
         uint64_t linger_usec;
         bool has_scope;
+        uint32_t set_keys; /* bit i: spec_fields[i] was given */
 } Spec;
 
 typedef enum SpecType {
@@ -84,6 +88,8 @@ int spec_refuse_type(const SpecField *field, const char *got, Reason *reason);
  * unchanged on failure. Setting a key twice is refused. */
 int spec_set_string(Spec *spec, const char *key, const char *value, Reason *reason);
 int spec_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason);
+/* Marks `events` as given, so that a door that reads a list of them notices a second one. */
+int spec_begin_events(Spec *spec, Reason *reason);
 /* filter may be NULL. */
 int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason);
 /* The last check, after all keys: scope and events given, … */

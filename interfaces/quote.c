@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Values in messages: long enough to be recognised, short enough that the remedy behind them still
+ * fits into a Reason, whatever a caller sent. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "quote.h"
+#include "utf8.h"
+
+Quoted quote(const char *value) {
+        size_t size = strlen(value), used = 0;
+        Quoted quoted;
+
+        while (used < size) {
+                size_t n = MAX_OF(utf8_length(value + used, size - used), (size_t)1);
+
+                if (used + n > QUOTE_MAX)
+                        break;
+                used += n;
+        }
+        snprintf(quoted.text,
+                        sizeof(quoted.text),
+                        "\"%.*s%s\"",
+                        (int)used,
+                        value,
+                        used < size ? "..." : "");
+        return quoted;
+}

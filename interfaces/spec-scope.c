@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The key `scope` of a session spec: text to a scope with its pids, and back. Numbers only: whether
+ * the processes live and may be listed is asked at each start, by those who hold pidfds. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "quote.h"
+#include "spec-scope.h"
+
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+/* "12,13" into an allocated array; `value` is the whole scope, for messages. */
+static int parse_pids(const char *list,
+                const char *value,
+                pid_t *pids,
+                size_t *ret_n,
+                Reason *reason) {
+        const char *p = list;
+        size_t n = 0;
+
+        for (;;) {
+                pid_t pid = 0;
+
+                if (!is_digit(*p))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "scope: %s: a pid is wanted %s",
+                                        quote(value).text,
+                                        n == 0 ? "after ':'" : "after ','");
+                for (; is_digit(*p) && pid <= SPEC_PID_MAX; p++)
+                        pid = pid * 10 + (*p - '0');
+                if (pid < 1 || pid > SPEC_PID_MAX)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "scope: %s: a pid lies between 1 and %d",
+                                        quote(value).text,
+                                        SPEC_PID_MAX);
+                if (n == SPEC_PIDS_MAX)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "scope: more than %d pids",
+                                        SPEC_PIDS_MAX);
+                for (size_t i = 0; i < n; i++)
+                        if (pids[i] == pid)
+                                return reason_set(reason,
+                                                KT_E_INVALID_SPEC,
+                                                "scope: pid %d twice: give it once",
+                                                (int)pid);
+                pids[n++] = pid;
+                if (!*p)
+                        break;
+                if (*p++ != ',')
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "scope: %s: pids are numbers with a ',' between them",
+                                        quote(value).text);
+        }
+        *ret_n = n;
+        return 0;
+}
+
+static int set_scope_pids(Spec *spec, SpecScope scope, const char *value, Reason *reason) {
+        _cleanup_free_ pid_t *pids = calloc(SPEC_PIDS_MAX, sizeof(*pids));
+        size_t n = 0;
+        int r;
+
+        if (!pids)
+                return -ENOMEM;
+        r = parse_pids(strchr(value, ':') + 1, value, pids, &n, reason);
+        if (r != 0)
+                return r;
+        if (scope == SCOPE_COMMAND && n != 1)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "scope: %s: a command is one process: write pids:PID,PID for more",
+                                quote(value).text);
+        spec->scope = scope;
+        spec->pids = TAKE_PTR(pids);
+        spec->n_pids = n;
+        spec->has_scope = true;
+        return 0;
+}
+
+int spec_scope_set(Spec *spec, const char *value, Reason *reason) {
+        if (strncmp(value, "command:", strlen("command:")) == 0)
+                return set_scope_pids(spec, SCOPE_COMMAND, value, reason);
+        if (strncmp(value, "pids:", strlen("pids:")) == 0)
+                return set_scope_pids(spec, SCOPE_PIDS, value, reason);
+
+        if (strcmp(value, "own") == 0)
+                spec->scope = SCOPE_OWN;
+        else if (strcmp(value, "system") == 0)
+                spec->scope = SCOPE_SYSTEM;
+        else if (strcmp(value, "command") == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "scope: \"command\" names no process: write command:PID, or let "
+                                "'ktracectl record -- CMD' do it");
+        else if (strcmp(value, "pids") == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "scope: \"pids\" names no process: write pids:PID,PID");
+        else
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "scope: %s is not known: write command:PID, own, pids:PID,PID or "
+                                "system",
+                                quote(value).text);
+        spec->has_scope = true;
+        return 0;
+}
+
+const char *spec_scope_to_string(SpecScope scope) {
+        static const char *const names[_SCOPE_N] = {
+                [SCOPE_COMMAND] = "command",
+                [SCOPE_OWN] = "own",
+                [SCOPE_PIDS] = "pids",
+                [SCOPE_SYSTEM] = "system",
+        };
+
+        return names[scope];
+}
+
+int spec_format_scope(const Spec *spec, char **ret) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *f = open_memstream(&text, &size);
+
+        if (!f)
+                return -ENOMEM;
+        fputs(spec_scope_to_string(spec->scope), f);
+        for (size_t i = 0; i < spec->n_pids; i++)
+                fprintf(f, "%c%d", i == 0 ? ':' : ',', (int)spec->pids[i]);
+        if (fclose(f) != 0) {
+                free(text);
+                return -ENOMEM;
+        }
+        *ret = text;
+        return 0;
+}

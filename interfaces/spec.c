@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a caller asks for, checked value by value. Each door (bus, JSON files, command line) feeds
+ * the setters what it read; `spec_fields` is the one table behind them, the help and the man page.
+ *
+ * Nothing here looks at the machine: whether an event exists, a pid lives or policy agrees is
+ * judged above, and a filter's grammar is the kernel's to judge. Here a value is only kept from
+ * being what it can never be: a path, a list without end, a number that no kernel takes. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "duration.h"
+#include "quote.h"
+#include "spec-scope.h"
+#include "utf8.h"
+
+#define CLOCK_DEFAULT "mono"
+#define CLOCK_MAX     32
+#define MODE_MAX      16
+#define LIFETIME_MAX  32
+/* "command:" and every pid with seven digits and a comma. */
+#define SCOPE_MAX (8 + SPEC_PIDS_MAX * 8)
+
+const SpecField spec_fields[] = {
+        { "name",
+                        SPEC_STRING,
+                        1,
+                        KT_NAME_MAX,
+                        NULL,
+                        "A label for the session, unique among those of its owner: letters, digits, '.', '_' "
+                        "and '-', and not 16 hexadecimal digits, for that is how ids look. Default: none, "
+                        "the session is addressed by its id." },
+        { "mode",
+                        SPEC_STRING,
+                        1,
+                        MODE_MAX,
+                        NULL,
+                        "How the buffer is read. 'stream': a consumer reads all along; when it falls "
+                        "behind, new events are dropped and counted. Default: stream." },
+        { "scope",
+                        SPEC_STRING,
+                        1,
+                        SCOPE_MAX,
+                        NULL,
+                        "Whose events are recorded. 'command:PID': one process that the client holds back "
+                        "until tracing is armed, and its children. 'own': every process of the caller. "
+                        "'pids:PID,PID,…': these processes, at most 1024, and their children. 'system': "
+                        "everything. No default: it must be given." },
+        { "events",
+                        SPEC_EVENTS,
+                        1,
+                        SPEC_EVENTS_MAX,
+                        NULL,
+                        "The events to record, each with its name and, if wanted, a filter in the kernel's "
+                        "grammar. A name is 'SYSTEM:EVENT' or a glob of it ('*', '?', '[…]'); 'EVENT' "
+                        "alone means this event of any system. No default: at least one must be given." },
+        { "buffer-kb",
+                        SPEC_NUMBER,
+                        SPEC_BUFFER_KB_MIN,
+                        SPEC_BUFFER_KB_MAX,
+                        "KiB per CPU",
+                        "The size of the kernel's ring buffer for each CPU. Default: 1024." },
+        { "clock",
+                        SPEC_STRING,
+                        1,
+                        CLOCK_MAX,
+                        NULL,
+                        "The kernel's trace clock that stamps the events, as tracefs names it in "
+                        "trace_clock. Default: mono." },
+        { "lifetime",
+                        SPEC_STRING,
+                        1,
+                        LIFETIME_MAX,
+                        NULL,
+                        "When the session goes away by itself. 'client': when its creator leaves the bus. "
+                        "'linger': never, it stays until it is destroyed. 'linger:TIME': this long after "
+                        "its creator has left, at most 7d; TIME is a whole number with us, ms, s, min, h "
+                        "or d, seconds without. Default: client." },
+};
+
+const size_t n_spec_fields = ELEMENTSOF(spec_fields);
+
+/* Not ctype.h: it follows the locale. */
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+static bool is_alphanumeric(char c) {
+        return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+Spec *spec_new(void) {
+        _cleanup_spec_ Spec *spec = calloc(1, sizeof(*spec));
+
+        if (!spec)
+                return NULL;
+        spec->clock = strdup(CLOCK_DEFAULT);
+        if (!spec->clock)
+                return NULL;
+        spec->buffer_kb = SPEC_BUFFER_KB_DEFAULT;
+        spec->lifetime = LIFETIME_CLIENT;
+        return TAKE_PTR(spec);
+}
+
+Spec *spec_free(Spec *spec) {
+        if (!spec)
+                return NULL;
+        for (size_t i = 0; i < spec->n_events; i++) {
+                free(spec->events[i].name);
+                free(spec->events[i].filter);
+        }
+        free(spec->events);
+        free(spec->pids);
+        free(spec->clock);
+        free(spec->name);
+        free(spec);
+        return NULL;
+}
+
+const SpecField *spec_field_find(const char *key) {
+        for (size_t i = 0; i < n_spec_fields; i++)
+                if (strcmp(spec_fields[i].name, key) == 0)
+                        return &spec_fields[i];
+        return NULL;
+}
+
+/* Levenshtein's, over the few lengths that a mistyped key can have; UINT_MAX when it is longer. */
+static unsigned edit_distance(const char *a, const char *b) {
+        unsigned row[33];
+        size_t n_a = strlen(a), n_b = strlen(b);
+
+        if (n_a >= ELEMENTSOF(row) || n_b >= ELEMENTSOF(row))
+                return UINT32_MAX;
+        for (unsigned j = 0; j <= n_b; j++)
+                row[j] = j;
+        for (unsigned i = 1; i <= n_a; i++) {
+                unsigned diagonal = row[0];
+
+                row[0] = i;
+                for (size_t j = 1; j <= n_b; j++) {
+                        unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
+
+                        diagonal = row[j];
+                        row[j] = MIN_OF(replace, MIN_OF(row[j], row[j - 1]) + 1);
+                }
+        }
+        return row[n_b];
+}
+
+int spec_refuse_key(const char *key, Reason *reason) {
+        unsigned least = UINT32_MAX;
+        const char *nearest = NULL;
+        char known[128] = "";
+
+        for (size_t i = 0; i < n_spec_fields; i++) {
+                unsigned distance = edit_distance(key, spec_fields[i].name);
+                size_t used = strlen(known);
+
+                if (distance < least) {
+                        least = distance;
+                        nearest = spec_fields[i].name;
+                }
+                snprintf(known + used,
+                                sizeof(known) - used,
+                                "%s%s",
+                                i ? ", " : "",
+                                spec_fields[i].name);
+        }
+        if (nearest && least <= 2 && least < strlen(nearest))
+                return reason_set(reason,
+                                KT_E_UNKNOWN_KEY,
+                                "unknown key %s: did you mean \"%s\"?",
+                                quote(key).text,
+                                nearest);
+        return reason_set(reason,
+                        KT_E_UNKNOWN_KEY,
+                        "unknown key %s: the known ones are %s",
+                        quote(key).text,
+                        known);
+}
+
+int spec_refuse_type(const SpecField *field, const char *got, Reason *reason) {
+        static const char *const wanted[] = {
+                [SPEC_STRING] = "a string",
+                [SPEC_NUMBER] = "a number",
+                [SPEC_EVENTS] = "a list",
+        };
+
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: %s is wanted, not %s",
+                        field->name,
+                        wanted[field->type],
+                        got);
+}
+
+static int refuse_twice(const SpecField *field, Reason *reason) {
+        return reason_set(reason, KT_E_INVALID_SPEC, "key \"%s\" twice: give it once", field->name);
+}
+
+static uint32_t field_bit(const SpecField *field) {
+        return UINT32_C(1) << (field - spec_fields);
+}
+
+static int set_name(Spec *spec, const char *value, Reason *reason) {
+        char *name;
+
+        if (strcmp(value, ".") == 0 || strcmp(value, "..") == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "name: %s is a directory: write a name with a letter or a digit",
+                                quote(value).text);
+        for (const char *p = value; *p; p++)
+                if (!is_alphanumeric(*p) && !strchr("._-", *p))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "name: %s holds more than letters, digits, '.', '_', '-'",
+                                        quote(value).text);
+        if (strlen(value) == KT_ID_DIGITS &&
+                        strspn(value, "0123456789abcdefABCDEF") == KT_ID_DIGITS)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "name: %s looks like a session id: choose another",
+                                quote(value).text);
+
+        name = strdup(value);
+        if (!name)
+                return -ENOMEM;
+        spec->name = name;
+        return 0;
+}
+
+static int set_mode(Spec *spec, const char *value, Reason *reason) {
+        if (strcmp(value, "stream") == 0)
+                return 0;
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "mode: %s is not known yet: write stream",
+                        quote(value).text);
+}
+
+static int set_clock(Spec *spec, const char *value, Reason *reason) {
+        char *clock;
+
+        for (const char *p = value; *p; p++)
+                if (!is_digit(*p) && !(*p >= 'a' && *p <= 'z') && *p != '_' && *p != '-')
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "clock: %s holds more than a-z, 0-9, '_', '-': write a name "
+                                        "of the kernel's trace_clock, such as mono",
+                                        quote(value).text);
+        clock = strdup(value);
+        if (!clock)
+                return -ENOMEM;
+        free(spec->clock);
+        spec->clock = clock;
+        return 0;
+}
+
+static int set_lifetime(Spec *spec, const char *value, Reason *reason) {
+        const char *time = NULL;
+        uint64_t usec = 0;
+        int r = 0;
+
+        if (strcmp(value, "client") == 0) {
+                spec->lifetime = LIFETIME_CLIENT;
+                return 0;
+        }
+        if (strncmp(value, "linger:", strlen("linger:")) == 0)
+                time = value + strlen("linger:");
+        else if (strcmp(value, "linger") != 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "lifetime: %s is not known: write client, linger or linger:TIME",
+                                quote(value).text);
+
+        if (time)
+                r = duration_parse(time, &usec);
+        if (r == -EINVAL)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "lifetime: %s holds no time: write linger:30s, with us, ms, s, min, "
+                                "h or d",
+                                quote(value).text);
+        if (time && (r < 0 || usec < 1 || usec > SPEC_LINGER_MAX_USEC))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "lifetime: %s: a time lies above 0 and at most at 7d: write linger "
+                                "for no end",
+                                quote(value).text);
+        spec->lifetime = LIFETIME_LINGER;
+        spec->linger_usec = usec;
+        return 0;
+}
+
+/* The strings of the table; SPEC_EVENTS and SPEC_NUMBER have setters of their own. */
+static const struct {
+        const char *key;
+        int (*set)(Spec *spec, const char *value, Reason *reason);
+} string_setters[] = {
+        { "name", set_name },
+        { "mode", set_mode },
+        { "scope", spec_scope_set },
+        { "clock", set_clock },
+        { "lifetime", set_lifetime },
+};
+
+int spec_set_string(Spec *spec, const char *key, const char *value, Reason *reason) {
+        const SpecField *field = spec_field_find(key);
+        size_t size = strlen(value), i = 0;
+        int r;
+
+        if (!field)
+                return spec_refuse_key(key, reason);
+        if (field->type != SPEC_STRING)
+                return spec_refuse_type(field, "a string", reason);
+        if (spec->set_keys & field_bit(field))
+                return refuse_twice(field, reason);
+        if (size < field->min)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: \"\" is empty: leave the key out or give it a value",
+                                field->name);
+        if (size > field->max)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %s has %zu bytes, the most is %" PRIu64,
+                                field->name,
+                                quote(value).text,
+                                size,
+                                field->max);
+
+        while (strcmp(string_setters[i].key, key) != 0)
+                i++;
+        r = string_setters[i].set(spec, value, reason);
+        if (r == 0)
+                spec->set_keys |= field_bit(field);
+        return r;
+}
+
+int spec_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason) {
+        const SpecField *field = spec_field_find(key);
+
+        if (!field)
+                return spec_refuse_key(key, reason);
+        if (field->type != SPEC_NUMBER)
+                return spec_refuse_type(field, "a number", reason);
+        if (spec->set_keys & field_bit(field))
+                return refuse_twice(field, reason);
+        if (value < field->min)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %" PRIu64 " is under the least of %" PRIu64,
+                                field->name,
+                                value,
+                                field->min);
+        if (value > field->max)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %" PRIu64 " is over the most of %" PRIu64,
+                                field->name,
+                                value,
+                                field->max);
+        spec->buffer_kb = value;
+        spec->set_keys |= field_bit(field);
+        return 0;
+}
+
+int spec_begin_events(Spec *spec, Reason *reason) {
+        const SpecField *field = spec_field_find("events");
+
+        if (spec->set_keys & field_bit(field))
+                return refuse_twice(field, reason);
+        spec->set_keys |= field_bit(field);
+        return 0;
+}
+
+/* "" and "." would be read as directories of tracefs by whoever joins a path of it. */
+static bool is_event_part(const char *part, size_t size) {
+        return size > 0 && strspn(part, ".") < size;
+}
+
+static int check_event_name(size_t index, const char *name, Reason *reason) {
+        const char *colon = strchr(name, ':');
+        const char *event = colon ? colon + 1 : name;
+        size_t size = strlen(name);
+
+        if (size > SPEC_EVENT_NAME_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events[%zu].name: %s has %zu bytes, the most is %d",
+                                index,
+                                quote(name).text,
+                                size,
+                                SPEC_EVENT_NAME_MAX);
+        for (const char *p = name; *p; p++)
+                if (!is_alphanumeric(*p) && !strchr("_-.:*?[]!^", *p))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "events[%zu].name: %s holds '%.*s': write system:event, as "
+                                        "'ktracectl events' lists them",
+                                        index,
+                                        quote(name).text,
+                                        (int)MAX_OF(utf8_length(p, strlen(p)), (size_t)1),
+                                        p);
+        if (colon && strchr(event, ':'))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events[%zu].name: %s holds more than one ':': write system:event, "
+                                "as 'ktracectl events' lists them",
+                                index,
+                                quote(name).text);
+        if ((colon && !is_event_part(name, (size_t)(colon - name))) ||
+                        !is_event_part(event, strlen(event)))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events[%zu].name: %s names no event: write system:event, as "
+                                "'ktracectl events' lists them",
+                                index,
+                                quote(name).text);
+        return 0;
+}
+
+static int check_filter(size_t index, const char *filter, Reason *reason) {
+        size_t size = strlen(filter);
+
+        if (strspn(filter, " ") == size)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events[%zu].filter: \"\" is empty: leave the key out for none",
+                                index);
+        if (size > SPEC_FILTER_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events[%zu].filter: %s has %zu bytes, the most is %d",
+                                index,
+                                quote(filter).text,
+                                size,
+                                SPEC_FILTER_MAX);
+        for (size_t i = 0, n; i < size; i += n) {
+                n = utf8_length(filter + i, size - i);
+                if (n == 0 || (unsigned char)filter[i] < 0x20 || filter[i] == 0x7f)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "events[%zu].filter: %s: byte %zu is not printable: write "
+                                        "the filter on one line of text",
+                                        index,
+                                        quote(filter).text,
+                                        i + 1);
+        }
+        return 0;
+}
+
+int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason) {
+        _cleanup_free_ char *name_copy = NULL, *filter_copy = NULL;
+        SpecEvent *events;
+        int r;
+
+        if (spec->n_events >= SPEC_EVENTS_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events: more than %d entries: name them by globs",
+                                SPEC_EVENTS_MAX);
+        r = check_event_name(spec->n_events, name, reason);
+        if (r == 0 && filter)
+                r = check_filter(spec->n_events, filter, reason);
+        if (r != 0)
+                return r;
+
+        name_copy = strdup(name);
+        filter_copy = filter ? strdup(filter) : NULL;
+        if (!name_copy || (filter && !filter_copy))
+                return -ENOMEM;
+        events = reallocarray(spec->events, spec->n_events + 1, sizeof(*events));
+        if (!events)
+                return -ENOMEM;
+        spec->events = events;
+        spec->events[spec->n_events++] = (SpecEvent){
+                .name = TAKE_PTR(name_copy),
+                .filter = TAKE_PTR(filter_copy),
+        };
+        return 0;
+}
+
+int spec_complete(const Spec *spec, Reason *reason) {
+        if (!spec->has_scope)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "scope: missing: write command:PID, own, pids:PID,PID or system");
+        if (spec->n_events == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events: none given: name at least one, as 'ktracectl events' lists "
+                                "them");
+        return 0;
+}
