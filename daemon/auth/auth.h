@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <systemd/sd-bus.h>
 
 #include "policy.h"
@@ -29,3 +30,6 @@ DEFINE_CLEANUP(Auth, auth_free);
 #define AUTH_HELD_MAX 64
 /* The sender of m, or NULL (not known: deny). */
 const Peer *auth_get_peer(const Auth *auth, sd_bus_message *m);
+/* Nobody who ever called is still on the bus. on_peer_gone tells when the answer may have changed.
+ */
+bool auth_is_idle(const Auth *auth);
