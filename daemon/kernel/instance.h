@@ -84,5 +84,7 @@ int instance_open_file(const Instance *instance, const char *path, int flags);
 int instance_n_cpus(const Instance *instance, unsigned *ret);
 /* Does not block. */
 int instance_read_statistics(const Instance *instance, unsigned cpu, CpuStatistics *ret);
+/* The same from an open per_cpu/cpuN/stats, again and again: nothing is left to look up. */
+int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret);
 /* Drops what is in the ring. */
 int instance_clear(const Instance *instance);

@@ -161,6 +161,20 @@ int instance_read_statistics(const Instance *instance, unsigned cpu, CpuStatisti
         return parse_statistics(text, ret);
 }
 
+int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret) {
+        char text[1024];
+        ssize_t n;
+
+        /* Each read at offset 0 makes the kernel count anew. */
+        do
+                n = pread(stats_fd, text, sizeof(text) - 1, 0);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+                return -errno;
+        text[n] = '\0';
+        return parse_statistics(text, ret);
+}
+
 int instance_clear(const Instance *instance) {
         _cleanup_close_ int fd = openat(instance->fd, "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
         return fd < 0 ? -errno : 0;
