@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What all methods have in common: a call becomes a Request, and how it went becomes the answer.
+ * The one place where error codes turn into D-Bus errors and where a failure of ours is logged;
+ * used by the objects beside it. Owns the message while a request is under way. */
+#include "call.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "log.h"
+#include "variant.h"
+
+typedef struct Call {
+        sd_bus_message *m;
+        CallAnswer answer;
+} Call;
+
+int call_refuse(sd_bus_message *m, int result, const Reason *reason) {
+        const ErrorEntry *entry = error_get(result);
+        const char *text = entry->text;
+
+        if (result < 0)
+                /* Ours: the caller gets no detail of it. */
+                log_errno(result,
+                                LOG_ERR,
+                                NULL,
+                                "%s for %s",
+                                sd_bus_message_get_member(m),
+                                sd_bus_message_get_sender(m));
+        else if (reason && *reason->text)
+                text = reason->text;
+        return sd_bus_reply_method_errorf(m, entry->bus_name, "%s", text);
+}
+
+static void message_unref_cleanup(sd_bus_message **m) {
+        sd_bus_message_unref(*m);
+}
+
+int call_reply_json(sd_bus_message *m, int result, json_object *o, const Reason *reason) {
+        _cleanup_(message_unref_cleanup) sd_bus_message *reply = NULL;
+        int r = result;
+
+        if (r == 0)
+                r = sd_bus_message_new_method_return(m, &reply);
+        if (r >= 0 && result == 0)
+                r = variant_append_object(reply, o);
+        if (r != 0)
+                return call_refuse(m, r, reason);
+        return sd_bus_message_send(reply);
+}
+
+int call_reply_empty(sd_bus_message *m, Request *request) {
+        return sd_bus_reply_method_return(m, "");
+}
+
+Request *call_free(Request *request) {
+        Call *call = request ? request->userdata : NULL;
+
+        if (call) {
+                sd_bus_message_unref(call->m);
+                free(call);
+        }
+        return request_free(request);
+}
+
+static void on_done(Request *request, int result, const Reason *reason) {
+        const Call *call = request->userdata;
+        int r;
+
+        r = result == 0 ? call->answer(call->m, request) : call_refuse(call->m, result, reason);
+        if (r < 0)
+                log_errno(r,
+                                LOG_WARNING,
+                                NULL,
+                                "Cannot answer %s",
+                                sd_bus_message_get_member(call->m));
+        call_free(request);
+}
+
+int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        const Peer *peer = auth_get_peer(door->auth, m);
+
+        if (!peer)
+                return KT_E_ACCESS_DENIED;
+        request = request_new(&peer->subject, peer->unique_name);
+        if (!request)
+                return -ENOMEM;
+        Call *call = calloc(1, sizeof(*call));
+        if (!call)
+                return -ENOMEM;
+        call->m = sd_bus_message_ref(m);
+        call->answer = answer;
+        request->userdata = call;
+        request->done = on_done;
+
+        *ret = TAKE_PTR(request);
+        return 0;
+}
+
+int call_read_no_options(sd_bus_message *m, Reason *reason) {
+        const char *key;
+        int r;
+
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv");
+        if (r <= 0)
+                return r;
+        r = sd_bus_message_read(m, "s", &key);
+        if (r < 0)
+                return r;
+        return reason_set(
+                        reason, KT_E_UNKNOWN_KEY, "%.64s: no such option; there are none yet", key);
+}

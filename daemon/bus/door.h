@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "auth.h"
+#include "session.h"
+
+/* The D-Bus face of the daemon: the objects that it shows and the signals that it sends. */
+typedef struct Door Door;
+
+/* Puts the objects on the bus. All are borrowed and must outlive the door. */
+int door_new(sd_bus *bus, const Auth *auth, Registry *registry, Door **ret);
+Door *door_free(Door *door);
+DEFINE_CLEANUP(Door, door_free);
+
+/* To the session's creator alone, while it is on the bus. */
+void door_send_state(Door *door, Session *session);
+void door_send_ended(Door *door, Session *session, const char *code, const char *reason);

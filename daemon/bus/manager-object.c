@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* /org/ktrace1, interface org.ktrace1.Manager: read the arguments, find the caller, ask the session
+ * floor, answer. Documented in interfaces/org.ktrace1.Manager.xml, which a test compares with what
+ * is here. Everything but the version comes from methods, because a property can be read by anyone
+ * who may call; every method may be called by anyone, because policy decides. */
+#include "manager-object.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "call.h"
+#include "spec-reader.h"
+
+static int get_version(sd_bus *bus,
+                const char *path,
+                const char *interface,
+                const char *property,
+                sd_bus_message *reply,
+                void *userdata,
+                sd_bus_error *ret_error) {
+        return sd_bus_message_append(reply, "s", KT_VERSION);
+}
+
+static int answer_created(sd_bus_message *m, Request *request) {
+        _cleanup_free_ char *path = NULL;
+        const char *id = session_get_id(request->session);
+
+        if (asprintf(&path, "%s/%s", KT_SESSION_PREFIX, id) < 0) {
+                path = NULL;
+                return call_refuse(m, -ENOMEM, NULL);
+        }
+        return sd_bus_reply_method_return(m, "so", id, path);
+}
+
+static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_spec_ Spec *spec = NULL;
+        Door *door = userdata;
+        Reason reason = { "" };
+        int r;
+
+        r = spec_read_message(m, &spec, &reason);
+        if (r == 0)
+                r = call_new(door, m, answer_created, &request);
+        if (r == 0)
+                r = session_create(door->registry, request, spec, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        /* Both are the session floor's now. */
+        spec = NULL;
+        request = NULL;
+        return 1;
+}
+
+typedef struct Listing {
+        sd_bus_message *reply;
+        int result;
+} Listing;
+
+static void append_session(Session *session, void *userdata) {
+        _cleanup_free_ char *path = NULL;
+        Listing *listing = userdata;
+
+        if (listing->result < 0)
+                return;
+        if (asprintf(&path, "%s/%s", KT_SESSION_PREFIX, session_get_id(session)) < 0) {
+                path = NULL;
+                listing->result = -ENOMEM;
+                return;
+        }
+        listing->result = sd_bus_message_append(listing->reply,
+                        "(sosus)",
+                        session_get_id(session),
+                        path,
+                        session_get_name(session),
+                        (uint32_t)session_get_uid(session),
+                        session_state_to_string(session_get_state(session)));
+}
+
+static int list_sessions(Door *door, const Subject *subject, sd_bus_message *reply) {
+        Listing listing = { .reply = reply };
+        int r;
+
+        r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, "(sosus)");
+        if (r < 0)
+                return r;
+        registry_visit(door->registry, subject, append_session, &listing);
+        if (listing.result < 0)
+                return listing.result;
+        return sd_bus_message_close_container(reply);
+}
+
+static int method_list_sessions(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, m);
+        sd_bus_message *reply = NULL;
+        int r;
+
+        if (!peer)
+                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
+        r = sd_bus_message_new_method_return(m, &reply);
+        if (r >= 0)
+                r = list_sessions(door, &peer->subject, reply);
+        r = r < 0 ? call_refuse(m, r, NULL) : sd_bus_message_send(reply);
+        sd_bus_message_unref(reply);
+        return r;
+}
+
+static int method_get_session(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_free_ char *path = NULL;
+        Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, m);
+        Reason reason = { "" };
+        const char *id;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &id);
+        if (r < 0)
+                return call_refuse(m, r, NULL);
+        if (!peer)
+                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
+        if (!registry_find(door->registry, &peer->subject, id))
+                return call_refuse(m,
+                                reason_set(&reason,
+                                                KT_E_NO_SUCH_SESSION,
+                                                "%.32s: no such session",
+                                                id),
+                                &reason);
+        if (asprintf(&path, "%s/%s", KT_SESSION_PREFIX, id) < 0) {
+                path = NULL;
+                return call_refuse(m, -ENOMEM, NULL);
+        }
+        return sd_bus_reply_method_return(m, "o", path);
+}
+
+static void strv_cleanup(char ***names) {
+        for (char **name = *names; name && *name; name++)
+                free(*name);
+        free(*names);
+}
+
+static int method_list_events(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(strv_cleanup) char **names = NULL;
+        Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, m);
+        sd_bus_message *reply = NULL;
+        Reason reason = { "" };
+        const char *glob;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &glob);
+        if (r < 0)
+                return call_refuse(m, r, NULL);
+        if (!peer)
+                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
+        r = registry_list_events(door->registry, &peer->subject, glob, &names, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        r = sd_bus_message_new_method_return(m, &reply);
+        if (r >= 0)
+                r = sd_bus_message_append_strv(reply, names);
+        r = r < 0 ? call_refuse(m, r, NULL) : sd_bus_message_send(reply);
+        sd_bus_message_unref(reply);
+        return r;
+}
+
+static int method_describe_event(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_json_ json_object *o = NULL;
+        Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, m);
+        Reason reason = { "" };
+        const char *name;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &name);
+        if (r < 0)
+                return call_refuse(m, r, NULL);
+        if (!peer)
+                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
+        r = registry_describe_event(door->registry, &peer->subject, name, &o, &reason);
+        return call_reply_json(m, r, o, &reason);
+}
+
+static int method_get_limits(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_json_ json_object *o = NULL;
+        Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, m);
+        int r;
+
+        if (!peer)
+                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
+        r = registry_describe_limits(door->registry, peer->subject.uid, &o);
+        return call_reply_json(m, r, o, NULL);
+}
+
+static const sd_bus_vtable manager_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_METHOD_WITH_ARGS("CreateSession",
+                        SD_BUS_ARGS("a{sv}", spec),
+                        SD_BUS_RESULT("s", id, "o", path),
+                        method_create_session,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ListSessions",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_RESULT("a(sosus)", sessions),
+                        method_list_sessions,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetSession",
+                        SD_BUS_ARGS("s", id),
+                        SD_BUS_RESULT("o", path),
+                        method_get_session,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ListEvents",
+                        SD_BUS_ARGS("s", glob),
+                        SD_BUS_RESULT("as", names),
+                        method_list_events,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("DescribeEvent",
+                        SD_BUS_ARGS("s", name),
+                        SD_BUS_RESULT("a{sv}", event),
+                        method_describe_event,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetLimits",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_RESULT("a{sv}", limits),
+                        method_get_limits,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
+
+int manager_object_add(Door *door, sd_bus_slot **ret) {
+        return sd_bus_add_object_vtable(
+                        door->bus, ret, KT_OBJECT, KT_MANAGER_INTERFACE, manager_vtable, door);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* /org/ktrace1/session/<id>, interface org.ktrace1.Session, and its signals. Documented in
+ * interfaces/org.ktrace1.Session.xml.
+ *
+ * A session exists for its owner and for root. Everybody else is told what they would be told of a
+ * path that never was: the find handler looks it up as the caller, so calls, property reads and
+ * introspection all end there, and the enumerator lists the caller's own. Signals go to the
+ * creator's unique name, since a broadcast reaches whoever has a match for it. There are no
+ * properties, because PropertiesChanged would be a broadcast too. */
+#include "session-object.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "call.h"
+#include "log.h"
+
+static Session *find_session(Door *door, sd_bus_message *m, const char *path) {
+        const Peer *peer = auth_get_peer(door->auth, m);
+        size_t prefix = strlen(KT_SESSION_PREFIX "/");
+
+        if (!peer || strncmp(path, KT_SESSION_PREFIX "/", prefix) != 0)
+                return NULL;
+        return registry_find(door->registry, &peer->subject, path + prefix);
+}
+
+static int on_find(sd_bus *bus,
+                const char *path,
+                const char *interface,
+                void *userdata,
+                void **ret_found,
+                sd_bus_error *ret_error) {
+        Door *door = userdata;
+
+        if (!find_session(door, sd_bus_get_current_message(bus), path))
+                return 0;
+        /* The door, not the session: handlers look it up again and have both. */
+        *ret_found = door;
+        return 1;
+}
+
+typedef struct Nodes {
+        char **paths;
+        size_t n;
+        int result;
+} Nodes;
+
+static void append_node(Session *session, void *userdata) {
+        Nodes *nodes = userdata;
+
+        if (nodes->result < 0)
+                return;
+        char **paths = reallocarray(nodes->paths, nodes->n + 2, sizeof(*paths));
+        if (!paths) {
+                nodes->result = -ENOMEM;
+                return;
+        }
+        nodes->paths = paths;
+        if (asprintf(&paths[nodes->n], "%s/%s", KT_SESSION_PREFIX, session_get_id(session)) < 0) {
+                paths[nodes->n] = NULL;
+                nodes->result = -ENOMEM;
+                return;
+        }
+        paths[++nodes->n] = NULL;
+}
+
+static int on_enumerate(sd_bus *bus,
+                const char *prefix,
+                void *userdata,
+                char ***ret_nodes,
+                sd_bus_error *ret_error) {
+        Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, sd_bus_get_current_message(bus));
+        Nodes nodes = { 0 };
+
+        if (!peer)
+                return 0;
+        registry_visit(door->registry, &peer->subject, append_node, &nodes);
+        if (nodes.result < 0) {
+                for (size_t i = 0; i < nodes.n; i++)
+                        free(nodes.paths[i]);
+                free(nodes.paths);
+                return nodes.result;
+        }
+        *ret_nodes = nodes.paths; /* sd-bus frees it */
+        return 0;
+}
+
+static int refuse_unknown(sd_bus_message *m) {
+        return call_refuse(m, KT_E_NO_SUCH_SESSION, NULL);
+}
+
+typedef int (*Verb)(Session *session, Request *request, Reason *reason);
+
+static int call_verb(Door *door, sd_bus_message *m, Verb verb, CallAnswer answer) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        Session *session = find_session(door, m, sd_bus_message_get_path(m));
+        Reason reason = { "" };
+        int r;
+
+        if (!session)
+                return refuse_unknown(m);
+        r = call_new(door, m, answer, &request);
+        if (r == 0)
+                r = verb(session, request, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        request = NULL; /* the session floor's now */
+        return 1;
+}
+
+static int method_start(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_verb(userdata, m, session_start, call_reply_empty);
+}
+
+static int method_stop(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_verb(userdata, m, session_stop, call_reply_empty);
+}
+
+static int method_destroy(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_verb(userdata, m, session_destroy, call_reply_empty);
+}
+
+static int answer_fd(sd_bus_message *m, Request *request) {
+        /* The message gets a copy; the request's goes with the request. */
+        return sd_bus_reply_method_return(m, "h", request->fd);
+}
+
+static int open_pipe(Session *session, Request *request, Reason *reason) {
+        return session_open_stream(session, CONTROL_SINK_PIPE, request, reason);
+}
+
+static int open_socket(Session *session, Request *request, Reason *reason) {
+        return session_open_stream(session, CONTROL_SINK_SOCKET, request, reason);
+}
+
+static int call_open(Door *door, sd_bus_message *m, Verb verb) {
+        Reason reason = { "" };
+        int r;
+
+        r = call_read_no_options(m, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        return call_verb(door, m, verb, answer_fd);
+}
+
+static int method_open_stream(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_open(userdata, m, open_pipe);
+}
+
+static int method_open_sink(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_open(userdata, m, open_socket);
+}
+
+static int call_json(Door *door, sd_bus_message *m, int (*get)(const Session *, json_object **)) {
+        _cleanup_json_ json_object *o = NULL;
+        Session *session = find_session(door, m, sd_bus_message_get_path(m));
+
+        if (!session)
+                return refuse_unknown(m);
+        int r = get(session, &o);
+        return call_reply_json(m, r, o, NULL);
+}
+
+static int method_describe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_json(userdata, m, session_describe);
+}
+
+static int method_get_statistics(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_json(userdata, m, session_statistics);
+}
+
+static int method_get_metadata(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_close_ int fd = -1;
+        const Session *session = find_session(userdata, m, sd_bus_message_get_path(m));
+
+        if (!session)
+                return refuse_unknown(m);
+        int r = session_metadata(session, &fd);
+        if (r != 0)
+                return call_refuse(m, r, NULL);
+        return sd_bus_reply_method_return(m, "h", fd);
+}
+
+static const sd_bus_vtable session_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD_WITH_ARGS("Start",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_NO_RESULT,
+                        method_start,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Stop",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_NO_RESULT,
+                        method_stop,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Destroy",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_NO_RESULT,
+                        method_destroy,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("OpenStream",
+                        SD_BUS_ARGS("a{sv}", options),
+                        SD_BUS_RESULT("h", pipe),
+                        method_open_stream,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("OpenSink",
+                        SD_BUS_ARGS("a{sv}", options),
+                        SD_BUS_RESULT("h", socket),
+                        method_open_sink,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Describe",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_RESULT("a{sv}", session),
+                        method_describe,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetStatistics",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_RESULT("a{sv}", statistics),
+                        method_get_statistics,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetMetadata",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_RESULT("h", metadata),
+                        method_get_metadata,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_SIGNAL_WITH_ARGS("StateChanged", SD_BUS_ARGS("s", state), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("Ended", SD_BUS_ARGS("s", code, "s", reason), 0),
+        SD_BUS_VTABLE_END,
+};
+
+int session_object_add(Door *door, sd_bus_slot **ret_vtable, sd_bus_slot **ret_enumerator) {
+        int r;
+
+        r = sd_bus_add_fallback_vtable(door->bus,
+                        ret_vtable,
+                        KT_SESSION_PREFIX,
+                        KT_SESSION_INTERFACE,
+                        session_vtable,
+                        on_find,
+                        door);
+        if (r < 0)
+                return r;
+        return sd_bus_add_node_enumerator(
+                        door->bus, ret_enumerator, KT_SESSION_PREFIX, on_enumerate, door);
+}
+
+/* Sends a signal of one or two strings (second may be NULL) to the session's creator. */
+static int send_signal(Door *door,
+                const Session *session,
+                const char *member,
+                const char *first,
+                const char *second) {
+        _cleanup_free_ char *path = NULL;
+        const char *peer = session_get_peer(session);
+        sd_bus_message *m = NULL;
+        int r;
+
+        if (!peer)
+                return 0;
+        if (asprintf(&path, "%s/%s", KT_SESSION_PREFIX, session_get_id(session)) < 0) {
+                path = NULL;
+                return -ENOMEM;
+        }
+        r = sd_bus_message_new_signal(door->bus, &m, path, KT_SESSION_INTERFACE, member);
+        if (r >= 0)
+                r = sd_bus_message_append(m, "s", first);
+        if (r >= 0 && second)
+                r = sd_bus_message_append(m, "s", second);
+        if (r >= 0)
+                r = sd_bus_message_set_destination(m, peer);
+        if (r >= 0)
+                r = sd_bus_send(door->bus, m, NULL);
+        sd_bus_message_unref(m);
+        return r < 0 ? r : 0;
+}
+
+static void log_unsent(int r, const Session *session, const char *member) {
+        LogContext context = { .session = session_get_id(session),
+                .uid = session_get_uid(session) };
+
+        if (r < 0)
+                log_errno(r, LOG_WARNING, &context, "Cannot send signal %s", member);
+}
+
+void door_send_state(Door *door, Session *session) {
+        const char *state = session_state_to_string(session_get_state(session));
+
+        log_unsent(send_signal(door, session, "StateChanged", state, NULL),
+                        session,
+                        "StateChanged");
+}
+
+void door_send_ended(Door *door, Session *session, const char *code, const char *reason) {
+        log_unsent(send_signal(door, session, "Ended", code, reason), session, "Ended");
+}

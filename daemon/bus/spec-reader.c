@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* CreateSession's a{sv} -> Spec. Which keys there are, and what their values may be, is the spec's
+ * own table; here is only what D-Bus adds: its types. Every integer type is taken for a number,
+ * since callers' bindings pick one by themselves; nothing else is converted. The message comes from
+ * anyone: each container is entered by the type that was read, and what is not known is refused,
+ * not skipped. */
+#include "spec-reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* The signature in words, for the one who wrote the call. */
+static const char *describe_signature(const char *signature) {
+        switch (*signature) {
+        case 's':
+        case 'o':
+        case 'g':
+                return "a string";
+        case 'b':
+                return "a boolean";
+        case 'd':
+                return "a fraction";
+        case 'h':
+                return "a file descriptor";
+        case 'v':
+                return "a variant";
+        case 'a':
+                return signature[1] == '{' ? "a dictionary" : "a list of another type";
+        case '(':
+                return "a structure";
+        default:
+                return "a number";
+        }
+}
+
+/* sd-bus tells success by any number that is not negative; positive ones are the caller's errors
+ * here. */
+static int own_result(int r) {
+        return r < 0 ? r : 0;
+}
+
+static int refuse_negative(const char *key, int64_t value, Reason *reason) {
+        return reason_set(reason, KT_E_INVALID_SPEC, "%s: %" PRId64 " is negative", key, value);
+}
+
+static int read_number(sd_bus_message *m,
+                char type,
+                const char *key,
+                uint64_t *ret,
+                Reason *reason) {
+        union {
+                uint8_t y;
+                int16_t n;
+                uint16_t q;
+                int32_t i;
+                uint32_t u;
+                int64_t x;
+                uint64_t t;
+        } value;
+
+        int64_t number;
+        int r;
+
+        r = sd_bus_message_read_basic(m, type, &value);
+        if (r < 0)
+                return r;
+        switch (type) {
+        case 'y':
+                number = value.y;
+                break;
+        case 'n':
+                number = value.n;
+                break;
+        case 'q':
+                number = value.q;
+                break;
+        case 'i':
+                number = value.i;
+                break;
+        case 'u':
+                number = value.u;
+                break;
+        case 'x':
+                number = value.x;
+                break;
+        default:
+                *ret = value.t;
+                return 0;
+        }
+        if (number < 0)
+                return refuse_negative(key, number, reason);
+        *ret = (uint64_t)number;
+        return 0;
+}
+
+static int read_event_names(sd_bus_message *m, Spec *spec, Reason *reason) {
+        const char *name;
+        int r;
+
+        while ((r = sd_bus_message_read(m, "s", &name)) > 0) {
+                r = spec_add_event(spec, name, NULL, reason);
+                if (r != 0)
+                        return r;
+        }
+        return r;
+}
+
+/* One key of {name, filter}. */
+static int read_event_key(sd_bus_message *m,
+                const char **name,
+                const char **filter,
+                Reason *reason) {
+        const char *key, *signature;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &key);
+        if (r < 0)
+                return r;
+        const char **target = strcmp(key, "name") == 0     ? name
+                              : strcmp(key, "filter") == 0 ? filter
+                                                           : NULL;
+        if (!target)
+                return reason_set(reason,
+                                KT_E_UNKNOWN_KEY,
+                                "events: no key %.64s; there are name and filter",
+                                key);
+        if (*target)
+                return reason_set(reason, KT_E_INVALID_SPEC, "events: %s is given twice", key);
+        r = sd_bus_message_peek_type(m, NULL, &signature);
+        if (r < 0)
+                return r;
+        if (strcmp(signature, "s") != 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events: %s: a string is wanted, not %s",
+                                key,
+                                describe_signature(signature));
+        r = sd_bus_message_read(m, "v", "s", target);
+        return own_result(r);
+}
+
+static int read_event_object(sd_bus_message *m, Spec *spec, Reason *reason) {
+        const char *name = NULL, *filter = NULL;
+        int r;
+
+        while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+                r = read_event_key(m, &name, &filter, reason);
+                if (r != 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        if (!name)
+                return reason_set(reason, KT_E_INVALID_SPEC, "events: an entry has no name");
+        return spec_add_event(spec, name, filter, reason);
+}
+
+static int read_event_objects(sd_bus_message *m, Spec *spec, Reason *reason) {
+        int r;
+
+        while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}")) > 0) {
+                r = read_event_object(m, spec, reason);
+                if (r != 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+        }
+        return r;
+}
+
+static int read_events(sd_bus_message *m, const char *signature, Spec *spec, Reason *reason) {
+        bool names = strcmp(signature, "as") == 0;
+        int r;
+
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, signature + 1);
+        if (r < 0)
+                return r;
+        r = names ? read_event_names(m, spec, reason) : read_event_objects(m, spec, reason);
+        if (r != 0)
+                return r;
+        return own_result(sd_bus_message_exit_container(m));
+}
+
+/* The contents of the variant of one key. */
+static int read_value(sd_bus_message *m,
+                const SpecField *field,
+                const char *signature,
+                Spec *spec,
+                Reason *reason) {
+        const char *text;
+        uint64_t number = 0;
+        int r;
+
+        switch (field->type) {
+        case SPEC_STRING:
+                if (strcmp(signature, "s") != 0)
+                        break;
+                r = sd_bus_message_read_basic(m, 's', &text);
+                return r < 0 ? r : spec_set_string(spec, field->name, text, reason);
+        case SPEC_NUMBER:
+                if (strlen(signature) != 1 || !strchr("ynqiuxt", *signature))
+                        break;
+                r = read_number(m, *signature, field->name, &number, reason);
+                return r != 0 ? r : spec_set_number(spec, field->name, number, reason);
+        case SPEC_EVENTS:
+                if (strcmp(signature, "as") == 0 || strcmp(signature, "aa{sv}") == 0)
+                        return read_events(m, signature, spec, reason);
+                break;
+        }
+        return spec_refuse_type(field, describe_signature(signature), reason);
+}
+
+static int read_key(sd_bus_message *m, Spec *spec, bool *has_events, Reason *reason) {
+        const char *key, *signature;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &key);
+        if (r < 0)
+                return r;
+        const SpecField *field = spec_field_find(key);
+        if (!field)
+                return spec_refuse_key(key, reason);
+        /* The setters see the second of two values; of two lists they see only entries. */
+        if (field->type == SPEC_EVENTS) {
+                if (*has_events)
+                        return reason_set(reason, KT_E_INVALID_SPEC, "%s: is given twice", key);
+                *has_events = true;
+        }
+
+        r = sd_bus_message_peek_type(m, NULL, &signature);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);
+        if (r < 0)
+                return r;
+        r = read_value(m, field, signature, spec, reason);
+        if (r != 0)
+                return r;
+        return own_result(sd_bus_message_exit_container(m));
+}
+
+int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        bool has_events = false;
+        int r;
+
+        if (!spec)
+                return -ENOMEM;
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+                r = read_key(m, spec, &has_events, reason);
+                if (r != 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+        r = spec_complete(spec, reason);
+        if (r != 0)
+                return r;
+        *ret = TAKE_PTR(spec);
+        return 0;
+}
