@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A session's stream, seen from the daemon: starts the consumer, gives it the metadata and the
+ * client's way in, then, once it has said that the sink is good, the rings; watches the times in
+ * which it must answer. Owned by a session, and after that session's end by the registry until the
+ * client has read what was left.
+ *
+ * It touches no fd of a client's: the pipe is ours, and a client's own sink goes to the consumer
+ * directly. A consumer that hangs on a sink is given up; whatever becomes of that process, nobody
+ * here waits for it. Opening the rings takes locks that the kernel holds for long at times, so that
+ * is a plan of its own. */
+
+#include "feed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "fd.h"
+#include "log.h"
+
+#define USEC_PER_SEC       1000000ULL
+#define READY_TIMEOUT_USEC (10 * USEC_PER_SEC)
+/* A silent FUSE server hangs whoever asks about its file. */
+#define EXAMINE_TIMEOUT_USEC (2 * USEC_PER_SEC)
+/* Reading out the largest rings takes well under a second. */
+#define RELEASE_TIMEOUT_USEC (10 * USEC_PER_SEC)
+#define PIPE_BYTES           (1024 * 1024)
+
+struct Feed {
+        Worker *worker;
+        Trace *trace; /* NULL once detached */
+        const FeedHandlers *handlers;
+        void *userdata;
+        Consumer *consumer; /* NULL: closed */
+        sd_event_source *timer;
+        int client_fd; /* until ready */
+        Plan rings;
+        bool rings_in_flight;
+        bool is_ready, is_released, is_closed;
+        bool flush_wanted;
+        ControlMessage finish; /* type 0: not wanted yet */
+        int finish_names_fd;
+        FeedCounters counters;
+        int error;
+        char text[CONTROL_TEXT_MAX];
+};
+
+/* After this call the feed may be freed. */
+static void feed_closed(Feed *feed) {
+        if (feed->is_closed || feed->rings_in_flight)
+                return;
+        feed->is_closed = true;
+        feed->consumer = consumer_free(feed->consumer);
+        if (!feed->is_ready) {
+                Reason reason = {};
+                int r = reason_set(&reason,
+                                KT_E_NO_CONSUMER,
+                                "the stream worker did not start%s%s: see the journal of ktrace-consumer",
+                                feed->text[0] ? ": " : "",
+                                feed->text);
+
+                feed->is_ready = true;
+                feed->handlers->on_ready(feed, r, &reason, -1, feed->userdata);
+        }
+        if (!feed->is_released) {
+                feed->is_released = true;
+                feed->handlers->on_released(feed, feed->userdata);
+        }
+        feed->handlers->on_closed(feed, feed->error, feed->text, feed->userdata);
+}
+
+void feed_cancel(Feed *feed) {
+        feed->consumer = consumer_free(feed->consumer);
+        feed_closed(feed);
+}
+
+static int feed_on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        Feed *feed = userdata;
+
+        log_write(LOG_WARNING,
+                        feed->trace ? &(LogContext){ feed->trace->id,
+                                                      NULL,
+                                                      feed->trace->owner->uid }
+                                    : NULL,
+                        "consumer %d does not answer, giving it up",
+                        consumer_get_pid(feed->consumer));
+        if (feed->error == 0) {
+                feed->error = ETIMEDOUT;
+                snprintf(feed->text, sizeof(feed->text), "the sink does not answer");
+        }
+        feed_cancel(feed);
+        return 0;
+}
+
+static void feed_set_timer(Feed *feed, uint64_t usec) {
+        if (usec == 0) {
+                (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_OFF);
+                return;
+        }
+        (void)sd_event_source_set_time_relative(feed->timer, usec);
+        (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_ONESHOT);
+}
+
+/* A healthy consumer's queue is never full: one that fails here is given up by the timer. */
+static void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t n_fds) {
+        int r = feed->consumer ? consumer_send(feed->consumer, message, fds, n_fds) : 0;
+
+        if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* closed: told by on_closed */
+                log_errno(r,
+                                LOG_WARNING,
+                                NULL,
+                                "cannot send to consumer %d",
+                                consumer_get_pid(feed->consumer));
+                feed_set_timer(feed, 1);
+        }
+}
+
+static void feed_send_finish(Feed *feed) {
+        feed_send(feed, &feed->finish, &feed->finish_names_fd, feed->finish_names_fd >= 0 ? 1 : 0);
+        close_cleanup(&feed->finish_names_fd);
+}
+
+static void feed_send_rings(Feed *feed) {
+        const Trace *trace = feed->trace;
+        size_t at = 0;
+
+        for (unsigned cpu = 0; cpu < trace->n_cpus;) {
+                size_t n_fds = cpu == 0 ? 1 : 0;
+                unsigned n = MIN_OF(trace->n_cpus - cpu, (unsigned)(FD_SEND_MAX - n_fds) / 2);
+                ControlMessage message = {
+                        .type = CONTROL_RINGS,
+                        .version = CONTROL_VERSION,
+                        .rings = { .first_cpu = cpu, .n = n },
+                };
+
+                n_fds += 2 * (size_t)n;
+                feed_send(feed, &message, trace->ring_fds + at, n_fds);
+                at += n_fds;
+                cpu += n;
+        }
+}
+
+static void feed_send_flush(Feed *feed) {
+        feed_send(feed,
+                        &(ControlMessage){ .type = CONTROL_FLUSH, .version = CONTROL_VERSION },
+                        NULL,
+                        0);
+}
+
+static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
+        Feed *feed = plan->userdata;
+
+        feed->rings_in_flight = false;
+        if (result == 0 && feed->consumer)
+                feed_send_rings(feed);
+        trace_close_rings(feed->trace);
+        if (result != 0) {
+                log_error("cannot open the rings: %s",
+                                result < 0 ? strerror(-result) : reason->text);
+                feed->error = result < 0 ? -result : ECANCELED;
+                feed->consumer = consumer_free(feed->consumer);
+        }
+        if (!feed->consumer) {
+                feed_closed(feed);
+                return;
+        }
+        if (feed->flush_wanted)
+                feed_send_flush(feed);
+        if (feed->finish.type)
+                feed_send_finish(feed);
+}
+
+static void feed_open_rings(Feed *feed) {
+        if (!feed->trace || feed->rings_in_flight)
+                return;
+        trace_plan_rings(feed->trace, &feed->rings);
+        feed->rings.done = feed_on_rings;
+        feed->rings.userdata = feed;
+        feed->rings_in_flight = true;
+        worker_submit(feed->worker, &feed->rings);
+}
+
+static void feed_on_ready(Feed *feed) {
+        if (feed->is_ready)
+                return;
+        feed->is_ready = true;
+        feed_set_timer(feed, feed->finish.type ? RELEASE_TIMEOUT_USEC : 0);
+        feed->handlers->on_ready(feed, 0, NULL, TAKE_FD(feed->client_fd), feed->userdata);
+}
+
+static void feed_on_status(Feed *feed, const ControlMessage *message) {
+        feed->counters.written_bytes = message->status.written_bytes;
+        feed->counters.discarded_bytes = message->status.discarded_bytes;
+        if (message->status.error == 0)
+                return;
+        feed->error = message->status.error;
+        snprintf(feed->text,
+                        sizeof(feed->text),
+                        "%.*s",
+                        CONTROL_TEXT_MAX - 1,
+                        message->status.text);
+}
+
+static void feed_on_message(Consumer *consumer _unused_,
+                const ControlMessage *message,
+                void *userdata) {
+        Feed *feed = userdata;
+        uint64_t after = feed->finish.type ? RELEASE_TIMEOUT_USEC : 0;
+
+        switch (message->type) {
+        case CONTROL_READY:
+                feed_on_ready(feed);
+                break;
+        case CONTROL_EXAMINING:
+                feed_set_timer(feed, EXAMINE_TIMEOUT_USEC);
+                break;
+        case CONTROL_ATTACHED:
+                feed_set_timer(feed, after);
+                feed_on_status(feed, message);
+                feed_open_rings(feed);
+                break;
+        case CONTROL_REFUSED:
+                feed_set_timer(feed, after);
+                feed_on_status(feed, message);
+                break;
+        case CONTROL_RELEASED:
+                feed_set_timer(feed, 0);
+                feed_on_status(feed, message);
+                if (!feed->is_released) {
+                        feed->is_released = true;
+                        feed->handlers->on_released(feed, feed->userdata);
+                }
+                break;
+        case CONTROL_FLUSHED:
+        case CONTROL_GONE:
+                feed_on_status(feed, message);
+                break;
+        default:
+                log_warning("consumer %d sent message %u",
+                                consumer_get_pid(consumer),
+                                message->type);
+        }
+}
+
+static void feed_on_consumer_closed(Consumer *consumer _unused_, void *userdata) {
+        Feed *feed = userdata;
+
+        feed->consumer = consumer_free(feed->consumer);
+        feed_closed(feed);
+}
+
+/* ret_sink: what the consumer gets; ret_client: what the client gets. */
+static int make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
+        int fds[2];
+
+        if (kind == CONTROL_SINK_SOCKET) {
+                if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+                        return -errno;
+        } else {
+                if (pipe2(fds, O_CLOEXEC) < 0)
+                        return -errno;
+                /* Fewer wake-ups of both ends; the kernel may say no to more than its default. */
+                (void)fcntl(fds[0], F_SETPIPE_SZ, PIPE_BYTES);
+                /* The write end's own description: the reader's stays blocking. */
+                if (fcntl(fds[1], F_SETFL, O_NONBLOCK) < 0) {
+                        int r = -errno;
+
+                        close(fds[0]);
+                        close(fds[1]);
+                        return r;
+                }
+        }
+        *ret_client = fds[0];
+        *ret_sink = fds[1];
+        return 0;
+}
+
+static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
+        _cleanup_close_ int sink = -1;
+        ControlMessage message = {
+                .type = CONTROL_SETUP,
+                .version = CONTROL_VERSION,
+                .setup = {
+                        .sink = kind,
+                        .n_cpus = trace->n_cpus,
+                        .subbuf_size = (uint32_t)trace->subbuf_size,
+                        .fenced = trace->grant->fenced,
+                        .buffer_bytes = trace->spec->buffer_kb * 1024,
+                },
+        };
+
+        int r = make_ends(kind, &sink, &feed->client_fd);
+        if (r < 0)
+                return r;
+        return consumer_send(feed->consumer, &message, (int[]){ trace->metadata_fd, sink }, 2);
+}
+
+int feed_new(const ConsumerLauncher *launcher,
+                Worker *worker,
+                Trace *trace,
+                ControlSink kind,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret,
+                Reason *reason) {
+        static const ConsumerHandlers consumer_handlers = { feed_on_message,
+                feed_on_consumer_closed };
+        _cleanup_(feed_free_cleanup) Feed *feed = calloc(1, sizeof(*feed));
+
+        if (!feed)
+                return -ENOMEM;
+        *feed = (Feed){
+                .worker = worker,
+                .trace = trace,
+                .handlers = handlers,
+                .userdata = userdata,
+                .client_fd = -1,
+                .finish_names_fd = -1,
+        };
+        int r = sd_event_add_time_relative(launcher->event,
+                        &feed->timer,
+                        CLOCK_MONOTONIC,
+                        READY_TIMEOUT_USEC,
+                        0,
+                        feed_on_timer,
+                        feed);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(feed->timer, "feed");
+        r = consumer_spawn(launcher, &consumer_handlers, feed, &feed->consumer, reason);
+        if (r != 0)
+                return r;
+        r = feed_set_up(feed, kind, trace);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(feed);
+        return 0;
+}
+
+Feed *feed_free(Feed *feed) {
+        if (!feed)
+                return NULL;
+        if (feed->finish.type) /* the daemon ends, what was traced does not */
+                consumer_release(feed->consumer);
+        else
+                consumer_free(feed->consumer);
+        sd_event_source_disable_unref(feed->timer);
+        close_cleanup(&feed->client_fd);
+        close_cleanup(&feed->finish_names_fd);
+        free(feed);
+        return NULL;
+}
+
+void feed_flush(Feed *feed) {
+        feed->flush_wanted = true;
+        if (!feed->rings_in_flight)
+                feed_send_flush(feed);
+}
+
+void feed_finish(Feed *feed, int names_fd, const char *code, const char *text) {
+        if (feed->finish.type)
+                return;
+        feed->finish = (ControlMessage){ .type = CONTROL_FINISH, .version = CONTROL_VERSION };
+        snprintf(feed->finish.finish.code, sizeof(feed->finish.finish.code), "%s", code);
+        snprintf(feed->finish.finish.text, sizeof(feed->finish.finish.text), "%s", text);
+        feed->finish_names_fd = names_fd >= 0 ? fcntl(names_fd, F_DUPFD_CLOEXEC, 3) : -1;
+        feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
+        if (!feed->rings_in_flight)
+                feed_send_finish(feed);
+}
+
+void feed_detach(Feed *feed, const FeedHandlers *handlers, void *userdata) {
+        feed->trace = NULL;
+        feed->handlers = handlers;
+        feed->userdata = userdata;
+}
+
+bool feed_is_released(const Feed *feed) {
+        return feed->is_released;
+}
+
+void feed_get_counters(const Feed *feed, FeedCounters *ret) {
+        *ret = feed->counters;
+}

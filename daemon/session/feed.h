@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "spawn.h"
+#include "trace.h"
+#include "worker.h"
+
+/* A session's stream: its consumer and the way of the rings to it. At most one at a time. */
+typedef struct Feed Feed;
+
+typedef struct FeedHandlers {
+        /* The consumer is in its sandbox: fd is the client's end (taken by the callee), or result
+         * says why not. */
+        void (*on_ready)(Feed *feed, int result, const Reason *reason, int fd, void *userdata);
+        /* No ring is held any more: the instance may be removed. Comes at most once, before
+         * on_closed. */
+        void (*on_released)(Feed *feed, void *userdata);
+        /* Once, last; the callee frees the feed. error: errno of the sink, 0: none. */
+        void (*on_closed)(Feed *feed, int error, const char *text, void *userdata);
+} FeedHandlers;
+
+typedef struct FeedCounters {
+        uint64_t written_bytes;
+        uint64_t discarded_bytes;
+} FeedCounters;
+
+int feed_new(const ConsumerLauncher *launcher,
+                Worker *worker,
+                Trace *trace,
+                ControlSink kind,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret,
+                Reason *reason);
+/* Ends the consumer at once, or leaves it to itself after feed_finish. Never while its rings plan
+ * is in flight: see feed_cancel. */
+Feed *feed_free(Feed *feed);
+/* Reads out the rings, partial sub-buffers too. */
+void feed_flush(Feed *feed);
+/* Reads out the rings into memory, lets them go, writes the rest at the reader's pace and ends. */
+void feed_finish(Feed *feed, int names_fd, const char *code, const char *text);
+/* Gives the consumer up; on_closed follows at once or when the rings plan is over. */
+void feed_cancel(Feed *feed);
+/* The session is gone, what was read is still on its way to the client: others take over. After
+ * on_released only. */
+void feed_detach(Feed *feed, const FeedHandlers *handlers, void *userdata);
+DEFINE_CLEANUP(Feed, feed_free);
+bool feed_is_released(const Feed *feed);
+void feed_get_counters(const Feed *feed, FeedCounters *ret);

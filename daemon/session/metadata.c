@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What makes a stream readable on another machine: the kernel's record layout, the formats of the
+ * granted events and only those, the clock, the receipt. Called by trace.c on the worker thread.
+ * Kernel symbols are never in it. */
+
+#include "metadata.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "fd.h"
+#include "frame.h"
+
+#define NAMES_MAX ((size_t)8 * 1024 * 1024)
+
+/* Takes value; NULL means out of memory further down. */
+static int add(json_object *object, const char *key, json_object *value) {
+        if (!value)
+                return -ENOMEM;
+        if (json_object_object_add(object, key, value) < 0) {
+                json_object_put(value);
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static int add_string(json_object *object, const char *key, const char *value) {
+        return add(object, key, json_object_new_string(value));
+}
+
+static int add_number(json_object *object, const char *key, uint64_t value) {
+        return add(object, key, json_object_new_uint64(value));
+}
+
+/* CLOCK_REALTIME minus the trace clock. */
+static bool clock_realtime_offset(const char *name, int64_t *ret) {
+        static const struct {
+                const char *name;
+                clockid_t id;
+        } clocks[] = {
+                { "mono", CLOCK_MONOTONIC },
+                { "mono_raw", CLOCK_MONOTONIC_RAW },
+                { "boot", CLOCK_BOOTTIME },
+                { "tai", CLOCK_TAI },
+        };
+        struct timespec real, other;
+
+        for (size_t i = 0; i < ELEMENTSOF(clocks); i++) {
+                if (strcmp(name, clocks[i].name) != 0)
+                        continue;
+                if (clock_gettime(CLOCK_REALTIME, &real) < 0 ||
+                                clock_gettime(clocks[i].id, &other) < 0)
+                        return false;
+                *ret = (int64_t)(real.tv_sec - other.tv_sec) * 1000000000 +
+                       (real.tv_nsec - other.tv_nsec);
+                return true;
+        }
+        return false;
+}
+
+static int add_machine(json_object *object, const Trace *trace) {
+        struct utsname u;
+        int64_t offset;
+
+        if (uname(&u) < 0)
+                return -errno;
+        int r = add_number(object, "version", STREAM_VERSION);
+        r = r ?: add_string(object, "machine", u.nodename);
+        r = r ?: add_string(object, "kernel", u.release);
+        r = r ?: add_string(object, "arch", u.machine);
+        r = r ?: add_number(object, "long-size", sizeof(long));
+        r = r ?: add_number(object, "page-size", (uint64_t)sysconf(_SC_PAGESIZE));
+        r = r ?: add_number(object, "subbuf-size", trace->subbuf_size);
+        r = r ?: add_number(object, "cpus", trace->n_cpus);
+        r = r ?: add_string(object, "clock", trace->spec->clock);
+        if (r == 0 && clock_realtime_offset(trace->spec->clock, &offset))
+                r = add(object, "realtime-offset-nsec", json_object_new_int64(offset));
+        return r;
+}
+
+/* The instance's own where the kernel has one: its sub-buffers may differ in size from the top
+ * level's. */
+static int add_header(json_object *object, const char *key, const Trace *trace, const char *path) {
+        _cleanup_free_ char *text = NULL;
+
+        int r = tracefs_read(trace->instance->fd, path, &text, NULL);
+        if (r == -ENOENT)
+                r = tracefs_read(trace->tracefs->fd, path, &text, NULL);
+        return r ?: add_string(object, key, text);
+}
+
+/* The id is in the format's second line. */
+static int format_id(const char *text, uint64_t *ret) {
+        const char *line = strstr(text, "\nID: ");
+
+        if (!line)
+                return -EBADMSG;
+        *ret = strtoull(line + 5, NULL, 10);
+        return 0;
+}
+
+static int add_event(json_object *events, const Trace *trace, const GrantEvent *event) {
+        _cleanup_free_ char *text = NULL;
+        uint64_t id;
+
+        int r = event_read_format(trace->tracefs, event->system, event->name, &text, NULL);
+        r = r ?: format_id(text, &id);
+        if (r < 0)
+                return r;
+        json_object *object = json_object_new_object();
+        if (!object)
+                return -ENOMEM;
+        if (json_object_array_add(events, object) < 0) {
+                json_object_put(object);
+                return -ENOMEM;
+        }
+        r = add_string(object, "system", event->system);
+        r = r ?: add_string(object, "name", event->name);
+        r = r ?: add_number(object, "id", id);
+        return r ?: add_string(object, "format", text);
+}
+
+static int add_events(json_object *object, const Trace *trace) {
+        json_object *events = json_object_new_array();
+
+        int r = add(object, "events", events);
+        for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
+                r = add_event(events, trace, &trace->grant->events[i]);
+        return r;
+}
+
+static int add_session(json_object *object, const Trace *trace) {
+        json_object *session = json_object_new_object(), *receipt = json_object_new_object(),
+                    *spec = NULL;
+
+        int r = add(object, "session", session);
+        int r2 = add(object, "receipt", receipt);
+        r = r ?: r2;
+        r = r ?: add_string(session, "id", trace->id);
+        r = r ?: add_string(session, "name", trace->spec->name ?: "");
+        r = r ?: add_number(receipt, "uid", trace->owner->uid);
+        r = r ?: add_string(receipt, "rule", trace->grant->rule);
+        r = r ?: spec_to_json(trace->spec, &spec);
+        return r ?: add(receipt, "spec", spec);
+}
+
+int metadata_make(const Trace *trace, int *ret_fd) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        if (!object)
+                return -ENOMEM;
+        int r = add_machine(object, trace);
+        r = r ?: add_header(object, "header-page", trace, "events/header_page");
+        r = r ?: add_header(object, "header-event", trace, "events/header_event");
+        r = r ?: add_events(object, trace);
+        r = r ?: add_session(object, trace);
+        if (r < 0)
+                return r;
+        const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+        if (!text)
+                return -ENOMEM;
+        int fd = fd_memfd_sealed("ktrace-metadata", text, strlen(text));
+        if (fd < 0)
+                return fd;
+        *ret_fd = fd;
+        return 0;
+}
+
+int metadata_make_names(const Trace *trace, int *ret_fd) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+
+        int r = tracefs_read(trace->tracefs->fd, "saved_cmdlines", &text, &size);
+        if (r < 0)
+                return r;
+        int fd = fd_memfd_sealed("ktrace-names", text, MIN_OF(size, NAMES_MAX));
+        if (fd < 0)
+                return fd;
+        *ret_fd = fd;
+        return 0;
+}

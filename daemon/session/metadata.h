@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "trace.h"
+
+/* The stream's first frame as a sealed memfd: see ktrace-stream(5). Reads format files: worker
+ * thread. */
+int metadata_make(const Trace *trace, int *ret_fd);
+/* The kernel's saved command names, "PID NAME" a line, as a memfd. They name everybody's processes:
+ * the consumer keeps those whose records it has seen. */
+int metadata_make_names(const Trace *trace, int *ret_fd);

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Processes as /proc shows them, and the rule for whose may be traced. Used by arm.c on the worker
+ * thread. Every answer may be stale when it is read: arm.c takes the readings in an order that
+ * makes that harmless.
+ *
+ * Relies on: /proc/PID/stat belonging to the process's effective uid only while the process is
+ * dumpable, which is the kernel's own word for "this user may ptrace it" (proc(5), PR_SET_DUMPABLE
+ * in prctl(2)). */
+
+#include "process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fd.h"
+
+#define PROC_FILE_MAX       16384
+#define PROCESS_THREADS_MAX 65536
+
+/* From include/linux/sched.h, in field 9 of /proc/PID/stat. */
+#define PF_KTHREAD 0x00200000
+
+static int proc_read(const char *path, char **ret) {
+        int r = fd_read_file_at(AT_FDCWD, path, PROC_FILE_MAX, ret, NULL);
+        /* A task that dies between open and read gives ESRCH, one that died before ENOENT. */
+        return r == -ENOENT ? -ESRCH : r;
+}
+
+static bool parse_pid(const char *text, pid_t *ret) {
+        char *end;
+
+        if (*text < '1' || *text > '9')
+                return false;
+        unsigned long value = strtoul(text, &end, 10);
+        if (*end != '\0' || value > 4194304)
+                return false;
+        *ret = (pid_t)value;
+        return true;
+}
+
+/* Appends to a growing array; `*n` elements of `size` bytes. */
+static int grow(void **array, size_t n, size_t size, size_t max) {
+        if (n >= max)
+                return -E2BIG;
+        if (n & (n - 1)) /* room was doubled at the last power of two */
+                return 0;
+        void *bigger = reallocarray(*array, n ? 2 * n : 1, size);
+        if (!bigger)
+                return -ENOMEM;
+        *array = bigger;
+        return 0;
+}
+
+static DIR *closedir_null(DIR *d) {
+        if (d)
+                closedir(d);
+        return NULL;
+}
+
+DEFINE_CLEANUP(DIR, closedir_null);
+
+int process_read_start(pid_t pid, pid_t tid, uint64_t *ret, bool *is_kernel) {
+        char path[64];
+        _cleanup_free_ char *text = NULL;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+        int r = proc_read(path, &text);
+        if (r < 0)
+                return r;
+        /* The name in parentheses may hold anything, also ") ": the last one ends it. */
+        char *rest = strrchr(text, ')');
+        if (!rest)
+                return -EBADMSG;
+        unsigned flags;
+        uint64_t start;
+        if (sscanf(rest + 1,
+                            " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+                            &flags,
+                            &start) != 2)
+                return -EBADMSG;
+        *ret = start;
+        if (is_kernel)
+                *is_kernel = flags & PF_KTHREAD;
+        return 0;
+}
+
+int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
+        char path[64];
+        _cleanup_free_ Task *tasks = NULL;
+        size_t n = 0;
+        struct dirent *entry;
+
+        snprintf(path, sizeof(path), "/proc/%d/task", pid);
+        _cleanup_(closedir_null_cleanup) DIR *dir = opendir(path);
+        if (!dir)
+                return errno == ENOENT ? -ESRCH : -errno;
+        while ((entry = readdir(dir))) {
+                Task task;
+
+                if (!parse_pid(entry->d_name, &task.tid))
+                        continue;
+                int r = process_read_start(pid, task.tid, &task.start_time, NULL);
+                if (r == -ESRCH)
+                        continue;
+                if (r < 0)
+                        return r;
+                r = grow((void **)&tasks, n, sizeof(Task), PROCESS_THREADS_MAX);
+                if (r < 0)
+                        return r;
+                tasks[n++] = task;
+        }
+        if (n == 0)
+                return -ESRCH;
+        *ret = TAKE_PTR(tasks);
+        *ret_n = n;
+        return 0;
+}
+
+/* The text after "KEY:" at a line's begin, or NULL. The kernel escapes line breaks in the task's
+ * name, so the only line that a task can shape is the first. */
+static const char *status_find(const char *text, const char *key) {
+        size_t length = strlen(key);
+
+        for (const char *line = strchr(text, '\n'); line; line = strchr(line, '\n')) {
+                line++;
+                if (strncmp(line, key, length) == 0)
+                        return line + length;
+        }
+        return "";
+}
+
+int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret) {
+        char path[64];
+        _cleanup_free_ char *text = NULL;
+        unsigned no_new_privs;
+        TaskStatus s;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+        int r = proc_read(path, &text);
+        if (r < 0)
+                return r;
+        if (sscanf(status_find(text, "Uid:"),
+                            "%u %u %u %u",
+                            &s.uids[0],
+                            &s.uids[1],
+                            &s.uids[2],
+                            &s.uids[3]) != 4 ||
+                        sscanf(status_find(text, "Gid:"),
+                                        "%u %u %u %u",
+                                        &s.gids[0],
+                                        &s.gids[1],
+                                        &s.gids[2],
+                                        &s.gids[3]) != 4 ||
+                        sscanf(status_find(text, "CapPrm:"), "%" SCNx64, &s.permitted) != 1 ||
+                        sscanf(status_find(text, "CapEff:"), "%" SCNx64, &s.effective) != 1 ||
+                        sscanf(status_find(text, "NoNewPrivs:"), "%u", &no_new_privs) != 1 ||
+                        sscanf(status_find(text, "Threads:"), "%u", &s.n_threads) != 1 ||
+                        sscanf(status_find(text, "Tgid:"), "%u", &s.tgid) != 1)
+                return -EBADMSG;
+        s.no_new_privs = no_new_privs == 1;
+        *ret = s;
+        return 0;
+}
+
+int process_read_owner(pid_t pid, uid_t *ret) {
+        char path[64];
+        struct stat st;
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+        if (stat(path, &st) < 0)
+                return errno == ENOENT ? -ESRCH : -errno;
+        *ret = st.st_uid;
+        return 0;
+}
+
+/* Wanted: user processes whose effective uid is uid. The caller checks everything else later. */
+static int process_is_of(pid_t pid, uid_t uid, bool *ret) {
+        TaskStatus status;
+        uint64_t start;
+        bool is_kernel;
+
+        int r = process_read_status(pid, pid, &status);
+        if (r == 0)
+                r = process_read_start(pid, pid, &start, &is_kernel);
+        if (r < 0 && r != -ESRCH)
+                return r;
+        *ret = r == 0 && status.uids[1] == uid && !is_kernel;
+        return 0;
+}
+
+int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
+        _cleanup_free_ pid_t *pids = NULL;
+        size_t n = 0;
+        struct dirent *entry;
+
+        _cleanup_(closedir_null_cleanup) DIR *dir = opendir("/proc");
+        if (!dir)
+                return -errno;
+        while ((entry = readdir(dir))) {
+                pid_t pid;
+                bool is_of;
+
+                if (!parse_pid(entry->d_name, &pid))
+                        continue;
+                int r = process_is_of(pid, uid, &is_of);
+                if (r == 0 && is_of)
+                        r = grow((void **)&pids, n, sizeof(pid_t), PROCESS_THREADS_MAX);
+                if (r < 0)
+                        return r;
+                if (is_of)
+                        pids[n++] = pid;
+        }
+        *ret = TAKE_PTR(pids);
+        *ret_n = n;
+        return 0;
+}
+
+static bool is_member(const Subject *owner, gid_t gid) {
+        for (size_t i = 0; i < owner->n_gids; i++)
+                if (owner->gids[i] == gid)
+                        return true;
+        return false;
+}
+
+int process_check_status(pid_t pid,
+                pid_t tid,
+                const TaskStatus *status,
+                const Subject *owner,
+                Reason *reason) {
+        for (size_t i = 0; i < 4; i++)
+                if (status->uids[i] != owner->uid)
+                        return reason_set(
+                                        reason, KT_E_ACCESS_DENIED, "process %d is not yours", pid);
+        for (size_t i = 0; i < 4; i++)
+                if (status->gids[i] != status->gids[0] || !is_member(owner, status->gids[i]))
+                        return reason_set(reason,
+                                        KT_E_ACCESS_DENIED,
+                                        "process %d runs with a group that is not yours (set-group-id)",
+                                        pid);
+        if (status->permitted != 0 || status->effective != 0)
+                return reason_set(reason, KT_E_ACCESS_DENIED, "process %d has capabilities", pid);
+        if (!status->no_new_privs)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "process %d (thread %d) may gain privileges: start it with 'ktracectl record -- CMD' or "
+                                "'setpriv --no-new-privs CMD'",
+                                pid,
+                                tid);
+        return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy.h"
+
+/* One task as /proc shows it. */
+typedef struct Task {
+        pid_t tid;
+        uint64_t start_time; /* clock ticks since boot: with the tid, its identity */
+} Task;
+
+typedef struct TaskStatus {
+        uid_t uids[4]; /* real, effective, saved, file system */
+        gid_t gids[4];
+        uint64_t permitted, effective; /* capabilities */
+        bool no_new_privs;
+        unsigned n_threads;
+        unsigned tgid;
+} TaskStatus;
+
+/* Threads of a process now, sorted by tid. -ESRCH when it is gone. */
+int process_list_threads(pid_t pid, Task **ret, size_t *ret_n);
+/* -ESRCH when it is gone; tid must be a thread of pid. */
+int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret);
+/* Start time of a thread; -ESRCH. is_kernel may be NULL. */
+int process_read_start(pid_t pid, pid_t tid, uint64_t *ret, bool *is_kernel);
+/* Owner of /proc/PID/stat: the process's uid when it is dumpable, else root. -ESRCH. */
+int process_read_owner(pid_t pid, uid_t *ret);
+/* Every process whose effective uid is uid, kernel threads left out. */
+int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n);
+/* 0 when the caller may list this task; else KT_E_ACCESS_DENIED and why. Pure. */
+int process_check_status(pid_t pid,
+                pid_t tid,
+                const TaskStatus *status,
+                const Subject *owner,
+                Reason *reason);

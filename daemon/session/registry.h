@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "feed.h"
+#include "session.h"
+
+/* Inside the session floor only. */
+
+/* How far the end of a session has come. */
+typedef enum SessionEnd {
+        END_NOT,
+        END_WANTED,  /* as soon as no plan is in flight */
+        END_QUIESCE, /* events off, names read */
+        END_RELEASE, /* the consumer lets the rings go */
+        END_REMOVE,  /* rmdir, again until nobody holds a file of it */
+} SessionEnd;
+
+struct Session {
+        Registry *registry;
+        char id[KT_ID_DIGITS + 1];
+        Subject owner;
+        char *peer;
+        Spec *spec;
+        Grant *grant;
+        SessionState state;
+
+        Trace trace;
+        ArmReport report; /* of the last start */
+        Plan plan;
+        bool plan_in_flight;
+        void (*then)(Session *session,
+                        int result,
+                        const Reason *reason); /* when the plan is over */
+        SessionState state_before;
+        Request *request; /* whose call the plan answers */
+
+        Feed *feed;
+        Request *stream_request;
+        FeedCounters counters; /* of feeds that are over */
+
+        SessionEnd end;
+        char end_code[32];
+        char end_reason[256];
+        Request *destroyer;
+        unsigned n_remove_tries;
+        sd_event_source *timer; /* set-up, linger or the next rmdir */
+
+        TAILQ_ENTRY(Session) sessions;
+};
+
+TAILQ_HEAD(SessionList, Session);
+
+/* A stream whose session is gone and whose client still reads. */
+typedef struct Drain {
+        Registry *registry;
+        Feed *feed;
+        uid_t uid;
+        TAILQ_ENTRY(Drain) drains;
+} Drain;
+
+TAILQ_HEAD(DrainList, Drain);
+
+struct Registry {
+        RegistryOptions options;
+        Worker *worker;
+        Tracefs *tracefs; /* NULL until the first need */
+        struct SessionList sessions;
+        struct DrainList drains;
+        bool is_closing;
+};
+
+/* KT_E_LIMIT_REACHED, KT_E_NAME_TAKEN, or 0. */
+int registry_check_quota(const Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                Reason *reason);
+/* Policy's word about a spec, on the events that the kernel has now. */
+int registry_decide(Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                Grant **ret,
+                Reason *reason);
+/* Takes over what the session's client has not read yet. */
+void registry_drain(Registry *registry, Feed *feed, uid_t uid);
+void registry_changed(Registry *registry);
+
+/* Any reason but the owner's own Destroy; told to the owner. */
+void session_end(Session *session, const char *code, const char *reason);
+/* The daemon ends: everything at once, blocking. The worker is gone. */
+void session_end_now(Session *session);
+/* The creator has left the bus. */
+void session_peer_gone(Session *session);

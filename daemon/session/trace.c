@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a session does to the kernel, as plans. The session floor's event loop builds them, the
+ * worker thread runs them. Owns the instance, its statistics fds and the fds on their way to a
+ * consumer.
+ *
+ * The fence is the order of the steps. `tracing_on` is 1 from mkdir on and never written: with
+ * every event off nothing is recorded, and later a guard that sets it to 0 has the last word. The
+ * sentinel pid comes first, since an empty list means "trace everybody"; then event-fork, so that
+ * children follow; then the pids and their judgement (arm.c); then filters, each while its event is
+ * off, since a filter that the kernel refuses would leave an event on without any; the events last.
+ * Stop is events off. Undoing a start truncates the pid list back to the sentinel: with events off
+ * the instant of an empty list is harmless. */
+
+#include "trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "fd.h"
+#include "log.h"
+#include "metadata.h"
+
+/* Not in interrupt context: hard irq 8, soft irq 16, nmi 64 (include/linux/trace_events.h). What
+ * runs there speaks of others. */
+#define FENCE_CONTEXT "!(common_flags & 88)"
+
+/* Kernels >= 6.8 take larger sub-buffers: fewer reads for the same bytes. Small rings keep the
+ * page. */
+#define SUBBUF_KB            64
+#define SUBBUF_MIN_BUFFER_KB 512
+
+void trace_init(Trace *trace) {
+        *trace = (Trace){ .metadata_fd = -1, .names_fd = -1 };
+}
+
+static void fds_close(int **fds, size_t n) {
+        for (size_t i = 0; *fds && i < n; i++)
+                close_cleanup(&(*fds)[i]);
+        free(*fds);
+        *fds = NULL;
+}
+
+void trace_close_rings(Trace *trace) {
+        fds_close(&trace->ring_fds, trace->n_ring_fds);
+        trace->n_ring_fds = 0;
+}
+
+static void trace_forget_instance(Trace *trace) {
+        fds_close(&trace->stats_fds, trace->n_cpus);
+        trace_close_rings(trace);
+        trace->instance = instance_free(trace->instance);
+}
+
+void trace_clear(Trace *trace) {
+        trace_forget_instance(trace);
+        close_cleanup(&trace->metadata_fd);
+        close_cleanup(&trace->names_fd);
+}
+
+static bool trace_lists_pids(const Trace *trace) {
+        return trace->spec->scope != SCOPE_SYSTEM;
+}
+
+/* Steps of create */
+
+static int step_instance(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        return instance_create(trace->tracefs, trace->id, &trace->instance);
+}
+
+static void undo_instance(void *context) {
+        Trace *trace = context;
+        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
+
+        if (!trace->instance)
+                return;
+        trace_forget_instance(trace);
+        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
+        int r = instance_remove(trace->tracefs, name);
+        trace->is_leftover = r < 0;
+        if (r < 0)
+                log_errno(r,
+                                LOG_ERR,
+                                &(LogContext){ trace->id, name, trace->owner->uid },
+                                "cannot undo the instance");
+}
+
+static int step_buffer(void *context, Reason *reason) {
+        Trace *trace = context;
+        int r = 0;
+
+        if (trace->spec->buffer_kb >= SUBBUF_MIN_BUFFER_KB)
+                r = instance_set_subbuf_kb(trace->instance, SUBBUF_KB);
+        if (r < 0 && r != -EOPNOTSUPP)
+                return r;
+        r = instance_set_buffer_kb(trace->instance, trace->spec->buffer_kb);
+        if (r == -ENOMEM)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "buffer-kb: the kernel has no memory for %" PRIu64
+                                " kB on each CPU: ask for less",
+                                trace->spec->buffer_kb);
+        if (r < 0)
+                return r;
+        return instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
+}
+
+static int step_options(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        /* Mode stream: what the reader has not taken yet is kept; new events are dropped and
+         * counted. */
+        int r = instance_set_option(trace->instance, "overwrite", false);
+        if (r == 0)
+                r = instance_set_clock(trace->instance, trace->spec->clock, reason);
+        if (r != 0 || !trace_lists_pids(trace))
+                return r;
+        r = instance_add_pid(trace->instance, ARM_SENTINEL);
+        return r ?: instance_set_option(trace->instance, "event-fork", true);
+}
+
+static int step_statistics(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        int r = instance_n_cpus(trace->instance, &trace->n_cpus);
+        if (r < 0)
+                return r;
+        trace->stats_fds = malloc(trace->n_cpus * sizeof(int));
+        if (!trace->stats_fds)
+                return -ENOMEM;
+        for (unsigned i = 0; i < trace->n_cpus; i++)
+                trace->stats_fds[i] = -1;
+        for (unsigned i = 0; i < trace->n_cpus; i++) {
+                char path[64];
+
+                snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", i);
+                trace->stats_fds[i] = instance_open_file(trace->instance, path, O_RDONLY);
+                if (trace->stats_fds[i] < 0)
+                        return trace->stats_fds[i];
+        }
+        return 0;
+}
+
+static int step_metadata(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        return metadata_make(trace, &trace->metadata_fd);
+}
+
+static const PlanStep create_steps[] = {
+        { "instance", step_instance, undo_instance },
+        { "buffer", step_buffer, NULL },
+        { "options", step_options, NULL },
+        { "statistics", step_statistics, NULL },
+        { "metadata", step_metadata, NULL },
+};
+
+/* Steps of start */
+
+static int step_latch(void *context, Reason *reason) {
+        Trace *trace = context;
+        bool on, has_sentinel = true;
+
+        int r = instance_get_tracing(trace->instance, &on);
+        if (r == 0 && trace_lists_pids(trace))
+                r = instance_has_pid(trace->instance, ARM_SENTINEL, &has_sentinel);
+        if (r < 0)
+                return r;
+        if (!on || !has_sentinel)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "the instance was changed by somebody else (%s): destroy the session and make a new one",
+                                on ? "set_event_pid" : "tracing_on");
+        trace->next = 0;
+        return 0;
+}
+
+/* Truncation empties the list for an instant: only while every event is off. */
+static int trace_reset_pids(const Trace *trace) {
+        char sentinel[16];
+
+        snprintf(sentinel, sizeof(sentinel), "%d", ARM_SENTINEL);
+        return tracefs_write_truncate(trace->instance->fd, "set_event_pid", sentinel);
+}
+
+static int step_pids(void *context, Reason *reason) {
+        Trace *trace = context;
+        const Spec *spec = trace->spec;
+
+        switch (spec->scope) {
+        case SCOPE_OWN: /* anew at each start: processes may have come, or may have turned unfit */
+                trace->report = (ArmReport){};
+                int r = trace_reset_pids(trace);
+                return r ?: arm_own(trace->instance, trace->owner, &trace->report, reason);
+        case SCOPE_COMMAND:
+        case SCOPE_PIDS:
+                if (trace->is_armed)
+                        return 0;
+                trace->report = (ArmReport){};
+                return arm_processes(trace->instance,
+                                trace->owner,
+                                spec->pids,
+                                spec->n_pids,
+                                spec->scope == SCOPE_COMMAND,
+                                &trace->report,
+                                reason);
+        default:
+                return 0;
+        }
+}
+
+static void undo_pids(void *context) {
+        Trace *trace = context;
+
+        /* A later start of the other scopes goes on with the list that the first one was granted.
+         */
+        if (!trace_lists_pids(trace) || (trace->is_armed && trace->spec->scope != SCOPE_OWN))
+                return;
+        int r = trace_reset_pids(trace);
+        if (r < 0)
+                log_errno(r,
+                                LOG_ERR,
+                                &(LogContext){ trace->id,
+                                                trace->instance->name,
+                                                trace->owner->uid },
+                                "cannot undo the pid list");
+}
+
+/* NULL filter: none is wanted. */
+static int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
+        int n = 0;
+
+        if (trace->grant->fenced && event->filter)
+                n = asprintf(ret, "(%s) && " FENCE_CONTEXT, event->filter);
+        else if (trace->grant->fenced)
+                n = asprintf(ret, FENCE_CONTEXT);
+        else if (event->filter)
+                n = asprintf(ret, "%s", event->filter);
+        else
+                *ret = NULL;
+        return n < 0 ? -ENOMEM : 0;
+}
+
+static int step_filters(void *context, Reason *reason) {
+        Trace *trace = context;
+        _cleanup_free_ char *filter = NULL;
+
+        if (trace->is_armed || trace->next == trace->grant->n_events) {
+                trace->next = 0;
+                return 0;
+        }
+        const GrantEvent *event = &trace->grant->events[trace->next++];
+        int r = trace_join_filter(trace, event, &filter);
+        if (r < 0)
+                return r;
+        if (filter)
+                r = instance_set_filter(
+                                trace->instance, event->system, event->name, filter, reason);
+        if (r == -EOPNOTSUPP)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events: %s:%s takes no filter, leave it away",
+                                event->system,
+                                event->name);
+        return r ?: PLAN_AGAIN;
+}
+
+static void undo_filters(void *context) {
+        Trace *trace = context;
+
+        /* "0" takes a filter away; events are off. What stays is replaced before the event is on
+         * again. */
+        for (size_t i = 0; !trace->is_armed && i < trace->grant->n_events; i++) {
+                const GrantEvent *event = &trace->grant->events[i];
+                char path[512];
+
+                snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
+                if (trace->grant->fenced || event->filter)
+                        (void)tracefs_write(trace->instance->fd, path, "0");
+        }
+}
+
+static int step_events(void *context, Reason *reason) {
+        Trace *trace = context;
+        const Grant *grant = trace->grant;
+
+        if (trace->next == grant->n_events) {
+                trace->is_armed = true;
+                return 0;
+        }
+        const GrantEvent *event = &grant->events[trace->next++];
+        int r = instance_enable_event(trace->instance, event->system, event->name, true);
+        if (r == -ENOENT)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_EVENT,
+                                "events: %s:%s has gone since the session was made",
+                                event->system,
+                                event->name);
+        return r ?: PLAN_AGAIN;
+}
+
+static void undo_events(void *context) {
+        Trace *trace = context;
+
+        int r = instance_disable_all(trace->instance);
+        if (r < 0)
+                log_errno(r,
+                                LOG_ERR,
+                                &(LogContext){ trace->id,
+                                                trace->instance->name,
+                                                trace->owner->uid },
+                                "cannot undo the events");
+}
+
+static const PlanStep start_steps[] = {
+        { "latch", step_latch, NULL },
+        { "pids", step_pids, undo_pids },
+        { "filters", step_filters, undo_filters },
+        { "events", step_events, undo_events },
+};
+
+/* Steps of stop and of the end */
+
+static int step_disable(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        return instance_disable_all(trace->instance);
+}
+
+static int step_names(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        /* A stream without names is still whole: pids stand in for them. */
+        close_cleanup(&trace->names_fd);
+        int r = metadata_make_names(trace, &trace->names_fd);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot read the saved command names");
+        return 0;
+}
+
+static const PlanStep stop_steps[] = {
+        { "disable", step_disable, NULL },
+};
+
+static const PlanStep quiesce_steps[] = {
+        { "disable", step_disable, NULL },
+        { "names", step_names, NULL },
+};
+
+static int step_rings(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        size_t n = 1 + 2 * (size_t)trace->n_cpus;
+
+        trace->ring_fds = malloc(n * sizeof(int));
+        if (!trace->ring_fds)
+                return -ENOMEM;
+        trace->n_ring_fds = n;
+        for (size_t i = 0; i < n; i++)
+                trace->ring_fds[i] = -1;
+        for (size_t i = 0; i < n; i++) {
+                char path[64] = "buffer_percent";
+
+                if (i > 0)
+                        snprintf(path,
+                                        sizeof(path),
+                                        "per_cpu/cpu%zu/%s",
+                                        (i - 1) / 2,
+                                        i % 2 ? "trace_pipe_raw" : "stats");
+                trace->ring_fds[i] = instance_open_file(
+                                trace->instance, path, i == 0 ? O_WRONLY : O_RDONLY | O_NONBLOCK);
+                if (trace->ring_fds[i] < 0)
+                        return trace->ring_fds[i];
+        }
+        return 0;
+}
+
+static void undo_rings(void *context) {
+        trace_close_rings(context);
+}
+
+static const PlanStep rings_steps[] = {
+        { "rings", step_rings, undo_rings },
+};
+
+static int step_remove(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
+
+        trace_forget_instance(trace);
+        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
+        return instance_remove(trace->tracefs, name);
+}
+
+static const PlanStep remove_steps[] = {
+        { "remove", step_remove, NULL },
+};
+
+static void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps) {
+        plan->uid = trace->owner->uid;
+        plan->context = trace;
+        plan_init(plan, steps, n_steps);
+}
+
+void trace_plan_create(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, create_steps, ELEMENTSOF(create_steps));
+        plan->urgent = false;
+}
+
+void trace_plan_start(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, start_steps, ELEMENTSOF(start_steps));
+        plan->urgent = false;
+}
+
+void trace_plan_stop(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, stop_steps, ELEMENTSOF(stop_steps));
+        plan->urgent = true;
+}
+
+void trace_plan_quiesce(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, quiesce_steps, ELEMENTSOF(quiesce_steps));
+        plan->urgent = true;
+}
+
+void trace_plan_rings(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, rings_steps, ELEMENTSOF(rings_steps));
+        plan->urgent = true;
+}
+
+void trace_plan_remove(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, remove_steps, ELEMENTSOF(remove_steps));
+        plan->urgent = true;
+}
+
+int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret) {
+        if (!trace->stats_fds || cpu >= trace->n_cpus)
+                return -ENODEV;
+        return instance_read_statistics_fd(trace->stats_fds[cpu], ret);
+}

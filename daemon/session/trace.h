@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "arm.h"
+#include "event.h"
+#include "plan.h"
+
+/* A session's share of the kernel. While a plan of it is in flight it belongs to the worker thread,
+ * else to the event loop. spec, grant and owner are the session's and never change. */
+typedef struct Trace {
+        const Tracefs *tracefs;
+        const Spec *spec;
+        const Grant *grant;
+        const Subject *owner;
+        char id[KT_ID_DIGITS + 1];
+
+        Instance *instance; /* NULL: none in the kernel */
+        bool is_leftover;   /* an undo could not remove the instance */
+        size_t subbuf_size; /* bytes */
+        unsigned n_cpus;
+        int *stats_fds; /* n_cpus of per_cpu/cpuN/stats, so that reading them takes no lock of the
+                           kernel */
+        int metadata_fd;
+        bool is_armed; /* pids and filters are laid: by the first start */
+        ArmReport report;
+        size_t next;   /* cursor of the step that is under way */
+        int names_fd;  /* saved command names, for the end of the stream */
+        int *ring_fds; /* buffer_percent, then raw and stats of each CPU; made by the rings plan */
+        size_t n_ring_fds;
+} Trace;
+
+void trace_init(Trace *trace);
+/* Frees memory and closes fds; the kernel's instance stays. */
+void trace_clear(Trace *trace);
+void trace_close_rings(Trace *trace);
+
+/* mkdir, buffers, options, sentinel; all events off. Undone: no instance. */
+void trace_plan_create(Trace *trace, Plan *plan);
+/* First time: pids, filters. Then events on, last. Undone: all events off, the list as it was. */
+void trace_plan_start(Trace *trace, Plan *plan);
+/* Events off, and nothing that was under way can still arrive. */
+void trace_plan_stop(Trace *trace, Plan *plan);
+/* The same, and the command names read. */
+void trace_plan_quiesce(Trace *trace, Plan *plan);
+/* Opens what a consumer needs. */
+void trace_plan_rings(Trace *trace, Plan *plan);
+/* rmdir. -EBUSY while a consumer still holds a ring. */
+void trace_plan_remove(Trace *trace, Plan *plan);
+
+int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret);

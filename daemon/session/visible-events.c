@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The kernel's events as a caller may see them: policy's decision on a spec, `ListEvents` and
+ * `DescribeEvent`. What policy does not grant is answered like what does not exist. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "event.h"
+#include "glob.h"
+#include "registry.h"
+
+/* The list as policy wants it: "system:name". */
+typedef struct JoinedNames {
+        char **names;
+        size_t n;
+} JoinedNames;
+
+static void joined_names_clear(JoinedNames *joined) {
+        for (size_t i = 0; i < joined->n; i++)
+                free(joined->names[i]);
+        free(joined->names);
+}
+
+static int join_names(const EventList *list, JoinedNames *joined) {
+        joined->names = calloc(list->n_events + 1, sizeof(char *));
+        if (!joined->names)
+                return -ENOMEM;
+        for (size_t i = 0; i < list->n_events; i++) {
+                if (asprintf(&joined->names[i],
+                                    "%s:%s",
+                                    list->events[i].system,
+                                    list->events[i].name) < 0)
+                        return -ENOMEM;
+                joined->n++;
+        }
+        return 0;
+}
+
+int registry_decide(Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                Grant **ret,
+                Reason *reason) {
+        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+        _cleanup_(joined_names_clear) JoinedNames joined = {};
+        _cleanup_(grant_free_cleanup) Grant *grant = NULL;
+        const Tracefs *tracefs;
+
+        int r = registry_get_tracefs(registry, &tracefs, reason);
+        r = r ?: event_list_load(tracefs, &list);
+        r = r ?: join_names(list, &joined);
+        if (r != 0)
+                return r;
+        PolicyEvents events = { (const char *const *)joined.names, joined.n };
+        r = policy_decide(registry->options.policy, subject, spec, &events, &grant, reason);
+        if (r != 0)
+                return r;
+        if (subject->uid != 0 && grant->n_events > registry->options.limits.max_events)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "events: %zu are granted, %llu allowed in one session (max-events): ask for fewer",
+                                grant->n_events,
+                                (unsigned long long)registry->options.limits.max_events);
+        *ret = TAKE_PTR(grant);
+        return 0;
+}
+
+int registry_list_events(Registry *registry,
+                const Subject *subject,
+                const char *glob,
+                char ***ret,
+                Reason *reason) {
+        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+        _cleanup_(joined_names_clear) JoinedNames joined = {};
+        const Tracefs *tracefs;
+
+        int r = registry_get_tracefs(registry, &tracefs, reason);
+        r = r ?: event_list_load(tracefs, &list);
+        if (r != 0)
+                return r;
+        joined.names = calloc(list->n_events + 1, sizeof(char *));
+        if (!joined.names)
+                return -ENOMEM;
+        for (size_t i = 0; i < list->n_events; i++) {
+                const EventName *event = &list->events[i];
+
+                if (*glob && !glob_match_event(glob, event->system, event->name))
+                        continue;
+                if (!policy_may_see_event(
+                                    registry->options.policy, subject, event->system, event->name))
+                        continue;
+                if (asprintf(&joined.names[joined.n], "%s:%s", event->system, event->name) < 0) {
+                        joined.names[joined.n] = NULL;
+                        return -ENOMEM;
+                }
+                joined.n++;
+        }
+        *ret = TAKE_PTR(joined.names);
+        joined.n = 0;
+        return 0;
+}
+
+static int describe_field(json_object *fields, const FormatField *field) {
+        static const char *const kinds[] = {
+                [FIELD_PLAIN] = "plain", [FIELD_DATA_LOC] = "data_loc", [FIELD_REL_LOC] = "rel_loc"
+        };
+        json_object *object = json_object_new_object();
+
+        if (!object)
+                return -ENOMEM;
+        if (json_object_array_add(fields, object) < 0) {
+                json_object_put(object);
+                return -ENOMEM;
+        }
+        json_object_object_add(object, "name", json_object_new_string(field->name));
+        json_object_object_add(object, "type", json_object_new_string(field->type));
+        json_object_object_add(object, "offset", json_object_new_uint64(field->offset));
+        json_object_object_add(object, "size", json_object_new_uint64(field->size));
+        json_object_object_add(object, "elements", json_object_new_uint64(field->n_elements));
+        json_object_object_add(object, "kind", json_object_new_string(kinds[field->kind]));
+        json_object_object_add(object, "signed", json_object_new_boolean(field->is_signed));
+        json_object_object_add(object, "pointer", json_object_new_boolean(field->is_pointer));
+        json_object_object_add(object, "string", json_object_new_boolean(field->is_string));
+        json_object_object_add(object, "common", json_object_new_boolean(field->is_common));
+        return 0;
+}
+
+static int describe_format(const char *system,
+                const char *text,
+                size_t size,
+                json_object **ret,
+                Reason *reason) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        _cleanup_json_ json_object *object = json_object_new_object();
+        json_object *fields = json_object_new_array();
+        _cleanup_free_ char *name = NULL;
+
+        int r = !object || !fields || json_object_object_add(object, "fields", fields) < 0 ? -ENOMEM
+                                                                                           : 0;
+        r = r ?: format_parse(text, size, &format, reason);
+        if (r != 0)
+                return r;
+        if (asprintf(&name, "%s:%s", system, format->name) < 0)
+                return -ENOMEM;
+        json_object_object_add(object, "name", json_object_new_string(name));
+        json_object_object_add(object, "id", json_object_new_uint64(format->id));
+        json_object_object_add(
+                        object, "print-format", json_object_new_string(format->print_format ?: ""));
+        for (size_t i = 0; r == 0 && i < format->n_fields; i++)
+                r = describe_field(fields, &format->fields[i]);
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r;
+}
+
+static int refuse_event(const char *name, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_NO_SUCH_EVENT,
+                        "\"%.128s\": no such event, or not granted to you: 'ktracectl events' lists what you may use",
+                        name);
+}
+
+int registry_describe_event(Registry *registry,
+                const Subject *subject,
+                const char *name,
+                json_object **ret,
+                Reason *reason) {
+        _cleanup_free_ char *system = strdup(name), *text = NULL;
+        const Tracefs *tracefs;
+        size_t size;
+
+        if (!system)
+                return -ENOMEM;
+        char *event = strchr(system, ':');
+        if (!event)
+                return reason_set(
+                                reason, KT_E_NO_SUCH_EVENT, "\"%.128s\": write system:event", name);
+        *event++ = '\0';
+        int r = registry_get_tracefs(registry, &tracefs, reason);
+        if (r != 0)
+                return r;
+        if (!policy_may_see_event(registry->options.policy, subject, system, event))
+                return refuse_event(name, reason);
+        r = event_read_format(tracefs, system, event, &text, &size);
+        if (r == -ENOENT || r == -EINVAL)
+                return refuse_event(name, reason);
+        return r ?: describe_format(system, text, size, ret, reason);
+}

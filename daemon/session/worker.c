@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The worker thread: runs plans one step at a time, so that the event loop never waits on RCU (8 to
+ * 100 ms a step). The session floor submits plans and is told in the event loop, through an
+ * eventfd, when one is over.
+ *
+ * Fairness: users take turns step by step. After a step of a user's plan all plans of that user go
+ * to the back of the queue; the next step belongs to whoever's plan is at the front. Of one user
+ * only one plan is under way at a time; among the waiting ones the urgent go first. So a user with
+ * thirty sessions delays another by one step, never by thirty plans.
+ *
+ * The thread touches plans and what their context points to; everything else belongs to the event
+ * loop. */
+
+#include "worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
+TAILQ_HEAD(PlanQueue, Plan);
+
+struct Worker {
+        pthread_t thread;
+        bool running;
+        pthread_mutex_t lock;
+        pthread_cond_t wake;
+        bool stop;
+        struct PlanQueue waiting; /* under lock; in turn order */
+        struct PlanQueue over;    /* under lock; to be answered by the event loop */
+        int over_fd;
+        sd_event_source *over_source;
+};
+
+/* The plan whose step is next: of the user at the front, the one under way, else an urgent one,
+ * else the oldest. */
+static Plan *worker_pick(const Worker *worker) {
+        Plan *first = TAILQ_FIRST(&worker->waiting), *urgent = NULL, *plan;
+
+        TAILQ_FOREACH(plan, &worker->waiting, queue) {
+                if (plan->uid != first->uid)
+                        continue;
+                if (plan->n_begun > 0)
+                        return plan;
+                if (plan->urgent && !urgent)
+                        urgent = plan;
+        }
+        return urgent ?: first;
+}
+
+static void worker_rotate(Worker *worker, uid_t uid) {
+        struct PlanQueue theirs = TAILQ_HEAD_INITIALIZER(theirs);
+        Plan *plan, *next;
+
+        for (plan = TAILQ_FIRST(&worker->waiting); plan; plan = next) {
+                next = TAILQ_NEXT(plan, queue);
+                if (plan->uid != uid)
+                        continue;
+                TAILQ_REMOVE(&worker->waiting, plan, queue);
+                TAILQ_INSERT_TAIL(&theirs, plan, queue);
+        }
+        TAILQ_CONCAT(&worker->waiting, &theirs, queue);
+}
+
+static void *worker_main(void *userdata) {
+        Worker *worker = userdata;
+
+        pthread_mutex_lock(&worker->lock);
+        for (;;) {
+                while (!worker->stop && TAILQ_EMPTY(&worker->waiting))
+                        pthread_cond_wait(&worker->wake, &worker->lock);
+                if (TAILQ_EMPTY(&worker->waiting))
+                        break;
+
+                Plan *plan = worker_pick(worker);
+                if (worker->stop)
+                        plan_cancel(plan);
+
+                pthread_mutex_unlock(&worker->lock);
+                bool is_over = plan_advance(plan);
+                pthread_mutex_lock(&worker->lock);
+
+                worker_rotate(worker, plan->uid);
+                if (!is_over)
+                        continue;
+                TAILQ_REMOVE(&worker->waiting, plan, queue);
+                TAILQ_INSERT_TAIL(&worker->over, plan, queue);
+                (void)eventfd_write(worker->over_fd, 1); /* fails only at 2^64 - 1 */
+        }
+        pthread_mutex_unlock(&worker->lock);
+        return NULL;
+}
+
+static void worker_answer(Worker *worker) {
+        for (;;) {
+                pthread_mutex_lock(&worker->lock);
+                Plan *plan = TAILQ_FIRST(&worker->over);
+                if (plan)
+                        TAILQ_REMOVE(&worker->over, plan, queue);
+                pthread_mutex_unlock(&worker->lock);
+                if (!plan)
+                        return;
+                /* Copied: `done` may free or reuse the plan. */
+                Reason reason = plan->reason;
+                plan->done(plan, plan->result, &reason);
+        }
+}
+
+static int worker_on_over(sd_event_source *source _unused_,
+                int fd,
+                uint32_t revents _unused_,
+                void *userdata) {
+        eventfd_t count;
+
+        (void)eventfd_read(fd, &count); /* only the wake-up matters */
+        worker_answer(userdata);
+        return 0;
+}
+
+static int worker_start_thread(Worker *worker) {
+        sigset_t all, old;
+
+        /* Signals belong to the event loop's signalfd. */
+        sigfillset(&all);
+        int r = pthread_sigmask(SIG_SETMASK, &all, &old);
+        if (r != 0)
+                return -r;
+        r = pthread_create(&worker->thread, NULL, worker_main, worker);
+        (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+        if (r != 0)
+                return -r;
+        worker->running = true;
+        return 0;
+}
+
+int worker_new(sd_event *event, Worker **ret) {
+        _cleanup_(worker_free_cleanup) Worker *worker = calloc(1, sizeof(*worker));
+
+        if (!worker)
+                return -ENOMEM;
+        worker->over_fd = -1;
+        TAILQ_INIT(&worker->waiting);
+        TAILQ_INIT(&worker->over);
+        pthread_mutex_init(&worker->lock, NULL);
+        pthread_cond_init(&worker->wake, NULL);
+
+        worker->over_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (worker->over_fd < 0)
+                return -errno;
+        int r = sd_event_add_io(event,
+                        &worker->over_source,
+                        worker->over_fd,
+                        EPOLLIN,
+                        worker_on_over,
+                        worker);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(worker->over_source, "worker");
+        r = worker_start_thread(worker);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(worker);
+        return 0;
+}
+
+Worker *worker_free(Worker *worker) {
+        if (!worker)
+                return NULL;
+        if (worker->running) {
+                pthread_mutex_lock(&worker->lock);
+                worker->stop = true;
+                pthread_cond_signal(&worker->wake);
+                pthread_mutex_unlock(&worker->lock);
+                pthread_join(worker->thread, NULL);
+                worker_answer(worker);
+        }
+        sd_event_source_disable_unref(worker->over_source);
+        if (worker->over_fd >= 0)
+                close(worker->over_fd);
+        pthread_cond_destroy(&worker->wake);
+        pthread_mutex_destroy(&worker->lock);
+        free(worker);
+        return NULL;
+}
+
+void worker_submit(Worker *worker, Plan *plan) {
+        pthread_mutex_lock(&worker->lock);
+        TAILQ_INSERT_TAIL(&worker->waiting, plan, queue);
+        pthread_cond_signal(&worker->wake);
+        pthread_mutex_unlock(&worker->lock);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "plan.h"
+
+/* The one thread that waits for the kernel. */
+typedef struct Worker Worker;
+
+int worker_new(sd_event *event, Worker **ret);
+/* Ends the thread after the step it is in. Plans not over by then are undone and answered with
+ * KT_E_CANCELLED before this returns. */
+Worker *worker_free(Worker *worker);
+DEFINE_CLEANUP(Worker, worker_free);
+/* The plan stays the caller's, and must live until its `done`. */
+void worker_submit(Worker *worker, Plan *plan);
