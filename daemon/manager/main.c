@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktraced: options, then the manager. See ktraced(8). */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "log.h"
+#include "manager.h"
+
+enum {
+        OPTION_HELP = 'h',
+        OPTION_CONFIG_DIR = 256,
+        OPTION_LIB_DIR,
+        OPTION_STATE_DIR,
+        OPTION_RUNTIME_DIR,
+        OPTION_TRACEFS,
+        OPTION_CONSUMER,
+        OPTION_CONSUMER_USER,
+        OPTION_VERSION,
+};
+
+static const struct option options[] = {
+        { "config-dir", required_argument, NULL, OPTION_CONFIG_DIR },
+        { "lib-dir", required_argument, NULL, OPTION_LIB_DIR },
+        { "state-dir", required_argument, NULL, OPTION_STATE_DIR },
+        { "runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR },
+        { "tracefs", required_argument, NULL, OPTION_TRACEFS },
+        { "consumer", required_argument, NULL, OPTION_CONSUMER },
+        { "consumer-user", required_argument, NULL, OPTION_CONSUMER_USER },
+        { "help", no_argument, NULL, OPTION_HELP },
+        { "version", no_argument, NULL, OPTION_VERSION },
+        { 0 },
+};
+
+static void print_help(void) {
+        Configuration preset;
+
+        configuration_init(&preset);
+        printf("ktraced [OPTION…]\n\n"
+               "Gives traces of the kernel to those whom policy allows, over D-Bus as org.ktrace1.\n"
+               "Usually started by systemd when somebody asks for it.\n\n"
+               "  --config-dir=DIR      configuration and rules of the administrator (%s)\n"
+               "  --lib-dir=DIR         configuration and rules as shipped (%s)\n"
+               "  --state-dir=DIR       what outlives a boot (%s)\n"
+               "  --runtime-dir=DIR     what does not (%s)\n"
+               "  --tracefs=DIR         where tracefs is mounted (%s)\n"
+               "  --consumer=FILE       the stream worker (%s)\n"
+               "  --consumer-user=USER  whom it runs as, never root (%s)\n"
+               "  -h, --help            this\n"
+               "  --version             the version\n\n"
+               "The bus is the system bus, or the one that DBUS_SYSTEM_BUS_ADDRESS names.\n"
+               "See ktraced(8).\n",
+                        preset.config_dir,
+                        preset.lib_dir,
+                        preset.state_dir,
+                        preset.runtime_dir,
+                        preset.tracefs,
+                        preset.consumer,
+                        preset.consumer_user);
+}
+
+/* Returns an exit status, or -1 to go on. */
+static int parse_options(Configuration *configuration, int argc, char **argv) {
+        int option;
+
+        while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
+                switch (option) {
+                case OPTION_CONFIG_DIR:
+                        configuration->config_dir = optarg;
+                        break;
+                case OPTION_LIB_DIR:
+                        configuration->lib_dir = optarg;
+                        break;
+                case OPTION_STATE_DIR:
+                        configuration->state_dir = optarg;
+                        break;
+                case OPTION_RUNTIME_DIR:
+                        configuration->runtime_dir = optarg;
+                        break;
+                case OPTION_TRACEFS:
+                        configuration->tracefs = optarg;
+                        break;
+                case OPTION_CONSUMER:
+                        configuration->consumer = optarg;
+                        break;
+                case OPTION_CONSUMER_USER:
+                        configuration->consumer_user = optarg;
+                        break;
+                case OPTION_HELP:
+                        print_help();
+                        return KT_EXIT_OK;
+                case OPTION_VERSION:
+                        puts("ktraced " KT_VERSION);
+                        return KT_EXIT_OK;
+                default:
+                        return KT_EXIT_USAGE;
+                }
+        if (optind < argc) {
+                fprintf(stderr, "ktraced: no argument is wanted: %s; see --help\n", argv[optind]);
+                return KT_EXIT_USAGE;
+        }
+        return -1;
+}
+
+int main(int argc, char **argv) {
+        Configuration configuration;
+        Reason reason = { "" };
+        int r;
+
+        configuration_init(&configuration);
+        r = parse_options(&configuration, argc, argv);
+        if (r >= 0)
+                return r;
+        log_open(LOG_TARGET_AUTO);
+        /* A client that closes its end is an error of that write, not the daemon's end. */
+        signal(SIGPIPE, SIG_IGN);
+
+        r = configuration_load(&configuration, &reason);
+        if (r == 0)
+                r = manager_run(&configuration, &reason);
+        if (r == 0)
+                return KT_EXIT_OK;
+        if (r < 0)
+                log_errno(r, LOG_ERR, NULL, "ktraced ends");
+        else
+                log_error("%s", *reason.text ? reason.text : error_get(r)->text);
+        return KT_EXIT_FAILED;
+}

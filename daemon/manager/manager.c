@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Wires the floors together and runs the event loop. Owns everything there is one of: event loop,
+ * bus connection, policy, registry, auth, door. What one floor has to tell another passes through
+ * the callbacks here, so that none of them looks up.
+ *
+ * The bus is joined last: who finds our name can be served. A lost bus ends the daemon with an
+ * error, systemd starts it again; what a client owned would be lost with its connection anyway.
+ * When started by systemd or by the bus (NOTIFY_SOCKET or DBUS_STARTER_ADDRESS is set) the daemon
+ * ends itself after IDLE_USEC without a session and without a caller; started by hand it stays. */
+#include "manager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+
+#include "door.h"
+#include "log.h"
+#include "names.h"
+
+#define USEC_PER_SEC 1000000ULL
+#define IDLE_USEC    (30 * USEC_PER_SEC)
+
+typedef struct Manager {
+        const Configuration *configuration;
+        sd_event *event;
+        sd_bus *bus;
+        Policy *policy;
+        Registry *registry;
+        Auth *auth;
+        Door *door;
+        char *consumer_socket;
+        sd_event_source *idle_timer; /* NULL: started by hand, never ends by itself */
+} Manager;
+
+static void manager_clear(Manager *manager) {
+        sd_event_source_unref(manager->idle_timer);
+        manager->idle_timer = NULL;
+        /* Ends the sessions and answers what is in flight: needs door, auth and bus. */
+        registry_free(manager->registry);
+        door_free(manager->door);
+        auth_free(manager->auth);
+        sd_bus_flush_close_unref(manager->bus);
+        policy_free(manager->policy);
+        free(manager->consumer_socket);
+        sd_event_unref(manager->event);
+}
+
+static bool manager_is_idle(const Manager *manager) {
+        return registry_is_idle(manager->registry) &&
+               (!manager->auth || auth_is_idle(manager->auth));
+}
+
+/* Whatever may have ended the last reason to stay starts the time anew. */
+static void arm_idle_timer(Manager *manager) {
+        int r;
+
+        if (!manager->idle_timer || !manager_is_idle(manager))
+                return;
+        r = sd_event_source_set_time_relative(manager->idle_timer, IDLE_USEC);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(manager->idle_timer, SD_EVENT_ONESHOT);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "Cannot arm the idle timer");
+}
+
+static int process_queue(sd_bus *bus) {
+        int r;
+
+        do
+                r = sd_bus_process(bus, NULL);
+        while (r > 0);
+        return r;
+}
+
+static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
+        Manager *manager = userdata;
+        int r;
+
+        r = process_queue(manager->bus);
+        if (r < 0 || !manager_is_idle(manager))
+                return 0;
+        log_info("Nothing to do for %llu s, ending", IDLE_USEC / USEC_PER_SEC);
+        /* In this order: systemd now queues a new start instead of calling us running, then the bus
+         * starts us anew for calls that come from here on. What came in between is answered by
+         * auth_free. */
+        sd_notify(0, "STOPPING=1");
+        r = sd_bus_release_name(manager->bus, KT_BUS_NAME);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "Cannot release the bus name");
+        process_queue(manager->bus);
+        return sd_event_exit(manager->event, 0);
+}
+
+static void on_peer_gone(const char *unique_name, void *userdata) {
+        Manager *manager = userdata;
+
+        registry_peer_gone(manager->registry, unique_name);
+        arm_idle_timer(manager);
+}
+
+static void on_state(Session *session, void *userdata) {
+        Manager *manager = userdata;
+
+        if (manager->door)
+                door_send_state(manager->door, session);
+}
+
+static void on_ended(Session *session, const char *code, const char *reason, void *userdata) {
+        Manager *manager = userdata;
+
+        if (manager->door)
+                door_send_ended(manager->door, session, code, reason);
+}
+
+static void on_idle_changed(Registry *registry, void *userdata) {
+        Manager *manager = userdata;
+
+        /* May come before registry_new returned. */
+        if (manager->registry)
+                arm_idle_timer(manager);
+}
+
+static int make_directory(int dirfd, const char *path, mode_t mode, Reason *reason) {
+        if (mkdirat(dirfd, path, mode) == 0)
+                /* Past the umask. */
+                return fchmodat(dirfd, path, mode, 0) < 0 ? -errno : 0;
+        if (errno == EEXIST)
+                return 0;
+        return reason_set(reason, KT_E_FAILED, "%s: cannot be made: %s", path, strerror(errno));
+}
+
+static int make_runtime_directories(const char *path, Reason *reason) {
+        _cleanup_close_ int fd = -1;
+        int r;
+
+        r = make_directory(AT_FDCWD, path, 0755, reason);
+        if (r != 0)
+                return r;
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: cannot be opened: %s",
+                                path,
+                                strerror(errno));
+        return make_directory(fd, "state", 0700, reason);
+}
+
+/* Before any thread is made: they inherit the mask, so that the signals stay ours. */
+static int add_signals(sd_event *event) {
+        static const int signals[] = { SIGTERM, SIGINT };
+        int r;
+
+        for (size_t i = 0; i < ELEMENTSOF(signals); i++) {
+                r = sd_event_add_signal(
+                                event, NULL, signals[i] | SD_EVENT_SIGNAL_PROCMASK, NULL, NULL);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int make_registry(Manager *manager) {
+        const Configuration *configuration = manager->configuration;
+        RegistryOptions options = {
+                .event = manager->event,
+                .tracefs_path = configuration->tracefs,
+                .launcher = {
+                        .event = manager->event,
+                        .binary = configuration->consumer,
+                        .user = configuration->consumer_user,
+                },
+                .limits = configuration->limits,
+                .policy = manager->policy,
+                .handlers = {
+                        .on_state = on_state,
+                        .on_ended = on_ended,
+                        .on_idle_changed = on_idle_changed,
+                },
+                .userdata = manager,
+        };
+
+        if (asprintf(&manager->consumer_socket,
+                            "%s/%s",
+                            configuration->runtime_dir,
+                            strrchr(KT_CONSUMER_SOCKET, '/') + 1) < 0) {
+                manager->consumer_socket = NULL;
+                return -ENOMEM;
+        }
+        options.launcher.socket_path = manager->consumer_socket;
+        return registry_new(&options, &manager->registry);
+}
+
+static int join_bus(Manager *manager, Reason *reason) {
+        const AuthHandlers handlers = { .on_peer_gone = on_peer_gone };
+        int r;
+
+        r = sd_bus_open_system_with_description(&manager->bus, "ktraced");
+        if (r < 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "cannot connect to the system bus: %s",
+                                strerror(-r));
+        r = sd_bus_attach_event(manager->bus, manager->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_exit_on_disconnect(manager->bus, true);
+        if (r < 0)
+                return r;
+        r = auth_new(manager->bus, &handlers, manager, &manager->auth);
+        if (r < 0)
+                return r;
+        r = door_new(manager->bus, manager->auth, manager->registry, &manager->door);
+        if (r < 0)
+                return r;
+        r = sd_bus_request_name(manager->bus, KT_BUS_NAME, 0);
+        if (r == -EEXIST)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "bus name %s is taken: another ktraced is running",
+                                KT_BUS_NAME);
+        if (r < 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "bus name %s is refused (%s): is org.ktrace1.conf installed for the "
+                                "bus?",
+                                KT_BUS_NAME,
+                                strerror(-r));
+        return 0;
+}
+
+static int add_idle_timer(Manager *manager) {
+        int r;
+
+        if (!getenv("NOTIFY_SOCKET") && !getenv("DBUS_STARTER_ADDRESS"))
+                return 0;
+        r = sd_event_add_time_relative(manager->event,
+                        &manager->idle_timer,
+                        CLOCK_MONOTONIC,
+                        IDLE_USEC,
+                        USEC_PER_SEC,
+                        on_idle,
+                        manager);
+        return r < 0 ? r : 0;
+}
+
+static int manager_start(Manager *manager, Reason *reason) {
+        const Configuration *configuration = manager->configuration;
+        int r;
+
+        r = sd_event_new(&manager->event);
+        if (r < 0)
+                return r;
+        r = add_signals(manager->event);
+        if (r < 0)
+                return r;
+        r = policy_load(configuration->lib_dir,
+                        configuration->config_dir,
+                        &manager->policy,
+                        reason);
+        if (r != 0)
+                return r;
+        r = make_runtime_directories(configuration->runtime_dir, reason);
+        if (r != 0)
+                return r;
+        r = make_registry(manager);
+        if (r != 0)
+                return r;
+        r = join_bus(manager, reason);
+        if (r != 0)
+                return r;
+        return add_idle_timer(manager);
+}
+
+int manager_run(const Configuration *configuration, Reason *reason) {
+        _cleanup_(manager_clear) Manager manager = { .configuration = configuration };
+        int r;
+
+        r = manager_start(&manager, reason);
+        if (r != 0)
+                return r;
+        sd_notify(0, "READY=1");
+        r = sd_event_loop(manager.event);
+        sd_notify(0, "STOPPING=1");
+        /* sd-bus exits the loop with a positive code when the bus is gone. */
+        return r > 0 ? -ECONNRESET : r;
+}
