@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* tracefs.h and event.h on the model of the fake kernel. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "fake-model.h"
+
+/* tracefs.h */
+
+int tracefs_open(const char *path, Tracefs **ret, Reason *reason) {
+        int r = fake_begin_reason(FAKE_TRACEFS_OPEN, reason);
+        if (r != 0)
+                return fake_finish_read(r);
+        Tracefs *tracefs = calloc(1, sizeof(*tracefs));
+        g_assert(tracefs);
+        tracefs->fd = fake_handle_new("-");
+        tracefs->path = strdup(path);
+        *ret = tracefs;
+        return fake_finish_read(0);
+}
+
+Tracefs *tracefs_free(Tracefs *tracefs) {
+        if (!tracefs)
+                return NULL;
+        fake_handle_close(tracefs->fd);
+        free(tracefs->path);
+        free(tracefs);
+        return NULL;
+}
+
+static const char *handle_name(int dirfd) {
+        const char *name = g_hash_table_lookup(kernel.handles, GINT_TO_POINTER(dirfd));
+        g_assert(name); /* an fd that is closed, or that never was a directory of tracefs */
+        return name;
+}
+
+static int write_pids(FakeInstance *instance, const char *text) {
+        g_auto(GStrv) words = g_strsplit_set(text, " \n", -1);
+        for (char **word = words; *word; word++) {
+                char *end;
+                long pid = strtol(*word, &end, 10);
+                if (*end || pid < 0)
+                        return -EINVAL;
+                if (**word)
+                        fake_instance_add_pid(instance, (pid_t)pid);
+        }
+        return 0;
+}
+
+/* "events/SYSTEM/NAME/FILE": the event's state, or NULL. */
+static EventState *find_event_file(FakeInstance *instance, const char *path, const char *file) {
+        g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+        if (g_strv_length(parts) != 4 || !g_str_equal(parts[0], "events") ||
+                        !g_str_equal(parts[3], file))
+                return NULL;
+        const FakeEvent *event = fake_event_find(parts[1], parts[2]);
+        return event && event->can_be_used ? fake_event_get_state(instance, event->key) : NULL;
+}
+
+static int write_file(const char *name, const char *path, const char *text, bool truncate) {
+        FakeInstance *instance = fake_instance_find(name);
+        EventState *state;
+
+        if (!instance)
+                return -ENOENT;
+        if (g_str_equal(path, "trace_marker"))
+                return 0;
+        if (g_str_equal(path, "set_event_pid")) {
+                if (truncate)
+                        g_array_set_size(instance->pids, 0);
+                return write_pids(instance, text);
+        }
+        if (g_str_equal(path, "tracing_on")) {
+                instance->tracing = *text == '1';
+                return 0;
+        }
+        state = find_event_file(instance, path, "enable");
+        if (state) {
+                state->on = *text == '1';
+                return 0;
+        }
+        state = find_event_file(instance, path, "filter");
+        if (!state)
+                return -ENOENT;
+        g_free(state->filter);
+        state->filter = g_str_equal(text, "0") ? NULL : g_strdup(text);
+        return 0;
+}
+
+static int do_write(int dirfd, const char *path, const char *text, bool truncate) {
+        int r = fake_begin(FAKE_WRITE);
+        const char *name = handle_name(dirfd);
+        if (r == 0)
+                r = write_file(name, path, text, truncate);
+        return fake_finish(r, "%s %s %s %s", truncate ? "truncate" : "write", name, path, text);
+}
+
+int tracefs_write(int dirfd, const char *path, const char *text) {
+        return do_write(dirfd, path, text, false);
+}
+
+int tracefs_write_truncate(int dirfd, const char *path, const char *text) {
+        return do_write(dirfd, path, text, true);
+}
+
+char *fake_instance_print_pids(const FakeInstance *instance, const char *separator) {
+        GString *text = g_string_new(NULL);
+        for (guint i = 0; i < instance->pids->len; i++)
+                g_string_append_printf(
+                                text, "%d%s", g_array_index(instance->pids, pid_t, i), separator);
+        return g_string_free(text, FALSE);
+}
+
+static char *read_event_file(FakeInstance *instance, const char *path) {
+        g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+        if (g_strv_length(parts) == 4 && g_str_equal(parts[0], "events") &&
+                        g_str_equal(parts[3], "format")) {
+                const FakeEvent *event = fake_event_find(parts[1], parts[2]);
+                return event ? g_strdup(event->format) : NULL;
+        }
+        const EventState *state = instance ? find_event_file(instance, path, "enable") : NULL;
+        if (state)
+                return g_strdup(state->on ? "1\n" : "0\n");
+        state = instance ? find_event_file(instance, path, "filter") : NULL;
+        if (state)
+                return g_strdup_printf("%s\n", state->filter ? state->filter : "none");
+        return NULL;
+}
+
+char *fake_instance_read_file(FakeInstance *instance, const char *path) {
+        if (g_str_equal(path, "set_event_pid"))
+                return fake_instance_print_pids(instance, "\n");
+        if (g_str_equal(path, "tracing_on"))
+                return g_strdup(instance->tracing ? "1\n" : "0\n");
+        if (g_str_equal(path, "trace_clock"))
+                return g_strdup_printf("[%s]\n", instance->clock);
+        if (g_str_equal(path, "buffer_size_kb"))
+                return g_strdup_printf("%" PRIu64 "\n", instance->buffer_kb);
+        if (g_str_equal(path, "buffer_subbuf_size_kb"))
+                return g_strdup_printf("%" PRIu64 "\n", instance->subbuf_kb);
+        if (g_str_has_prefix(path, "events/header_"))
+                return g_strdup(g_hash_table_lookup(kernel.files, path));
+        return read_event_file(instance, path);
+}
+
+/* malloc'ed: the contract of tracefs_read is free(3). */
+static int give_text(char *text, char **ret, size_t *ret_size) {
+        if (!text)
+                return -ENOENT;
+        *ret = strdup(text);
+        if (ret_size)
+                *ret_size = strlen(text);
+        g_free(text);
+        return 0;
+}
+
+int tracefs_read(int dirfd, const char *path, char **ret, size_t *ret_size) {
+        int r = fake_begin(FAKE_READ);
+        if (r != 0)
+                return fake_finish_read(r);
+        const char *name = handle_name(dirfd);
+        FakeInstance *instance = fake_instance_find(name);
+        char *text = NULL;
+        if (instance)
+                text = fake_instance_read_file(instance, path);
+        else if (g_str_equal(name, "-")) {
+                text = g_strdup(g_hash_table_lookup(kernel.files, path));
+                if (!text)
+                        text = read_event_file(NULL, path);
+        }
+        return fake_finish_read(give_text(text, ret, ret_size));
+}
+
+int tracefs_read_u64(int dirfd, const char *path, uint64_t *ret) {
+        _cleanup_free_ char *text = NULL;
+        int r = tracefs_read(dirfd, path, &text, NULL);
+        if (r == 0)
+                *ret = g_ascii_strtoull(text, NULL, 10);
+        return r;
+}
+
+/* event.h */
+
+static int compare_keys(gconstpointer a, gconstpointer b) {
+        const EventName *x = a, *y = b;
+        int r = strcmp(x->system, y->system);
+        return r != 0 ? r : strcmp(x->name, y->name);
+}
+
+int event_list_load(const Tracefs *tracefs, EventList **ret) {
+        int r = fake_begin(FAKE_READ);
+        if (r != 0)
+                return fake_finish_read(r);
+        EventList *list = calloc(1, sizeof(*list));
+        g_assert(list);
+        list->events = calloc(kernel.events->len, sizeof(*list->events));
+        g_assert(list->events);
+        for (guint i = 0; i < kernel.events->len; i++) {
+                const FakeEvent *event = kernel.events->pdata[i];
+                const char *colon = strchr(event->key, ':');
+                EventName *name = &list->events[list->n_events];
+                /* As in the kernel, whose list has only what can be enabled. */
+                if (!event->can_be_used)
+                        continue;
+                name->system = strndup(event->key, (size_t)(colon - event->key));
+                name->name = strdup(colon + 1);
+                list->n_events++;
+        }
+        qsort(list->events, list->n_events, sizeof(*list->events), compare_keys);
+        *ret = list;
+        return fake_finish_read(0);
+}
+
+EventList *event_list_free(EventList *list) {
+        if (!list)
+                return NULL;
+        for (size_t i = 0; i < list->n_events; i++) {
+                free(list->events[i].system);
+                free(list->events[i].name);
+        }
+        free(list->events);
+        free(list);
+        return NULL;
+}
+
+ssize_t event_list_find(const EventList *list, const char *system, const char *name) {
+        for (size_t i = 0; i < list->n_events; i++)
+                if (g_str_equal(list->events[i].system, system) &&
+                                g_str_equal(list->events[i].name, name))
+                        return (ssize_t)i;
+        return -1;
+}
+
+int event_read_format(const Tracefs *tracefs,
+                const char *system,
+                const char *name,
+                char **ret,
+                size_t *ret_size) {
+        int r = fake_begin(FAKE_READ);
+        if (r != 0)
+                return fake_finish_read(r);
+        const FakeEvent *event = fake_event_find(system, name);
+        return fake_finish_read(give_text(event ? g_strdup(event->format) : NULL, ret, ret_size));
+}
