@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The session spec: each value's limits, each refusal's words, and that a spec survives the way to
+ * JSON and back. */
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+#include "spec.h"
+
+#define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static int feed(Spec *spec, const char *text, Reason *reason) {
+        _cleanup_json_ json_object *object = NULL;
+        int r;
+
+        r = json_parse_strict("SPEC", text, strlen(text), &object, reason);
+        return r != 0 ? r : spec_from_json(spec, object, reason);
+}
+
+static void assert_refused(const char *text, int code, const char *message) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason = { "" };
+        int r = feed(spec, text, &reason);
+
+        if (r != code || strcmp(reason.text, message) != 0)
+                g_error("%s: %d %s", text, r, reason.text);
+}
+
+static void assert_string(const char *key, const char *value, const char *message) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason = { "" };
+        int r = spec_set_string(spec, key, value, &reason);
+
+        if (message) {
+                g_assert_cmpint(r, ==, KT_E_INVALID_SPEC);
+                g_assert_cmpstr(reason.text, ==, message);
+        } else if (r != 0)
+                g_error("%s=%s: %s", key, value, reason.text);
+}
+
+static void test_table(void) {
+        static const char *const keys[] = {
+                "name", "mode", "scope", "events", "buffer-kb", "clock", "lifetime"
+        };
+
+        g_assert_cmpuint(n_spec_fields, ==, G_N_ELEMENTS(keys));
+        for (size_t i = 0; i < n_spec_fields; i++) {
+                const SpecField *field = &spec_fields[i];
+
+                g_assert_cmpstr(field->name, ==, keys[i]);
+                g_assert_true(spec_field_find(keys[i]) == field);
+                g_assert_cmpuint(field->min, <=, field->max);
+                g_assert_nonnull(strstr(field->doc, "efault"));
+                g_assert_true(g_str_has_suffix(field->doc, "."));
+        }
+        g_assert_null(spec_field_find("spool"));
+        g_assert_null(spec_field_find(""));
+}
+
+static void test_defaults(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+
+        g_assert_null(spec->name);
+        g_assert_false(spec->has_scope);
+        g_assert_cmpuint(spec->buffer_kb, ==, 1024);
+        g_assert_cmpstr(spec->clock, ==, "mono");
+        g_assert_cmpint(spec->lifetime, ==, LIFETIME_CLIENT);
+        g_assert_null(spec_free(NULL));
+}
+
+static void test_unknown_keys(void) {
+        static const char *const later[] = {
+                "probes", "cpus", "stacktrace", "tracer", "functions", "instance", "spool", "locked"
+        };
+
+        assert_refused("{\"bufer-kb\":1}",
+                        KT_E_UNKNOWN_KEY,
+                        "unknown key \"bufer-kb\": did you mean \"buffer-kb\"?");
+        assert_refused("{\"Name\":1}",
+                        KT_E_UNKNOWN_KEY,
+                        "unknown key \"Name\": did you mean \"name\"?");
+        assert_refused("{\"frobnicate\":1}",
+                        KT_E_UNKNOWN_KEY,
+                        "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
+                        "buffer-kb, clock, lifetime");
+        assert_refused("{\"\":1}",
+                        KT_E_UNKNOWN_KEY,
+                        "unknown key \"\": the known ones are name, mode, scope, events, buffer-kb, "
+                        "clock, lifetime");
+        for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
+                _cleanup_spec_ Spec *spec = spec_new();
+                Reason reason;
+
+                g_assert_cmpint(spec_set_string(spec, later[i], "x", &reason),
+                                ==,
+                                KT_E_UNKNOWN_KEY);
+                g_assert_cmpint(spec_set_number(spec, later[i], 1, &reason), ==, KT_E_UNKNOWN_KEY);
+                g_assert_nonnull(strstr(reason.text, later[i]));
+        }
+}
+
+static void test_types(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason;
+
+        assert_refused("{\"buffer-kb\":\"1\"}",
+                        KT_E_INVALID_SPEC,
+                        "buffer-kb: a number is wanted, not a string");
+        assert_refused("{\"buffer-kb\":64.0}",
+                        KT_E_INVALID_SPEC,
+                        "buffer-kb: a number is wanted, not a number with a fraction");
+        assert_refused("{\"name\":7}", KT_E_INVALID_SPEC, "name: a string is wanted, not a number");
+        assert_refused("{\"name\":null}", KT_E_INVALID_SPEC, "name: a string is wanted, not null");
+        assert_refused("{\"scope\":{}}",
+                        KT_E_INVALID_SPEC,
+                        "scope: a string is wanted, not an object");
+        assert_refused("{\"events\":\"x\"}",
+                        KT_E_INVALID_SPEC,
+                        "events: a list is wanted, not a string");
+        assert_refused("[]", KT_E_INVALID_SPEC, "a session spec is an object, not a list");
+        assert_refused("null", KT_E_INVALID_SPEC, "a session spec is an object, not null");
+
+        g_assert_cmpint(spec_set_number(spec, "name", 1, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text, ==, "name: a string is wanted, not a number");
+        g_assert_cmpint(spec_set_string(spec, "events", "x", &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text, ==, "events: a list is wanted, not a string");
+}
+
+static void test_twice(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason;
+
+        g_assert_cmpint(spec_set_string(spec, "clock", "local", &reason), ==, 0);
+        g_assert_cmpint(spec_set_string(spec, "clock", "local", &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text, ==, "key \"clock\" twice: give it once");
+        g_assert_cmpint(spec_set_number(spec, "buffer-kb", 64, &reason), ==, 0);
+        g_assert_cmpint(spec_set_number(spec, "buffer-kb", 64, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(spec_begin_events(spec, &reason), ==, 0);
+        g_assert_cmpint(spec_begin_events(spec, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text, ==, "key \"events\" twice: give it once");
+        g_assert_cmpint(spec_set_string(spec, "mode", "stream", &reason), ==, 0);
+        g_assert_cmpint(spec_set_string(spec, "mode", "stream", &reason), ==, KT_E_INVALID_SPEC);
+}
+
+static void test_failure_changes_nothing(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+
+        g_assert_cmpint(spec_set_string(spec, "scope", "pids:1,2,x", NULL), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(spec_set_string(spec, "clock", "A", NULL), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(spec_set_string(spec, "lifetime", "linger:0", NULL), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(spec_set_number(spec, "buffer-kb", 0, NULL), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(spec_add_event(spec, "a:b", "", NULL), ==, KT_E_INVALID_SPEC);
+        g_assert_false(spec->has_scope);
+        g_assert_null(spec->pids);
+        g_assert_cmpstr(spec->clock, ==, "mono");
+        g_assert_cmpint(spec->lifetime, ==, LIFETIME_CLIENT);
+        g_assert_cmpuint(spec->buffer_kb, ==, 1024);
+        g_assert_cmpuint(spec->n_events, ==, 0);
+
+        /* A refused value does not count as given. */
+        g_assert_cmpint(spec_set_string(spec, "clock", "boot", NULL), ==, 0);
+        g_assert_cmpint(spec_set_number(spec, "buffer-kb", 8, NULL), ==, 0);
+}
+
+static void test_name(void) {
+        assert_string("name", "a", NULL);
+        assert_string("name", A64, NULL);
+        assert_string("name", "A-b_c.9", NULL);
+        assert_string("name", "0123456789abcde", NULL);
+        assert_string("name", "0123456789abcdefg", NULL);
+        assert_string("name", "...", NULL);
+        assert_string("name", "", "name: \"\" is empty: leave the key out or give it a value");
+        assert_string("name", A64 "b", "name: \"" A64 "...\" has 65 bytes, the most is 64");
+        assert_string("name",
+                        "a/b",
+                        "name: \"a/b\" holds more than letters, digits, '.', '_', '-'");
+        assert_string("name",
+                        "a\nb",
+                        "name: \"a?b\" holds more than letters, digits, '.', '_', '-'");
+        assert_string("name", "é", "name: \"é\" holds more than letters, digits, '.', '_', '-'");
+        assert_string("name",
+                        "..",
+                        "name: \"..\" is a directory: write a name with a letter or a digit");
+        assert_string("name",
+                        "0123456789abcdef",
+                        "name: \"0123456789abcdef\" looks like a session id: choose another");
+        assert_string("name",
+                        "0123456789ABCDEF",
+                        "name: \"0123456789ABCDEF\" looks like a session id: choose another");
+}
+
+static void test_mode(void) {
+        assert_string("mode", "stream", NULL);
+        assert_string("mode", "flight", "mode: \"flight\" is not known yet: write stream");
+        assert_string("mode", "Stream", "mode: \"Stream\" is not known yet: write stream");
+}
+
+static void test_scope(void) {
+        assert_string("scope", "own", NULL);
+        assert_string("scope", "system", NULL);
+        assert_string("scope", "command:1", NULL);
+        assert_string("scope", "pids:1,4194303,2", NULL);
+        assert_string("scope",
+                        "command",
+                        "scope: \"command\" names no process: write command:PID, or let 'ktracectl "
+                        "record -- CMD' do it");
+        assert_string("scope", "pids", "scope: \"pids\" names no process: write pids:PID,PID");
+        assert_string("scope",
+                        "unit:ssh.service",
+                        "scope: \"unit:ssh.service\" is not known: write command:PID, own, "
+                        "pids:PID,PID or system");
+        assert_string("scope", "pids:", "scope: \"pids:\": a pid is wanted after ':'");
+        assert_string("scope", "pids:1,", "scope: \"pids:1,\": a pid is wanted after ','");
+        assert_string("scope", "pids:-1", "scope: \"pids:-1\": a pid is wanted after ':'");
+        assert_string("scope", "pids:0", "scope: \"pids:0\": a pid lies between 1 and 4194303");
+        assert_string("scope",
+                        "pids:4194304",
+                        "scope: \"pids:4194304\": a pid lies between 1 and 4194303");
+        assert_string("scope",
+                        "pids:18446744073709551617",
+                        "scope: \"pids:18446744073709551617\": a pid lies between 1 and 4194303");
+        assert_string("scope",
+                        "pids:1 2",
+                        "scope: \"pids:1 2\": pids are numbers with a ',' between them");
+        assert_string("scope", "pids:7,8,7", "scope: pid 7 twice: give it once");
+        assert_string("scope",
+                        "command:1,2",
+                        "scope: \"command:1,2\": a command is one process: write pids:PID,PID for "
+                        "more");
+}
+
+static void test_scope_values(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        g_autoptr(GString) many = g_string_new("pids:1");
+        _cleanup_free_ char *text = NULL;
+        Reason reason;
+
+        for (unsigned i = 2; i <= SPEC_PIDS_MAX; i++)
+                g_string_append_printf(many, ",%u", i + 4000000);
+        g_assert_cmpint(spec_set_string(spec, "scope", many->str, &reason), ==, 0);
+        g_assert_true(spec->has_scope);
+        g_assert_cmpint(spec->scope, ==, SCOPE_PIDS);
+        g_assert_cmpuint(spec->n_pids, ==, SPEC_PIDS_MAX);
+        g_assert_cmpint(spec->pids[1], ==, 4000002);
+        g_assert_cmpint(spec_format_scope(spec, &text), ==, 0);
+        g_assert_cmpstr(text, ==, many->str);
+
+        g_string_append(many, ",2");
+        assert_string("scope", many->str, "scope: more than 1024 pids");
+        for (unsigned i = 0; i < SPEC_PIDS_MAX; i++)
+                g_string_append(many, ",2");
+        assert_string("scope",
+                        many->str,
+                        "scope: \"pids:1,4000002,4000003,4000004,4000005,4000006,4000007,4000008,4...\" "
+                        "has 10240 bytes, the most is 8200");
+}
+
+static void test_scope_names(void) {
+        g_assert_cmpstr(spec_scope_to_string(SCOPE_COMMAND), ==, "command");
+        g_assert_cmpstr(spec_scope_to_string(SCOPE_OWN), ==, "own");
+        g_assert_cmpstr(spec_scope_to_string(SCOPE_PIDS), ==, "pids");
+        g_assert_cmpstr(spec_scope_to_string(SCOPE_SYSTEM), ==, "system");
+}
+
+static void test_clock(void) {
+        assert_string("clock", "x86-tsc", NULL);
+        assert_string("clock", "mono_raw", NULL);
+        assert_string("clock",
+                        "[mono]",
+                        "clock: \"[mono]\" holds more than a-z, 0-9, '_', '-': write a name of the "
+                        "kernel's trace_clock, such as mono");
+        assert_string("clock",
+                        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                        "clock: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\" has 33 bytes, the most is 32");
+}
+
+static void test_lifetime(void) {
+        static const struct {
+                const char *text;
+                SpecLifetime lifetime;
+                uint64_t usec;
+        } good[] = {
+                { "client", LIFETIME_CLIENT, 0 },
+                { "linger", LIFETIME_LINGER, 0 },
+                { "linger:30", LIFETIME_LINGER, 30000000 },
+                { "linger:500ms", LIFETIME_LINGER, 500000 },
+                { "linger:5min", LIFETIME_LINGER, 300000000 },
+                { "linger:7d", LIFETIME_LINGER, SPEC_LINGER_MAX_USEC },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
+                _cleanup_spec_ Spec *spec = spec_new();
+
+                g_assert_cmpint(spec_set_string(spec, "lifetime", good[i].text, NULL), ==, 0);
+                g_assert_cmpint(spec->lifetime, ==, good[i].lifetime);
+                g_assert_cmpuint(spec->linger_usec, ==, good[i].usec);
+        }
+        assert_string("lifetime",
+                        "unit:x",
+                        "lifetime: \"unit:x\" is not known: write client, linger or linger:TIME");
+        assert_string("lifetime",
+                        "client:5s",
+                        "lifetime: \"client:5s\" is not known: write client, linger or linger:TIME");
+        assert_string("lifetime",
+                        "linger:",
+                        "lifetime: \"linger:\" holds no time: write linger:30s, with us, ms, s, min, h "
+                        "or d");
+        assert_string("lifetime",
+                        "linger:soon",
+                        "lifetime: \"linger:soon\" holds no time: write linger:30s, with us, ms, s, "
+                        "min, h or d");
+        assert_string("lifetime",
+                        "linger:0",
+                        "lifetime: \"linger:0\": a time lies above 0 and at most at 7d: write linger "
+                        "for no end");
+        assert_string("lifetime",
+                        "linger:604800001ms",
+                        "lifetime: \"linger:604800001ms\": a time lies above 0 and at most at 7d: "
+                        "write linger for no end");
+        assert_string("lifetime",
+                        "linger:99999999999999999999d",
+                        "lifetime: \"linger:99999999999999999999d\": a time lies above 0 and at most "
+                        "at 7d: write linger for no end");
+}
+
+static void test_buffer(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+
+        assert_refused("{\"buffer-kb\":0}",
+                        KT_E_INVALID_SPEC,
+                        "buffer-kb: 0 is under the least of 8");
+        assert_refused("{\"buffer-kb\":7}",
+                        KT_E_INVALID_SPEC,
+                        "buffer-kb: 7 is under the least of 8");
+        assert_refused("{\"buffer-kb\":-5}",
+                        KT_E_INVALID_SPEC,
+                        "buffer-kb: -5 is under the least of 8");
+        assert_refused("{\"buffer-kb\":10737418240}",
+                        KT_E_INVALID_SPEC,
+                        "buffer-kb: 10737418240 is over the most of 1048576");
+        assert_refused("{\"buffer-kb\":18446744073709551615}",
+                        KT_E_INVALID_SPEC,
+                        "buffer-kb: 18446744073709551615 is over the most of 1048576");
+        g_assert_cmpint(feed(spec, "{\"buffer-kb\":1048576}", NULL), ==, 0);
+        g_assert_cmpuint(spec->buffer_kb, ==, 1048576);
+}
+
+static void test_event_names(void) {
+        static const char *const good[] = { "a",
+                "a:b",
+                "*",
+                "*:*",
+                "sched:sched_*",
+                "[a-z]?:x",
+                "s[!a]*:[^b]",
+                "9p:9p_x",
+                "a.b:c-d" };
+        static const char list[] = ": write system:event, as 'ktracectl events' lists them";
+
+        static const struct {
+                const char *name, *what;
+        } bad[] = {
+                { "", "\"\" names no event" },
+                { ":", "\":\" names no event" },
+                { "a:", "\"a:\" names no event" },
+                { ":b", "\":b\" names no event" },
+                { "..", "\"..\" names no event" },
+                { "..:b", "\"..:b\" names no event" },
+                { "a:.", "\"a:.\" names no event" },
+                { "a:b:c", "\"a:b:c\" holds more than one ':'" },
+                { "a/b", "\"a/b\" holds '/'" },
+                { "../../x", "\"../../x\" holds '/'" },
+                { "a b", "\"a b\" holds ' '" },
+                { "a\nb", "\"a?b\" holds '?'" },
+                { "é", "\"é\" holds 'é'" },
+        };
+
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
+                g_assert_cmpint(spec_add_event(spec, good[i], NULL, &reason), ==, 0);
+                g_assert_cmpstr(spec->events[i].name, ==, good[i]);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                g_autofree char *message = g_strdup_printf(
+                                "events[%zu].name: %s%s", G_N_ELEMENTS(good), bad[i].what, list);
+
+                g_assert_cmpint(spec_add_event(spec, bad[i].name, NULL, &reason),
+                                ==,
+                                KT_E_INVALID_SPEC);
+                g_assert_cmpstr(reason.text, ==, message);
+        }
+        g_assert_cmpuint(spec->n_events, ==, G_N_ELEMENTS(good));
+}
+
+static void test_event_limits(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        g_autofree char *name = g_strnfill(SPEC_EVENT_NAME_MAX, 'a');
+        g_autofree char *long_name = g_strnfill(SPEC_EVENT_NAME_MAX + 1, 'a');
+        g_autofree char *filter = g_strnfill(SPEC_FILTER_MAX, 'f');
+        g_autofree char *long_filter = g_strnfill(SPEC_FILTER_MAX + 1, 'f');
+        Reason reason;
+
+        g_assert_cmpint(spec_add_event(spec, name, filter, &reason), ==, 0);
+        g_assert_cmpstr(spec->events[0].filter, ==, filter);
+        g_assert_cmpint(spec_add_event(spec, long_name, NULL, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text,
+                        ==,
+                        "events[1].name: \"" A64 "...\" has 257 bytes, the most is 256");
+        g_assert_cmpint(spec_add_event(spec, "a:b", long_filter, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_true(g_str_has_suffix(reason.text, "has 2049 bytes, the most is 2048"));
+
+        while (spec->n_events < SPEC_EVENTS_MAX)
+                g_assert_cmpint(spec_add_event(spec, "a:b", NULL, &reason), ==, 0);
+        g_assert_cmpint(spec_add_event(spec, "a:b", NULL, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text, ==, "events: more than 4096 entries: name them by globs");
+}
+
+static void test_filters(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason;
+
+        g_assert_cmpint(spec_add_event(spec, "a:b", "comm == \"é\" && (x > 1", &reason), ==, 0);
+        g_assert_cmpint(spec_add_event(spec, "a:b", " ", &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text,
+                        ==,
+                        "events[1].filter: \"\" is empty: leave the key out for none");
+        g_assert_cmpint(spec_add_event(spec, "a:b", "x\n0", &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text,
+                        ==,
+                        "events[1].filter: \"x?0\": byte 2 is not printable: write the filter on one "
+                        "line of text");
+        g_assert_cmpint(spec_add_event(spec, "a:b", "\xff", &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(spec_add_event(spec, "a:b", "\x7f", &reason), ==, KT_E_INVALID_SPEC);
+}
+
+static void test_events_as_json(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+
+        g_assert_cmpint(feed(spec,
+                                        "{\"events\":[\"a:b\",{\"name\":\"c\"},"
+                                        "{\"filter\":\"x\",\"name\":\"d\"}]}",
+                                        NULL),
+                        ==,
+                        0);
+        g_assert_cmpuint(spec->n_events, ==, 3);
+        g_assert_cmpstr(spec->events[1].name, ==, "c");
+        g_assert_null(spec->events[1].filter);
+        g_assert_cmpstr(spec->events[2].filter, ==, "x");
+
+        assert_refused("{\"events\":[\"a\",7]}",
+                        KT_E_INVALID_SPEC,
+                        "events[1]: a string or an object is wanted, not a number");
+        assert_refused("{\"events\":[{\"name\":\"a\",\"triggers\":[]}]}",
+                        KT_E_UNKNOWN_KEY,
+                        "events[0]: unknown key \"triggers\": the known ones are name, filter");
+        assert_refused("{\"events\":[{\"name\":7}]}",
+                        KT_E_INVALID_SPEC,
+                        "events[0].name: a string is wanted, not a number");
+        assert_refused("{\"events\":[\"a\",{\"filter\":\"x\"}]}",
+                        KT_E_INVALID_SPEC,
+                        "events[1].name: missing: write system:event, as 'ktracectl events' lists them");
+        assert_refused("{\"events\":[\"a\",\"b\",\"c\",\"a/b\"]}",
+                        KT_E_INVALID_SPEC,
+                        "events[3].name: \"a/b\" holds '/': write system:event, as 'ktracectl events' "
+                        "lists them");
+}
+
+static void test_complete(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason;
+
+        g_assert_cmpint(feed(spec, "{\"events\":[]}", NULL), ==, 0);
+        g_assert_cmpint(spec_complete(spec, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text,
+                        ==,
+                        "scope: missing: write command:PID, own, pids:PID,PID or system");
+        g_assert_cmpint(spec_set_string(spec, "scope", "own", NULL), ==, 0);
+        g_assert_cmpint(spec_complete(spec, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text,
+                        ==,
+                        "events: none given: name at least one, as 'ktracectl events' lists them");
+        g_assert_cmpint(spec_add_event(spec, "a:b", NULL, NULL), ==, 0);
+        g_assert_cmpint(spec_complete(spec, &reason), ==, 0);
+}
+
+/* Every refusal must leave its remedy readable, however long the values are. */
+static void test_reasons_hold_the_remedy(void) {
+        g_autofree char *name = g_strnfill(256, '/');
+        g_autofree char *scope = g_strnfill(8000, 'x');
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason;
+
+        g_assert_cmpint(spec_add_event(spec, name, NULL, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_true(g_str_has_suffix(reason.text, "as 'ktracectl events' lists them"));
+        g_assert_cmpint(spec_set_string(spec, "scope", scope, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_true(g_str_has_suffix(reason.text, "pids:PID,PID or system"));
+        g_assert_cmpint(spec_set_string(spec, scope, "x", &reason), ==, KT_E_UNKNOWN_KEY);
+        g_assert_true(g_str_has_suffix(reason.text, "lifetime"));
+}
+
+static char *print(const Spec *spec) {
+        _cleanup_json_ json_object *object = NULL;
+
+        g_assert_cmpint(spec_to_json(spec, &object), ==, 0);
+        return strdup(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+}
+
+static void assert_survives(const Spec *spec) {
+        _cleanup_spec_ Spec *again = spec_new();
+        _cleanup_free_ char *first = print(spec), *second = NULL;
+        Reason reason;
+
+        if (feed(again, first, &reason) != 0)
+                g_error("%s: %s", first, reason.text);
+        second = print(again);
+        g_assert_cmpstr(first, ==, second);
+        g_assert_cmpint(again->has_scope, ==, spec->has_scope);
+        g_assert_cmpuint(again->linger_usec, ==, spec->linger_usec);
+        g_assert_cmpuint(again->n_events, ==, spec->n_events);
+        g_assert_cmpuint(again->n_pids, ==, spec->n_pids);
+}
+
+static void test_both_ways(void) {
+        static const char *const texts[] = {
+                "{\"mode\":\"stream\",\"events\":[],\"buffer-kb\":1024,\"clock\":\"mono\",\"lifetime\":"
+                "\"client\"}",
+                "{\"name\":\"n\",\"mode\":\"stream\",\"scope\":\"pids:7,8\",\"events\":[{\"name\":\"a:*\","
+                "\"filter\":\"x == \\\"é\\\"\"},{\"name\":\"b\"}],\"buffer-kb\":8,\"clock\":\"x86-tsc\","
+                "\"lifetime\":\"linger:90s\"}",
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+                _cleanup_spec_ Spec *spec = spec_new();
+                _cleanup_free_ char *printed = NULL;
+
+                g_assert_cmpint(feed(spec, texts[i], NULL), ==, 0);
+                printed = print(spec);
+                g_assert_cmpstr(printed, ==, texts[i]);
+                assert_survives(spec);
+        }
+}
+
+/* Objects from good and bad pieces: never a crash, and what is taken survives the way to JSON. */
+static void test_any_object(void) {
+        static const char *const keys[] = {
+                "name", "mode", "scope", "events", "buffer-kb", "clock", "lifetime", "nam", "é"
+        };
+        static const char *const values[] = { "\"stream\"",
+                "\"own\"",
+                "\"pids:1,2\"",
+                "\"command:3\"",
+                "\"linger:1500us\"",
+                "\"linger\"",
+                "\"mono\"",
+                "8",
+                "64",
+                "-1",
+                "1e3",
+                "null",
+                "[]",
+                "[\"a:b\"]",
+                "{}",
+                "[{\"name\":\"a\",\"filter\":\"x\"},\"b\"]",
+                "[{\"name\":null}]",
+                "[[]]",
+                "\"\"",
+                "\"\\u0001\"",
+                "\"pids:99999999999\"",
+                "true" };
+        unsigned n_good = 0;
+
+        for (unsigned i = 0; i < 30000; i++) {
+                g_autoptr(GString) text = g_string_new("{");
+                _cleanup_spec_ Spec *spec = spec_new();
+                int n_keys = g_test_rand_int_range(0, 4);
+                Reason reason = { "" };
+
+                for (int k = 0; k < n_keys; k++)
+                        g_string_append_printf(text,
+                                        "%s\"%s\":%s",
+                                        k ? "," : "",
+                                        keys[g_test_rand_int_range(0, G_N_ELEMENTS(keys))],
+                                        values[g_test_rand_int_range(0, G_N_ELEMENTS(values))]);
+                g_string_append_c(text, '}');
+                if (feed(spec, text->str, &reason) == 0) {
+                        assert_survives(spec);
+                        n_good++;
+                } else
+                        g_assert_cmpuint(strlen(reason.text), >, 0);
+        }
+        g_assert_cmpuint(n_good, >, 1000);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/spec/table", test_table);
+        g_test_add_func("/spec/defaults", test_defaults);
+        g_test_add_func("/spec/unknown-keys", test_unknown_keys);
+        g_test_add_func("/spec/types", test_types);
+        g_test_add_func("/spec/twice", test_twice);
+        g_test_add_func("/spec/failure-changes-nothing", test_failure_changes_nothing);
+        g_test_add_func("/spec/name", test_name);
+        g_test_add_func("/spec/mode", test_mode);
+        g_test_add_func("/spec/scope", test_scope);
+        g_test_add_func("/spec/scope-values", test_scope_values);
+        g_test_add_func("/spec/scope-names", test_scope_names);
+        g_test_add_func("/spec/clock", test_clock);
+        g_test_add_func("/spec/lifetime", test_lifetime);
+        g_test_add_func("/spec/buffer", test_buffer);
+        g_test_add_func("/spec/event-names", test_event_names);
+        g_test_add_func("/spec/event-limits", test_event_limits);
+        g_test_add_func("/spec/filters", test_filters);
+        g_test_add_func("/spec/events-as-json", test_events_as_json);
+        g_test_add_func("/spec/complete", test_complete);
+        g_test_add_func("/spec/reasons-hold-the-remedy", test_reasons_hold_the_remedy);
+        g_test_add_func("/spec/both-ways", test_both_ways);
+        g_test_add_func("/spec/any-object", test_any_object);
+        return g_test_run();
+}
