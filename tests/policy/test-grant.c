@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the shipped rules and the decision give, and what a refusal tells. The first argument is the
+ * folder of the shipped rules. */
+#include "policy-fixture.h"
+
+static const char *const names[] = {
+        "exceptions:page_fault_kernel",
+        "exceptions:page_fault_user",
+        "kprobes:secret",
+        "ktrace_1001:secret",
+        "raw_syscalls:sys_enter",
+        "raw_syscalls:sys_exit",
+        "sched:sched_process_exec",
+        "sched:sched_process_exit",
+        "sched:sched_process_fork",
+        "sched:sched_process_free",
+        "sched:sched_process_hang",
+        "sched:sched_process_wait",
+        "sched:sched_switch",
+        "sched:sched_waking",
+        "signal:signal_deliver",
+        "signal:signal_generate",
+        "syscalls:sys_enter_openat",
+        "syscalls:sys_exit_openat",
+        "task:task_newtask",
+        "task:task_rename",
+        "tcp:tcp_probe",
+        "udp:tcp_probe",
+};
+static const PolicyEvents kernel = { names, G_N_ELEMENTS(names) };
+static const Subject user = { .uid = 1000, .gids = (gid_t[]){ 1000 }, .n_gids = 1 };
+static const Subject root = { .uid = 0 };
+static Policy *shipped;
+
+static int decide(const Subject *subject,
+                const char *scope,
+                const char *const *events,
+                Grant **ret,
+                Reason *reason) {
+        _cleanup_spec_ Spec *spec = spec_new();
+
+        g_assert_cmpint(spec_set_string(spec, "scope", scope, reason), ==, 0);
+        /* "name" or "name filter" */
+        for (; *events; events++) {
+                g_auto(GStrv) parts = g_strsplit(*events, " ", 2);
+                g_assert_cmpint(spec_add_event(spec, parts[0], parts[1], reason), ==, 0);
+        }
+        return policy_decide(shipped, subject, spec, &kernel, ret, reason);
+}
+
+#define EVENTS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static void expect(const Subject *subject,
+                const char *scope,
+                const char *const *events,
+                const char *granted) {
+        g_autoptr(GString) all = g_string_new(NULL);
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        int r = decide(subject, scope, events, &grant, &reason);
+        g_assert_cmpstr(reason.text, ==, "");
+        g_assert_cmpint(r, ==, 0);
+        for (size_t i = 0; i < grant->n_events; i++) {
+                const GrantEvent *e = &grant->events[i];
+                g_string_append_printf(all, "%s%s:%s", i ? " " : "", e->system, e->name);
+                if (e->filter)
+                        g_string_append_printf(all, "[%s]", e->filter);
+        }
+        g_assert_cmpstr(all->str, ==, granted);
+        g_assert_cmpint(grant->fenced, ==, subject->uid != 0);
+        grant_free(grant);
+}
+
+static void expect_refused(const Subject *subject,
+                const char *scope,
+                const char *const *events,
+                int code,
+                const char *text) {
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(decide(subject, scope, events, &grant, &reason), ==, code);
+        g_assert_cmpstr(reason.text, ==, text);
+        g_assert_null(grant);
+}
+
+static void test_user(void) {
+        expect(&user, "own", EVENTS("sched:sched_process_exec"), "sched:sched_process_exec");
+        expect(&user,
+                        "command:1",
+                        EVENTS("syscalls:*"),
+                        "syscalls:sys_enter_openat syscalls:sys_exit_openat");
+        expect(&user,
+                        "pids:1,2",
+                        EVENTS("sys_enter", "raw_syscalls:sys_enter"),
+                        "raw_syscalls:sys_enter");
+        /* The whole allow-list: nothing that speaks of others, no kernel addresses. */
+        expect(&user,
+                        "own",
+                        EVENTS("*"),
+                        "exceptions:page_fault_user raw_syscalls:sys_enter raw_syscalls:sys_exit "
+                        "sched:sched_process_exec sched:sched_process_exit sched:sched_process_fork "
+                        "sched:sched_process_wait signal:signal_deliver syscalls:sys_enter_openat "
+                        "syscalls:sys_exit_openat task:task_newtask task:task_rename");
+}
+
+static void test_root(void) {
+        expect(&root, "system", EVENTS("sched:sched_switch"), "sched:sched_switch");
+        expect(&root, "system", EVENTS("tcp_probe"), "tcp:tcp_probe udp:tcp_probe");
+        expect(&root, "own", EVENTS("k*:*"), "kprobes:secret ktrace_1001:secret");
+}
+
+static void test_narrowed(void) {
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(decide(&user,
+                                        "own",
+                                        EVENTS("sched:*", "task:task_rename"),
+                                        &grant,
+                                        &reason),
+                        ==,
+                        0);
+        g_assert_cmpstr(grant->rule, ==, "50-default.json: own-processes");
+        g_assert_cmpuint(grant->n_requests, ==, 2);
+        g_assert_cmpstr(grant->requests[0].pattern, ==, "sched:*");
+        g_assert_cmpuint(grant->requests[0].n_matched, ==, 8);
+        g_assert_cmpuint(grant->requests[0].n_granted, ==, 4);
+        g_assert_cmpuint(grant->requests[1].n_matched, ==, 1);
+        g_assert_cmpuint(grant->requests[1].n_granted, ==, 1);
+        grant_free(grant);
+}
+
+/* An entry counts what it granted, even if an entry before it granted the same. */
+static void test_counted_twice(void) {
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(decide(&user, "own", EVENTS("task:*", "task:*"), &grant, &reason), ==, 0);
+        g_assert_cmpuint(grant->n_events, ==, 2);
+        g_assert_cmpuint(grant->requests[1].n_granted, ==, 2);
+        grant_free(grant);
+}
+
+static void test_refused(void) {
+        expect_refused(&user,
+                        "own",
+                        EVENTS("sched:sched_switch"),
+                        KT_E_ACCESS_DENIED,
+                        "sched:sched_switch: not granted by 50-default.json: own-processes; "
+                        "'ktracectl events' lists what you may use");
+        expect_refused(&user,
+                        "own",
+                        EVENTS("task:task_rename", "tcp:*"),
+                        KT_E_ACCESS_DENIED,
+                        "tcp:*: not granted by 50-default.json: own-processes; "
+                        "'ktracectl events' lists what you may use");
+        expect_refused(&user,
+                        "system",
+                        EVENTS("task:task_rename"),
+                        KT_E_ACCESS_DENIED,
+                        "scope system: granted to root only");
+        expect_refused(&user,
+                        "own",
+                        EVENTS("syscalls:sys_enter_opennat"),
+                        KT_E_NO_SUCH_EVENT,
+                        "syscalls:sys_enter_opennat: no such event; did you mean "
+                        "syscalls:sys_enter_openat?");
+        expect_refused(&root,
+                        "own",
+                        EVENTS("sched_swich"),
+                        KT_E_NO_SUCH_EVENT,
+                        "sched_swich: no such event; did you mean sched:sched_switch?");
+        expect_refused(&root,
+                        "own",
+                        EVENTS("nosuch:*"),
+                        KT_E_NO_SUCH_EVENT,
+                        "nosuch:*: matches no event; 'ktracectl events' lists them");
+}
+
+/* What another user defined must be told apart from what does not exist by nothing at all. */
+static void test_others_probes_are_not_told(void) {
+        static const char *const pairs[][2] = {
+                { "ktrace_1001:secret", "ktrace_1001:absent" },
+                { "kprobes:secret", "kprobes:absent" },
+                { "ktrace_1001:*", "ktrace_1009:*" },
+                { "secret", "absent" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++) {
+                Reason reasons[2] = { { "" }, { "" } };
+                Grant *grant = NULL;
+                for (int j = 0; j < 2; j++) {
+                        g_assert_cmpint(decide(&user,
+                                                        "own",
+                                                        EVENTS(pairs[i][j]),
+                                                        &grant,
+                                                        &reasons[j]),
+                                        ==,
+                                        KT_E_ACCESS_DENIED);
+                        g_assert_true(g_str_has_prefix(reasons[j].text, pairs[i][j]));
+                }
+                g_assert_cmpstr(reasons[0].text + strlen(pairs[i][0]),
+                                ==,
+                                reasons[1].text + strlen(pairs[i][1]));
+        }
+}
+
+/* A glob that grants something else would tell by its count. */
+static void test_others_probes_are_not_counted(void) {
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(decide(&user, "own", EVENTS("[kr]*:*s*e*r*"), &grant, &reason), ==, 0);
+        g_assert_cmpuint(grant->requests[0].n_matched, ==, 1);
+        g_assert_cmpuint(grant->n_events, ==, 1);
+        grant_free(grant);
+}
+
+static void test_filters(void) {
+        expect_refused(&user,
+                        "own",
+                        EVENTS("task:task_rename pid == 1"),
+                        KT_E_ACCESS_DENIED,
+                        "task:task_rename: filters are granted to root only");
+        expect(&root, "system", EVENTS("task:task_rename pid == 1"), "task:task_rename[pid == 1]");
+        expect(&root,
+                        "system",
+                        EVENTS("task:task_rename pid == 1", "task:* pid == 2"),
+                        "task:task_newtask[pid == 2] task:task_rename[(pid == 1) || (pid == 2)]");
+        expect(&root,
+                        "system",
+                        EVENTS("task_rename pid == 1", "task_rename pid == 1"),
+                        "task:task_rename[pid == 1]");
+        /* Once without means all of them, in whatever order. */
+        expect(&root, "system", EVENTS("task_rename pid == 1", "task_rename"), "task:task_rename");
+        expect(&root, "system", EVENTS("task_rename", "task_rename pid == 1"), "task:task_rename");
+}
+
+static void test_joined_filters_have_a_limit(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(spec_set_string(spec, "scope", "system", &reason), ==, 0);
+        for (int i = 0; i < 4000; i++) {
+                g_autofree char *filter = g_strdup_printf("pid == %d", i);
+                g_assert_cmpint(spec_add_event(spec, "task:task_rename", filter, &reason), ==, 0);
+        }
+        g_assert_cmpint(policy_decide(shipped, &root, spec, &kernel, &grant, &reason),
+                        ==,
+                        KT_E_INVALID_SPEC);
+        g_assert_nonnull(strstr(reason.text, "4000 bytes"));
+}
+
+static void test_globs_have_a_limit(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(spec_set_string(spec, "scope", "own", &reason), ==, 0);
+        for (int i = 0; i < 4000; i++)
+                g_assert_cmpint(spec_add_event(spec, "task:*", NULL, &reason), ==, 0);
+        g_assert_cmpint(policy_decide(shipped, &user, spec, &kernel, &grant, &reason),
+                        ==,
+                        KT_E_LIMIT_REACHED);
+        g_assert_cmpint(policy_decide(shipped, &root, spec, &kernel, &grant, &reason), ==, 0);
+        grant_free(grant);
+}
+
+static void test_no_rule(void) {
+        Policy *none = NULL;
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(policy_load("/nonexistent", "/nonexistent", &none, &reason), ==, 0);
+        g_assert_cmpint(spec_set_string(spec, "scope", "own", &reason), ==, 0);
+        g_assert_cmpint(spec_add_event(spec, "*", NULL, &reason), ==, 0);
+        g_assert_cmpint(policy_decide(none, &user, spec, &kernel, &grant, &reason),
+                        ==,
+                        KT_E_ACCESS_DENIED);
+        g_assert_cmpstr(reason.text, ==, "scope own: no rule grants uid 1000 anything in it");
+        policy_free(none);
+}
+
+static void test_may_see(void) {
+        g_assert_true(policy_may_see_event(shipped, &user, "syscalls", "sys_enter_read"));
+        g_assert_false(policy_may_see_event(shipped, &user, "sched", "sched_switch"));
+        g_assert_true(policy_may_see_event(shipped, &root, "sched", "sched_switch"));
+}
+
+static void load_shipped(Fixture *fixture, const char *dir) {
+        g_autofree char *path = g_build_filename(dir, "50-default.json", NULL);
+        g_autofree char *text = NULL;
+
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        fixture_init(fixture);
+        fixture_write(fixture->lib, "50-default.json", text);
+        shipped = fixture_load(fixture);
+}
+
+int main(int argc, char **argv) {
+        Fixture fixture;
+
+        g_test_init(&argc, &argv, NULL);
+        g_assert_cmpint(argc, ==, 2);
+        load_shipped(&fixture, argv[1]);
+        g_test_add_func("/grant/user", test_user);
+        g_test_add_func("/grant/root", test_root);
+        g_test_add_func("/grant/narrowed", test_narrowed);
+        g_test_add_func("/grant/counted-twice", test_counted_twice);
+        g_test_add_func("/grant/refused", test_refused);
+        g_test_add_func("/grant/others-probes-are-not-told", test_others_probes_are_not_told);
+        g_test_add_func("/grant/others-probes-are-not-counted", test_others_probes_are_not_counted);
+        g_test_add_func("/grant/filters", test_filters);
+        g_test_add_func("/grant/joined-filters-have-a-limit", test_joined_filters_have_a_limit);
+        g_test_add_func("/grant/globs-have-a-limit", test_globs_have_a_limit);
+        g_test_add_func("/grant/no-rule", test_no_rule);
+        g_test_add_func("/grant/may-see", test_may_see);
+        int r = g_test_run();
+        policy_free(shipped);
+        fixture_clear(&fixture);
+        return r;
+}
