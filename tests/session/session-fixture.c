@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "session-fixture.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+static const char policy_text[] =
+                "{\"rules\":[{\"name\":\"own\",\"subjects\":[\"any\"],\"scopes\":[\"command\",\"own\",\"pids\"],"
+                "\"events\":[\"raw_syscalls:*\",\"sched:sched_process_*\"]}]}";
+
+static void on_state(Session *session, void *userdata) {
+        Fixture *f = userdata;
+
+        g_string_append_printf(
+                        f->told, "state %s\n", session_state_to_string(session_get_state(session)));
+}
+
+static void on_ended(Session *session, const char *code, const char *reason, void *userdata) {
+        Fixture *f = userdata;
+
+        g_assert_nonnull(session);
+        g_assert_cmpstr(reason, !=, "");
+        g_string_append_printf(f->told, "ended %s\n", code);
+}
+
+static void on_idle_changed(Registry *registry, void *userdata) {
+        (void)registry;
+        (void)userdata;
+}
+
+static void write_policy(Fixture *f) {
+        g_autofree char *dir = g_build_filename(f->dir, "policy.d", NULL);
+        g_autofree char *file = g_build_filename(dir, "50-test.json", NULL);
+
+        g_assert_no_errno(g_mkdir(dir, 0755));
+        g_assert_true(g_file_set_contents_full(
+                        file, policy_text, -1, G_FILE_SET_CONTENTS_NONE, 0644, NULL));
+}
+
+void fixture_set_up(Fixture *f, gconstpointer userdata) {
+        Reason reason = {};
+
+        (void)userdata;
+        *f = (Fixture){ .told = g_string_new(NULL),
+                .dir = g_dir_make_tmp("ktrace-test-XXXXXX", NULL) };
+        fake_kernel_reset();
+        f->baseline = fake_kernel_describe();
+        write_policy(f);
+        g_assert_cmpint(sd_event_new(&f->event), >=, 0);
+        g_assert_cmpint(policy_load(f->dir, "/nonexistent", &f->policy, &reason), ==, 0);
+        RegistryOptions options = {
+                .event = f->event,
+                .tracefs_path = "/fake",
+                .launcher = { .event = f->event, .binary = "/nonexistent", .user = "nobody" },
+                .policy = f->policy,
+                .handlers = { on_state, on_ended, on_idle_changed },
+                .userdata = f,
+        };
+        limits_init(&options.limits);
+        options.limits.max_sessions_per_uid = 3;
+        options.limits.max_sessions = 5;
+        options.limits.setup_timeout_usec = 300000;
+        g_assert_cmpint(registry_new(&options, &f->registry), ==, 0);
+}
+
+void fixture_tear_down(Fixture *f, gconstpointer userdata) {
+        (void)userdata;
+        registry_free(f->registry);
+        g_autofree char *now = fake_kernel_describe();
+        g_assert_cmpstr(now, ==, f->baseline);
+        policy_free(f->policy);
+        sd_event_unref(f->event);
+        g_autofree char *command = g_strdup_printf("rm -r '%s'", f->dir);
+        g_assert_cmpint(system(command), ==, 0);
+        g_string_free(f->told, TRUE);
+        g_free(f->baseline);
+        g_free(f->dir);
+}
+
+void fixture_run_until(Fixture *f, bool (*done)(void *userdata), void *userdata) {
+        gint64 end = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+
+        while (!done(userdata)) {
+                g_assert_cmpint(g_get_monotonic_time(), <, end);
+                g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        }
+}
+
+Subject fixture_subject(uid_t uid) {
+        static gid_t gid;
+
+        gid = uid;
+        return (Subject){ .uid = uid, .gids = &gid, .n_gids = 1 };
+}
+
+static void on_done(Request *request, int result, const Reason *reason) {
+        Call *call = request->userdata;
+
+        g_assert_false(call->is_answered);
+        call->is_answered = true;
+        call->result = result;
+        call->reason = *reason;
+        call->session = request->session;
+        request_free(request);
+}
+
+static Request *make_request(Call *call, uid_t uid, const char *peer) {
+        Subject subject = fixture_subject(uid);
+
+        *call = (Call){ .request = request_new(&subject, peer) };
+        g_assert_nonnull(call->request);
+        call->request->done = on_done;
+        call->request->userdata = call;
+        return call->request;
+}
+
+static void refused(Call *call, int result) {
+        if (result == 0)
+                return;
+        call->is_answered = true;
+        call->result = result;
+        request_free(call->request);
+}
+
+void fixture_create(Fixture *f, Call *call, uid_t uid, const char *peer, const char *spec_json) {
+        _cleanup_json_ json_object *object = json_tokener_parse(spec_json);
+        Spec *spec = spec_new();
+
+        make_request(call, uid, peer);
+        int r = spec_from_json(spec, object, &call->reason);
+        r = r ?: session_create(f->registry, call->request, spec, &call->reason);
+        if (r != 0)
+                spec_free(spec);
+        refused(call, r);
+}
+
+void fixture_start(Fixture *f, Call *call, Session *session) {
+        (void)f;
+        make_request(call, session_get_uid(session), NULL);
+        refused(call, session_start(session, call->request, &call->reason));
+}
+
+void fixture_stop(Fixture *f, Call *call, Session *session) {
+        (void)f;
+        make_request(call, session_get_uid(session), NULL);
+        refused(call, session_stop(session, call->request, &call->reason));
+}
+
+void fixture_destroy(Fixture *f, Call *call, Session *session) {
+        (void)f;
+        make_request(call, session_get_uid(session), NULL);
+        refused(call, session_destroy(session, call->request, &call->reason));
+}
+
+static bool call_is_answered(void *userdata) {
+        return ((Call *)userdata)->is_answered;
+}
+
+void fixture_wait(Fixture *f, Call *call) {
+        fixture_run_until(f, call_is_answered, call);
+}

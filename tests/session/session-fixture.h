@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "fake-kernel.h"
+#include "session.h"
+
+/* A registry on the fake kernel with a policy of its own, and calls that wait for their answer. */
+typedef struct Fixture {
+        sd_event *event;
+        Registry *registry;
+        Policy *policy;
+        char *dir;
+        GString *told;  /* "state STATE" and "ended CODE" a line */
+        char *baseline; /* fake_kernel_describe before anything */
+} Fixture;
+
+#define FIXTURE_USER 65534
+
+void fixture_set_up(Fixture *f, gconstpointer userdata);
+/* Ends the registry; the kernel must be as it was. */
+void fixture_tear_down(Fixture *f, gconstpointer userdata);
+/* Runs the loop until `done` says so, five seconds at most. */
+void fixture_run_until(Fixture *f, bool (*done)(void *userdata), void *userdata);
+
+/* An answer on its way. */
+typedef struct Call {
+        Request *request;
+        bool is_answered;
+        int result;
+        Reason reason;
+        Session *session;
+} Call;
+
+/* Refused at once: answered with that result. */
+void fixture_create(Fixture *f, Call *call, uid_t uid, const char *peer, const char *spec_json);
+void fixture_start(Fixture *f, Call *call, Session *session);
+void fixture_stop(Fixture *f, Call *call, Session *session);
+void fixture_destroy(Fixture *f, Call *call, Session *session);
+void fixture_wait(Fixture *f, Call *call);
+Subject fixture_subject(uid_t uid);
+
+#define SPEC_ROOT \
+        "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\",\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}"

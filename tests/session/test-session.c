@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Sessions on a fake kernel: states, Busy, the undo of every step, ends by destroy, by a creator
+ * that left and by time, limits, strangers. Each test ends with the kernel as it was
+ * (session-fixture.c). */
+
+#include <errno.h>
+
+#include "session-fixture.h"
+
+static Session *create_root(Fixture *f) {
+        Call call;
+
+        fixture_create(f, &call, 0, ":1.1", SPEC_ROOT);
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text, ==, "");
+        g_assert_cmpint(call.result, ==, 0);
+        return call.session;
+}
+
+static void test_life(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        Call call;
+
+        (void)userdata;
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_autofree char *running = fake_kernel_describe();
+        g_assert_nonnull(strstr(running, "sched:sched_switch on"));
+        fixture_stop(f, &call, session);
+        fixture_wait(f, &call);
+        g_autofree char *stopped = fake_kernel_describe();
+        g_assert_null(strstr(stopped, " on filter"));
+        g_assert_null(strstr(stopped, "sched_switch on"));
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_autofree char *again = fake_kernel_describe();
+        g_assert_cmpstr(again, ==, running);
+        fixture_destroy(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+        g_assert_cmpstr(f->told->str,
+                        ==,
+                        "state configured\nstate starting\nstate running\nstate stopping\nstate stopped\n"
+                        "state starting\nstate running\nstate gone\n");
+}
+
+static void test_wrong_states(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        Call call;
+
+        (void)userdata;
+        fixture_stop(f, &call, session);
+        g_assert_cmpint(call.result, ==, KT_E_WRONG_STATE);
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        fixture_start(f, &call, session);
+        g_assert_cmpint(call.result, ==, KT_E_WRONG_STATE);
+}
+
+/* Every operation of create fails once: nothing is left, and the next create works. */
+static void test_create_undone(Fixture *f, gconstpointer userdata) {
+        (void)userdata;
+        for (unsigned nth = 1;; nth++) {
+                Call call;
+
+                fake_kernel_fail(nth, -EIO);
+                fixture_create(f, &call, 0, NULL, SPEC_ROOT);
+                fixture_wait(f, &call);
+                if (!fake_kernel_has_failed()) {
+                        fake_kernel_fail(0, 0);
+                        g_assert_cmpuint(nth, >, 5);
+                        return;
+                }
+                g_assert_cmpint(call.result, <, 0);
+                g_autofree char *now = fake_kernel_describe();
+                g_assert_cmpstr(now, ==, f->baseline);
+        }
+}
+
+/* Every operation of start fails once: events off, pids and filters as before the start. */
+static void test_start_undone(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        for (unsigned nth = 1; nth < 100; nth++) {
+                fixture_create(f,
+                                &call,
+                                0,
+                                NULL,
+                                "{\"scope\":\"system\",\"events\":[{\"name\":\"sched:sched_switch\",\"filter\":\"x==1\"},"
+                                "\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}");
+                fixture_wait(f, &call);
+                g_assert_cmpint(call.result, ==, 0);
+                Session *session = call.session;
+                g_autofree char *before = fake_kernel_describe();
+
+                fake_kernel_fail(nth, KT_E_KERNEL_REFUSED);
+                fixture_start(f, &call, session);
+                fixture_wait(f, &call);
+                bool has_failed = fake_kernel_has_failed();
+                if (has_failed) {
+                        g_autofree char *after = fake_kernel_describe();
+                        g_assert_cmpint(call.result, ==, KT_E_KERNEL_REFUSED);
+                        g_assert_cmpstr(after, ==, before);
+                        g_assert_cmpint(session_get_state(session), ==, SESSION_CONFIGURED);
+                }
+                fake_kernel_fail(0, 0);
+                fixture_destroy(f, &call, session);
+                fixture_wait(f, &call);
+                if (!has_failed) {
+                        g_assert_cmpuint(nth, >, 2);
+                        return;
+                }
+        }
+        g_assert_not_reached();
+}
+
+static void test_our_failure_is_failed(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        Call call;
+
+        (void)userdata;
+        fake_kernel_fail_verb(FAKE_ENABLE, 1, -EIO);
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, -EIO);
+        g_assert_cmpint(session_get_state(session), ==, SESSION_FAILED);
+        fixture_start(f, &call, session);
+        g_assert_cmpint(call.result, ==, KT_E_WRONG_STATE);
+}
+
+static void count(Session *session, void *userdata) {
+        (void)session;
+        (*(unsigned *)userdata)++;
+}
+
+/* While one session waits for the kernel, other calls are answered; the same session answers Busy.
+ */
+static void test_loop_goes_on(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        Subject root = fixture_subject(0);
+        json_object *limits = NULL;
+        Call start, other;
+        unsigned n = 0;
+
+        (void)userdata;
+        fake_kernel_hold(FAKE_ENABLE);
+        fixture_start(f, &start, session);
+        g_assert_true(fake_kernel_wait_held(2000));
+        fixture_stop(f, &other, session);
+        g_assert_cmpint(other.result, ==, KT_E_BUSY);
+        fixture_start(f, &other, session);
+        g_assert_cmpint(other.result, ==, KT_E_BUSY);
+        g_assert_cmpint(registry_describe_limits(f->registry, 0, &limits), ==, 0);
+        json_object_put(limits);
+        registry_visit(f->registry, &root, count, &n);
+        g_assert_cmpuint(n, ==, 1);
+        g_assert_false(start.is_answered);
+        fake_kernel_release();
+        fixture_wait(f, &start);
+        g_assert_cmpint(start.result, ==, 0);
+}
+
+static void test_destroy_cancels_start(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        Subject root = fixture_subject(0);
+        Call start, destroy;
+        g_autofree char *id = g_strdup(session_get_id(session));
+
+        (void)userdata;
+        fake_kernel_hold(FAKE_ENABLE);
+        fixture_start(f, &start, session);
+        g_assert_true(fake_kernel_wait_held(2000));
+        fixture_destroy(f, &destroy, session);
+        g_assert_null(registry_find(f->registry, &root, id));
+        fake_kernel_release();
+        fixture_wait(f, &destroy);
+        g_assert_true(start.is_answered);
+        g_assert_cmpint(start.result, ==, KT_E_CANCELLED);
+        g_assert_cmpint(destroy.result, ==, 0);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+}
+
+static bool is_empty(void *userdata) {
+        Fixture *f = userdata;
+
+        return fake_kernel_n_instances() == 0 && registry_is_idle(f->registry);
+}
+
+static void test_creator_leaves(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        fixture_create(f,
+                        &call,
+                        0,
+                        ":1.7",
+                        "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"]}");
+        fixture_wait(f, &call);
+        fixture_start(f, &call, call.session);
+        fixture_wait(f, &call);
+        registry_peer_gone(f->registry, ":1.8");
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
+        registry_peer_gone(f->registry, ":1.7");
+        fixture_run_until(f, is_empty, f);
+        g_assert_nonnull(strstr(f->told->str, "ended client-gone\n"));
+}
+
+static void test_creator_leaves_while_creating(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        fake_kernel_hold(FAKE_BUFFER);
+        fixture_create(f,
+                        &call,
+                        0,
+                        ":1.7",
+                        "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"]}");
+        g_assert_true(fake_kernel_wait_held(2000));
+        registry_peer_gone(f->registry, ":1.7");
+        fake_kernel_release();
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, KT_E_CANCELLED);
+        fixture_run_until(f, is_empty, f);
+}
+
+static void test_setup_timeout(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        fixture_create(f,
+                        &call,
+                        0,
+                        ":1.7",
+                        "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"]}");
+        fixture_wait(f, &call);
+        fixture_run_until(f, is_empty, f);
+        g_assert_nonnull(strstr(f->told->str, "ended setup-timeout\n"));
+}
+
+static void test_linger(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        fixture_create(f,
+                        &call,
+                        0,
+                        ":1.7",
+                        "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"],\"lifetime\":\"linger:200ms\"}");
+        fixture_wait(f, &call);
+        (void)sd_event_run(f->event, 400000);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1); /* its creator is there */
+        registry_peer_gone(f->registry, ":1.7");
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
+        fixture_run_until(f, is_empty, f);
+        g_assert_nonnull(strstr(f->told->str, "ended linger-timeout\n"));
+}
+
+static void test_strangers(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        Subject stranger = fixture_subject(1234), root = fixture_subject(0);
+        unsigned n = 0;
+
+        (void)userdata;
+        g_assert_null(registry_find(f->registry, &stranger, session_get_id(session)));
+        registry_visit(f->registry, &stranger, count, &n);
+        g_assert_cmpuint(n, ==, 0);
+        g_assert_true(registry_find(f->registry, &root, session_get_id(session)) == session);
+}
+
+static void test_limits(Fixture *f, gconstpointer userdata) {
+        static const char spec[] =
+                        "{\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}";
+        Call call;
+
+        (void)userdata;
+        for (unsigned i = 0; i < 3; i++) {
+                fixture_create(f, &call, 1000, NULL, spec);
+                fixture_wait(f, &call);
+                g_assert_cmpint(call.result, ==, 0);
+        }
+        fixture_create(f, &call, 1000, NULL, spec);
+        g_assert_cmpint(call.result, ==, KT_E_LIMIT_REACHED);
+        g_assert_nonnull(strstr(call.reason.text, "max-sessions-per-uid"));
+        fixture_create(f, &call, 1001, NULL, spec); /* another user's limit is another's */
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        fixture_create(f,
+                        &call,
+                        1001,
+                        NULL,
+                        "{\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"],\"buffer-kb\":1000000}");
+        g_assert_cmpint(call.result, ==, KT_E_LIMIT_REACHED);
+        g_assert_nonnull(strstr(call.reason.text, "buffer-kb"));
+        fixture_create(f, &call, 1001, NULL, spec);
+        fixture_wait(f, &call);
+        fixture_create(f, &call, 0, NULL, SPEC_ROOT); /* the total binds root too */
+        g_assert_cmpint(call.result, ==, KT_E_LIMIT_REACHED);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 5);
+}
+
+static void test_names(Fixture *f, gconstpointer userdata) {
+        static const char spec[] =
+                        "{\"name\":\"x\",\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}";
+        Call call;
+
+        (void)userdata;
+        fixture_create(f, &call, 1000, NULL, spec);
+        fixture_wait(f, &call);
+        fixture_create(f, &call, 1000, NULL, spec);
+        g_assert_cmpint(call.result, ==, KT_E_NAME_TAKEN);
+        fixture_create(f, &call, 1001, NULL, spec); /* unique per owner; tells nothing of others' */
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+}
+
+static void test_held_instance(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        g_autofree char *name = g_strdup_printf("ktrace-%s", session_get_id(session));
+        Tracefs *tracefs = NULL;
+        Instance *instance = NULL;
+        Call call;
+
+        (void)userdata;
+        g_assert_cmpint(tracefs_open("/fake", &tracefs, NULL), ==, 0);
+        g_assert_cmpint(instance_open(tracefs, name, &instance), ==, 0);
+        int fd = instance_open_file(instance, "per_cpu/cpu0/trace_pipe_raw", 0);
+        g_assert_cmpint(fd, >=, 0);
+        fixture_destroy(f, &call, session);
+        for (unsigned i = 0; i < 20; i++)
+                (void)sd_event_run(f->event, 10000);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
+        g_assert_false(call.is_answered);
+        close(fd);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        instance_free(instance);
+        tracefs_free(tracefs);
+}
+
+static void test_no_consumer(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        Subject root = fixture_subject(0);
+        Reason reason = {};
+
+        (void)userdata;
+        Request *request = request_new(&root, NULL);
+        g_assert_cmpint(session_open_stream(session, CONTROL_SINK_PIPE, request, &reason),
+                        ==,
+                        KT_E_NO_CONSUMER);
+        g_assert_cmpstr(reason.text, !=, "");
+        request_free(request);
+}
+
+/* Left by a daemon that was killed: removed before the first session; others' instances are not
+ * ours. */
+static void test_orphans(void) {
+        Fixture f;
+        Subject root = fixture_subject(0);
+        unsigned n = 0;
+
+        fixture_set_up(&f, NULL);
+        registry_free(f.registry);
+        fake_kernel_add_instance("ktrace-0123456789abcdef");
+        RegistryOptions options = { .event = f.event, .tracefs_path = "/fake", .policy = f.policy };
+        limits_init(&options.limits);
+        g_assert_cmpint(registry_new(&options, &f.registry), ==, 0);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+        registry_visit(f.registry, &root, count, &n);
+        g_assert_cmpuint(n, ==, 0);
+        fixture_tear_down(&f, NULL);
+}
+
+#define ADD(path, function) \
+        g_test_add("/session/" path, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        ADD("create-start-stop-start-destroy", test_life);
+        ADD("verbs-in-the-wrong-state", test_wrong_states);
+        ADD("every-step-of-create-is-undone", test_create_undone);
+        ADD("every-step-of-start-is-undone", test_start_undone);
+        ADD("our-own-failure-leaves-it-failed", test_our_failure_is_failed);
+        ADD("the-loop-goes-on-while-the-kernel-waits", test_loop_goes_on);
+        ADD("destroy-cancels-a-start", test_destroy_cancels_start);
+        ADD("gone-with-its-creator", test_creator_leaves);
+        ADD("gone-with-its-creator-while-being-created", test_creator_leaves_while_creating);
+        ADD("never-started", test_setup_timeout);
+        ADD("lingers-for-a-time", test_linger);
+        ADD("does-not-exist-for-strangers", test_strangers);
+        ADD("limits-per-uid-and-in-total", test_limits);
+        ADD("names-are-unique-per-owner", test_names);
+        ADD("removed-when-nobody-holds-it-any-more", test_held_instance);
+        ADD("a-stream-without-a-consumer-is-refused", test_no_consumer);
+        g_test_add_func("/session/orphans-of-a-killed-daemon", test_orphans);
+        return g_test_run();
+}
