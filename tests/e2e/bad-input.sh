@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Bad input: the exit status as designed, one line that names the thing, nothing left in tracefs.
+E='-e raw_syscalls:sys_enter'
+
+spec_refused() { # PATTERN JSON
+        echo "$2" >spec.json
+        refused 2 "$1" user ktracectl create bad --spec spec.json
+}
+
+case_usage() { # unknown verb, unknown option, no event: 2
+        refused 2 frobnicate user ktracectl frobnicate
+        refused 2 frobnicate user ktracectl record --frobnicate
+        expect 2 user ktracectl record -o t.kts -- true
+        [ "$(grep -c 'ktracectl record -e' err)" -ge 2 ] || fail "no two commands to try: $(cat err)"
+        refused 2 '' user ktracectl
+}
+
+case_unknown_event() { # unknown event, and a glob without a match
+        refused 1 nosuch:event user ktracectl record -e nosuch:event -o t.kts -- true
+        refused 1 'nosuch' user ktracectl record -e 'nosuch:*' -o t.kts -- true
+        refused 3 'sched:sched_switch' user ktracectl record -e sched:sched_switch -o t.kts -- true
+}
+
+case_unknown_key() { # unknown spec key, key of a later version, duplicate key, not JSON
+        spec_refused frob '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "frob": 1}'
+        spec_refused spool '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "spool": {}}'
+        spec_refused scope '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "scope": "own"}'
+        spec_refused ':2' '{"events": ["raw_syscalls:sys_enter"],
+                scope: "own"}'
+}
+
+case_wrong_type() { # wrong type of a key
+        spec_refused buffer-kb '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "buffer-kb": "many"}'
+        spec_refused events '{"events": 1, "scope": "own"}'
+}
+
+case_empty_events() { # an empty list of events
+        spec_refused events '{"events": [], "scope": "own"}'
+}
+
+case_bad_name() { # a name with a slash
+        refused 2 'name' user ktracectl create a/b $E --scope own
+}
+
+case_many_events() { # 10,000 events
+        python3 -c 'import json; print(json.dumps({"scope": "own", "events": ["raw_syscalls:e%d" % i for i in range(10000)]}))' >many.json
+        refused 2 'events' user ktracectl create many --spec many.json
+}
+
+case_buffer() { # a buffer of 0 or 10 TB
+        refused 2 buffer user ktracectl record $E -b 0 -o t.kts -- true
+        refused 2 buffer user ktracectl record $E -b 10000000000 -o t.kts -- true
+}
+
+case_bus_bad_type() { # the same over the bus, by a caller that is not ktracectl
+        local manager="org.ktrace1 /org/ktrace1 org.ktrace1.Manager"
+        ! user busctl call $manager CreateSession 'a{sv}' 2 scope s own frob s x 2>err || fail "taken"
+        grep -q frob err || fail "$(cat err)"
+        ! user busctl call $manager CreateSession 'a{sv}' 2 scope s own buffer-kb s x 2>err || fail "taken"
+        grep -q buffer-kb err || fail "$(cat err)"
+        ! user busctl call $manager CreateSession 'a{sv}' 3 scope s own events as 0 name s x 2>err || fail "taken"
+        grep -q events err || fail "$(cat err)"
+}
+
+case_foreign_pid() { # a pid of another's, of root's, of nobody
+        background stranger sleep 60
+        refused 3 "$BACKGROUND" user ktracectl record $E -o t.kts -p "$BACKGROUND"
+        refused 3 '1' user ktracectl record $E -o t.kts -p 1
+        refused 1 '4194303' user ktracectl record $E -o t.kts -p 4194303
+}
+
+case_unfit_pid() { # the caller's own process that is not dumpable, or may gain privileges
+        background user setpriv --no-new-privs "$TARGET" undumpable
+        sleep 0.3
+        refused 3 "$BACKGROUND" user ktracectl record $E -o t.kts -p "$BACKGROUND"
+        background user sleep 60
+        refused 3 "$BACKGROUND.*(NoNewPrivs|no_new_privs|privileges)" user ktracectl record $E -o t.kts -p "$BACKGROUND"
+}
+
+case_at_the_limit() { # one session more than a user may have
+        i=0
+        while user ktracectl create "limit$i" $E --scope own 2>err; do
+                i=$((i + 1))
+                [ $i -lt 40 ] || fail "no limit"
+        done
+        refused 1 'sessions' user ktracectl record $E -o t.kts -- true
+        while [ $i -gt 0 ]; do
+                i=$((i - 1))
+                user ktracectl destroy "limit$i"
+        done
+}
+
+case_name_taken() { # a name that the user has already
+        user ktracectl create twice $E --scope own
+        refused 1 twice user ktracectl create twice $E --scope own
+        user ktracectl destroy twice
+}
+
+case_output_not_writable() { # output file not writable: told before the command runs
+        refused 1 '/no-such-dir/t.kts' user ktracectl record $E -o /no-such-dir/t.kts -- touch ran
+        refused 1 '/etc/t.kts' user ktracectl record $E -o /etc/t.kts -- touch ran
+        [ ! -e ran ] || fail "the command ran"
+}
+
+case_sinks_of_the_wrong_kind() { # a directory, procfs, a device as output
+        mkdir dir.kts
+        refused 1 'dir.kts' user ktracectl record $E -o dir.kts -- touch ran
+        refused 1 '/proc/self/comm' user ktracectl record $E -o /proc/self/comm --to kts -- touch ran
+        [ ! -e ran ] || fail "the command ran"
+}
+
+case_disk_full() { # disk full while recording: 125, and the file is readable up to there
+        mkdir small
+        mount -t tmpfs -o "size=1m,uid=$USER_UID" small small
+        expect 125 user ktracectl record -q $E -b 8192 -o small/t.kts -- "$TARGET" calls 200000 110
+        grep -qi 'space' err || fail "stderr: $(cat err)"
+        ktracectl convert small/t.kts --to json >all.json 2>err || true
+        [ "$(grep -c sys_enter all.json)" -gt 1000 ] || fail "unreadable: $(head -c 500 err)"
+        umount small
+}
+
+case_reader_stopped() { # the reader of a pipe is stopped: the command goes on, the loss is told
+        mkfifo pipe
+        chmod 666 pipe
+        sleep 100 <pipe &
+        started+=($!)
+        expect 0 user timeout 60 ktracectl record -q $E -b 64 -o - --to kts -- "$TARGET" calls 300000 110 >pipe
+}
+
+case_not_a_stream() { # report of a file that is no stream, is empty, is not there
+        echo hello >text
+        refused 1 text user ktracectl report text
+        : >empty
+        refused 1 empty user ktracectl report empty
+        refused 1 nowhere user ktracectl report nowhere
+        head -c 100000 /dev/urandom >random.kts
+        refused 1 random.kts user ktracectl report random.kts
+}
+
+case_no_bus() { # the bus is gone
+        refused 1 'bus' user env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl list
+}
+
+case_silent_fuse() { # a silent FUSE file as sink: only that session suffers
+        [ -c /dev/fuse ] || skip "no /dev/fuse here"
+        mkdir fuse
+        chmod 777 fuse
+        background "$SILENT_FUSE" "$T/fuse"
+        server=$BACKGROUND
+        within 5 grep -q mounted background.out || skip "FUSE cannot be mounted here: $(cat background.err)"
+        user timeout -s KILL 20 ktracectl record $E -o fuse/file --to kts -- touch ran >silent.out 2>silent.err &
+        hanging=$!
+        sleep 1
+        expect 0 user timeout 15 ktracectl record $E -o t.kts -- "$TARGET" calls 1000 110
+        same 1000 "$(count t.kts '.fields.id == 110')" "the other session's events"
+        within 8 no_instance || fail "the silent sink pins its instance"
+        kill -9 "$server"
+        wait "$hanging" || true
+        umount -l fuse
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# How sessions end, wanted or not.
+
+case_client_killed() { # the client is killed: session and instance are gone within a second
+        background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 60
+        within 10 n_instances 1 || fail "did not start: $(cat background.err)"
+        sleep 0.5
+        pkill -9 -x -P "$BACKGROUND" ktracectl || kill -9 "$BACKGROUND"
+        within 1 no_instance || fail "the instance is still there"
+        same '[]' "$(user ktracectl list --json=short)" "sessions left"
+}
+
+case_linger() { # linger:TIME: the session outlives its creator by that time
+        user ktracectl create lingers -e raw_syscalls:sys_enter --scope own --lifetime linger:2s
+        sleep 1
+        n_instances 1 || fail "gone too early"
+        within 4 no_instance || fail "still there after 5 s"
+}
+
+case_hanging_client() { # a client that hangs between CreateSession and Start loses its session after the set time
+        background user python3 -c '
+import dbus, time
+manager = dbus.Interface(dbus.SystemBus().get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
+manager.CreateSession(dbus.Dictionary({"scope": "own", "events": dbus.Array(["raw_syscalls:sys_enter"])}, signature="sv"))
+print("created", flush=True)
+time.sleep(60)'
+        within 10 grep -q created background.out || fail "$(cat background.err)"
+        n_instances 1 || fail "no instance"
+        within 8 no_instance || fail "still there after the set time of 4 s"
+        kill -0 "$BACKGROUND" || fail "the client did not hang"
+}
+
+case_daemon_killed() { # the daemon is killed: the recording says so, the next daemon leaves nothing behind
+        background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 3
+        within 10 n_instances 1 || fail "did not start: $(cat background.err)"
+        sleep 0.5
+        kill -9 "$(daemon_pid)"
+        status=0
+        wait "$BACKGROUND" || status=$?
+        same 125 "$status" "exit status"
+        grep -q . background.err || fail "nothing was said"
+        within 10 user ktracectl status || fail "the daemon does not come again"
+}
+
+case_daemon_exits_idle() { # the daemon leaves when nobody needs it
+        user ktracectl status >/dev/null
+        within 60 sh -c "! busctl --list --unique --acquired --no-legend list 2>/dev/null | grep -q '^org.ktrace1 '" ||
+                fail "still on the bus after a minute"
+}
+
+case_restart_while_sessions() { # what a killed daemon left is removed at the next start
+        mkdir "$TRACEFS/instances/ktrace-00000000deadbeef"
+        expect 1 ktracectl verify
+        kill -9 "$(daemon_pid)" || true
+        within 10 user ktracectl status || fail "the daemon does not come"
+        within 5 no_instance || fail "the orphan is still there"
+}

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The main path: an ordinary user records a command.
+GETPPID=110
+GETUID=102
+ENTER='.event == "raw_syscalls:sys_enter"'
+
+case_readme_record_dat() { # README: record -o t.dat -- ls -R, then report
+        expect 0 user ktracectl record -e 'sched:sched_process_*' -e raw_syscalls:sys_enter -o t.dat -- ls -R /usr/share
+        expect 0 user ktracectl report t.dat
+        [ "$(grep -c 'sys_enter: ' out)" -gt 1000 ] || fail "few events: $(wc -l <out)"
+        grep -q 'sched_process_exec: .*filename=.*/ls' out || fail "no exec of ls"
+        awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) { t = $i + 0; if (t < last) exit 1; last = t; break } }' \
+                out || fail "not in time order"
+}
+
+case_trace_cmd_reads_dat() { # trace-cmd report of our .dat: same events, same count, same fields as our report
+        expect 0 user ktracectl record -e 'sched:sched_process_*' -e raw_syscalls:sys_enter -o t.dat -- ls -R /usr/share
+        user ktracectl report t.dat | grep -E '^ +.*\[[0-9]{3}\]' | tr -s ' ' | sort >ours
+        user trace-cmd report t.dat 2>/dev/null | grep -E '^ +.*\[[0-9]{3}\]' | tr -s ' ' | sort >theirs
+        same "$(wc -l <theirs)" "$(wc -l <ours)" "event lines"
+        [ "$(wc -l <ours)" -gt 1000 ] || fail "few events"
+        cmp ours theirs || fail "$(diff ours theirs | head -20)"
+}
+
+case_readme_convert_json() { # README: convert --to json | jq
+        expect 0 user ktracectl record -e 'sched:sched_process_*' -e raw_syscalls:sys_enter -o t.dat -- ls -R /usr/share
+        user ktracectl convert t.dat --to json | jq . >pretty
+        same "$(count t.dat true)" "$(user ktracectl report t.dat | grep -cE '^ +.*\[[0-9]{3}\]')" "events in JSON and text"
+}
+
+case_readme_record_live() { # README: record -o - prints text as it happens
+        background user ktracectl record -e raw_syscalls:sys_enter -o - -- "$TARGET" paced 40 50000
+        within 10 grep -q 'sys_enter: ' background.out || fail "no text: $(cat background.err)"
+        kill -0 "$BACKGROUND" || fail "the text came only at the end"
+        within 10 sh -c "! kill -0 $BACKGROUND" || fail "the recording did not end with its command"
+}
+
+
+case_slow_trace() { # an event reaches the reader of a slow trace within 200 ms
+        user ktracectl record -q -e raw_syscalls:sys_enter -o - -- "$TARGET" paced 30 50000 | python3 -c '
+import re, sys, time
+late = []
+for line in sys.stdin:
+        match = re.search(r" (\d+\.\d+): sys_enter", line)
+        if match:
+                late.append(time.clock_gettime(time.CLOCK_MONOTONIC) - float(match[1]))
+print(len(late), "events, the latest after", max(late), "s")
+sys.exit(max(late) > float(sys.argv[1]))' "${LATENCY_MAX:-0.25}" || fail "too late"
+}
+
+case_complete() { # every event of the command, none lost, none made up
+        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 20000 $GETPPID
+        same 20000 "$(count t.kts "$ENTER and .fields.id == $GETPPID")" "getppid events"
+}
+
+case_first_syscall() { # the first system call after exec is in the trace
+        expect 0 user ktracectl record -e sched:sched_process_exec -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 1 $GETPPID
+        # A C program begins with brk(0), number 12.
+        same 12 "$(ktracectl convert t.kts --to json |
+                jq -s '(map(.event == "sched:sched_process_exec") | index(true)) as $i | .[$i + 1:] |
+                        map(select(.event == "raw_syscalls:sys_enter"))[0].fields.id')" "first system call"
+}
+
+case_children() { # the command's children are in the trace
+        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- \
+                sh -c "$TARGET calls 3000 $GETPPID & $TARGET calls 3000 $GETPPID; wait"
+        same 6000 "$(count t.kts ".fields.id == $GETPPID")" "events of the children"
+        same 2 "$(ktracectl convert t.kts --to json | jq "select(.fields.id? == $GETPPID) | .pid" | sort -u | wc -l)" "children"
+}
+
+case_nobody_else() { # nobody else's events, of the same user or of root
+        background user "$TARGET" calls 100000000 $GETUID
+        background "$TARGET" calls 100000000 $GETUID
+        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
+        same 5000 "$(count t.kts ".fields.id == $GETPPID")" "own events"
+        same 0 "$(count t.kts ".fields.id == $GETUID")" "others' events"
+}
+
+case_root_and_user() { # root's -a and a user's session run at the same time and see only their own events
+        background ktracectl record -a -e sched:sched_switch -o root.kts
+        within 10 n_instances 1 || fail "root's session did not start: $(cat background.err)"
+        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o user.kts -- "$TARGET" calls 5000 $GETPPID
+        sleep 0.3
+        kill -INT "$BACKGROUND"
+        wait "$BACKGROUND" || fail "root's recording ended with $?: $(cat background.err)"
+        same 5000 "$(count user.kts ".fields.id == $GETPPID")" "the user's events"
+        same 0 "$(count user.kts '.event != "raw_syscalls:sys_enter"')" "foreign events of the user's"
+        same 0 "$(count root.kts '.event != "sched:sched_switch"')" "foreign events of root's"
+        [ "$(ktracectl convert root.kts --to json | jq -r 'select(.event != null) | .pid' | sort -u | wc -l)" -gt 3 ] ||
+                fail "root's trace is not system-wide"
+}
+
+case_status_of_command() { # the exit status is the command's
+        expect 7 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- sh -c 'exit 7'
+        expect 143 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- sh -c 'kill -TERM $$'
+        expect 127 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- /no/such/program
+        touch plain
+        expect 126 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- ./plain
+}
+
+case_interrupt() { # ^C is the normal end of a recording
+        background ktracectl record -a -e sched:sched_process_exec -o t.kts
+        within 10 n_instances 1
+        sleep 0.5
+        /bin/true
+        kill -INT "$BACKGROUND"
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        [ "$(count t.kts true)" -gt 0 ] || fail "nothing recorded"
+        same stopped "$(ktracectl convert t.kts --to kts | tail -c 200 | grep -aoE '"code": ?"[a-z]+"' | grep -oE '[a-z]+"$' | tr -d '"')" "the end frame's code"
+}
+
+case_pids() { # -p: a process of the user's own without new privileges
+        background user setpriv --no-new-privs "$TARGET" paced 100 50000
+        expect 0 user timeout -s INT 2 ktracectl record -e raw_syscalls:sys_enter -o t.kts -p "$BACKGROUND"
+        [ "$(count t.kts ".pid == $BACKGROUND and .fields.id == $GETPPID")" -gt 3 ] || fail "few events"
+        same 0 "$(count t.kts ".pid != $BACKGROUND")" "others' events"
+}
+
+case_threads() { # -p: every thread of a process
+        background user setpriv --no-new-privs "$TARGET" threads 5
+        sleep 0.3
+        user ktracectl create threads -e raw_syscalls:sys_enter -p "$BACKGROUND" --lifetime linger
+        user ktracectl start threads
+        id=$(session_id threads)
+        for tid in /proc/"$BACKGROUND"/task/*; do
+                grep -qx "${tid##*/}" "$TRACEFS/instances/ktrace-$id/set_event_pid" || fail "thread ${tid##*/} is not listed"
+        done
+        grep -qx 4194304 "$TRACEFS/instances/ktrace-$id/set_event_pid" || fail "no sentinel"
+        user ktracectl destroy threads
+}
+
+case_set_uid_child() { # a set-uid program in the command gains nothing
+        install -m 4755 /usr/bin/id suid-id
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- ./suid-id -u
+        same "$USER_UID" "$(cat out)" "effective uid"
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- grep NoNewPrivs /proc/self/status
+        grep -q '1$' out || fail "no_new_privs is not set"
+}
+
+case_kts_cut() { # a .kts cut anywhere reads up to its last whole frame and says what is missing
+        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
+        size=$(stat -c %s t.kts)
+        for at in 17 $((size / 4)) $((size / 2)) $((size - 1)); do
+                head -c "$at" t.kts >cut.kts
+                expect 1 user ktracectl report cut.kts
+                [ -s err ] || fail "cut at $at of $size: nothing was said"
+        done
+}
+
+case_session_by_hand() { # create, start, show, list, status, stop, destroy
+        user ktracectl create hand -e raw_syscalls:sys_enter --scope own
+        same configured "$(user ktracectl list --json=short | jq -r '.[0].state')" state
+        background user setpriv --no-new-privs "$TARGET" paced 100 50000
+        user ktracectl start hand
+        same running "$(user ktracectl list --json=short | jq -r '.[0].state')" state
+        user ktracectl show hand >/dev/null
+        user ktracectl status hand >/dev/null
+        user ktracectl stop hand
+        same stopped "$(user ktracectl list --json=short | jq -r '.[0].state')" state
+        user ktracectl destroy hand
+        same '[]' "$(user ktracectl list --json=short)" "sessions left"
+}
+
+case_events_verb() { # events lists what the caller may use
+        user ktracectl events --no-legend >user.events
+        ktracectl events --no-legend >root.events
+        grep -q raw_syscalls:sys_enter user.events || fail "no raw_syscalls:sys_enter for the user"
+        [ "$(wc -l <root.events)" -gt "$(wc -l <user.events)" ] || fail "root sees no more than the user"
+        user ktracectl events raw_syscalls:sys_enter -v | grep -q args || fail "no fields"
+}

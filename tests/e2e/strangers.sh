@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What a second user sees of the first one's session: nothing.
+MANAGER="org.ktrace1 /org/ktrace1 org.ktrace1.Manager"
+
+case_stranger_sees_no_session() { # list, show, destroy, GetSession: the session does not exist
+        user ktracectl create mine -e raw_syscalls:sys_enter --scope own
+        id=$(session_id mine)
+        same '[]' "$(stranger ktracectl list --json=short)" "sessions seen"
+        for verb in show stop destroy status; do
+                expect 1 stranger ktracectl "$verb" "$id"
+                mv err known
+                expect 1 stranger ktracectl "$verb" 0123456789abcdef
+                same "$(sed "s/$id/ID/" known)" "$(sed 's/0123456789abcdef/ID/' err)" "answers about a session and about none"
+        done
+        ! stranger busctl call $MANAGER GetSession s "$id" 2>err || fail "GetSession answered"
+        n_instances 1
+        user ktracectl destroy mine
+}
+
+case_stranger_introspects_nothing() { # tree, introspect, get-property: no path, no property
+        user ktracectl create mine -e raw_syscalls:sys_enter --scope own
+        id=$(session_id mine)
+        path=/org/ktrace1/session/$id
+        ! stranger busctl tree --list org.ktrace1 | grep -q "$id" || fail "the tree shows it"
+        user busctl tree --list org.ktrace1 | grep -q "$id" || fail "the owner's tree does not show it"
+        ! stranger busctl introspect org.ktrace1 "$path" org.ktrace1.Session >seen 2>/dev/null ||
+                ! grep -q Start seen || fail "introspect shows it"
+        for call in "org.ktrace1.Session Describe" "org.ktrace1.Session Stop" "org.ktrace1.Session Destroy" \
+                "org.freedesktop.DBus.Properties GetAll s org.ktrace1.Session"; do
+                # shellcheck disable=SC2086 # words are wanted
+                ! stranger busctl call org.ktrace1 "$path" $call >seen 2>&1 || fail "$call answered: $(cat seen)"
+        done
+        ! stranger gdbus introspect --system --dest org.ktrace1 --object-path "$path" 2>/dev/null | grep -q Start ||
+                fail "gdbus shows it"
+        ! busctl get-property org.ktrace1 /org/ktrace1 org.freedesktop.DBus.ObjectManager x 2>/dev/null || fail "ObjectManager"
+        user ktracectl destroy mine
+}
+
+case_stranger_hears_nothing() { # no signal of another's session reaches a stranger
+        background stranger timeout 5 gdbus monitor --system --dest org.ktrace1
+        sleep 0.7
+        user ktracectl create heard -e raw_syscalls:sys_enter --scope own
+        user ktracectl destroy heard
+        sleep 0.5
+        ! grep -qE 'StateChanged|Ended|/session/' background.out || fail "heard: $(cat background.out)"
+        grep -q 'Monitoring' background.out || fail "the monitor did not run: $(cat background.err)"
+}
+
+case_stranger_may_not_take() { # another's process is refused, and so is another's stream
+        background user setpriv --no-new-privs sleep 60
+        refused 3 "$BACKGROUND" stranger ktracectl record -e raw_syscalls:sys_enter -o /dev/null -p "$BACKGROUND"
+        user ktracectl create mine -e raw_syscalls:sys_enter --scope own
+        expect 1 stranger ktracectl stream "$(session_id mine)"
+        user ktracectl destroy mine
+}
+
+case_root_sees_all() { # root addresses anybody's session
+        user ktracectl create seen -e raw_syscalls:sys_enter --scope own
+        id=$(session_id seen)
+        ktracectl list --json=short | jq -e ".[] | select(.id == \"$id\")" >/dev/null || fail "root does not see it"
+        ktracectl destroy "$id"
+        no_instance || fail "root's destroy did nothing"
+}

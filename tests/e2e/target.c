@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A process to trace, whose events are known beforehand.
+ *
+ *   target calls N NR    makes system call NR without arguments N times
+ *   target undumpable    as ssh-agent does: not to be traced by its own user; sleeps
+ *   target threads N     N threads beside the leader; all sleep
+ *   target paced N USEC  makes getppid N times, one every USEC microseconds, after printing the
+ * time of each (CLOCK_MONOTONIC, seconds) */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void *sleeper(void *userdata) {
+        pause();
+        return NULL;
+}
+
+static int threads(int n) {
+        for (int i = 0; i < n; i++) {
+                pthread_t thread;
+
+                if (pthread_create(&thread, NULL, sleeper, NULL) != 0)
+                        return 1;
+        }
+        pause();
+        return 0;
+}
+
+static int paced(long n, useconds_t usec) {
+        for (long i = 0; i < n; i++) {
+                syscall(SYS_getppid);
+                usleep(usec);
+        }
+        return 0;
+}
+
+int main(int argc, char **argv) {
+        if (argc == 4 && strcmp(argv[1], "calls") == 0) {
+                long nr = atol(argv[3]);
+
+                for (long n = atol(argv[2]); n > 0; n--)
+                        syscall(nr);
+                return 0;
+        }
+        if (argc == 2 && strcmp(argv[1], "undumpable") == 0) {
+                prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+                pause();
+                return 0;
+        }
+        if (argc == 3 && strcmp(argv[1], "threads") == 0)
+                return threads(atoi(argv[2]));
+        if (argc == 4 && strcmp(argv[1], "paced") == 0)
+                return paced(atol(argv[2]), (useconds_t)atol(argv[3]));
+        fprintf(stderr, "target: see the head of target.c\n");
+        return 2;
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The words of the cases. The environment has set: WORK (a folder for the cases), USER_UID and STRANGER_UID,
+# TARGET and SILENT_FUSE (paths), TRACEFS; ktracectl is in PATH and DBUS_SYSTEM_BUS_ADDRESS right.
+# Each case has $T, an empty folder of the user's, as its current folder.
+
+as() { # UID COMMAND...
+        local uid=$1
+        shift
+        setpriv --reuid="$uid" --regid="$uid" --clear-groups env HOME="$T" USER="u$uid" "$@"
+}
+user() { as "$USER_UID" "$@"; }
+stranger() { as "$STRANGER_UID" "$@"; }
+
+fail() {
+        echo "FAILED: $*"
+        exit 1
+}
+
+skip() {
+        echo "$*"
+        exit 77
+}
+
+# expect STATUS COMMAND...: its output is in $T/out and $T/err afterwards.
+expect() {
+        local wanted=$1 got=0
+        shift
+        "$@" >out 2>err || got=$?
+        [ "$got" = "$wanted" ] || fail "status $got, not $wanted, from: $*; stderr: $(head -c 2000 err)"
+}
+
+# refused STATUS PATTERN COMMAND...: fails with one line on stderr that matches the pattern.
+refused() {
+        local status=$1 pattern=$2
+        shift 2
+        expect "$status" "$@"
+        [ "$(wc -l <err)" = 1 ] || fail "not one line on stderr from: $*: $(cat err)"
+        grep -qE -- "$pattern" err || fail "stderr does not match '$pattern': $(cat err)"
+}
+
+# within SECONDS COMMAND...: until it succeeds.
+within() {
+        local end
+        end=$(awk -v s="$1" '{ printf "%d", ($1 + s) * 1000 }' /proc/uptime)
+        shift
+        until "$@" >/dev/null 2>&1; do
+                [ "$(awk '{ printf "%d", $1 * 1000 }' /proc/uptime)" -lt "$end" ] || return 1
+                sleep 0.05
+        done
+}
+
+same() { [ "$1" = "$2" ] || fail "${3:-values}: '$1' and '$2' differ"; }
+
+# background COMMAND...: its pid is in $BACKGROUND; ended with the case.
+background() {
+        "$@" >"$T/background.out" 2>"$T/background.err" &
+        BACKGROUND=$!
+        started+=("$BACKGROUND")
+}
+started=()
+
+instances() { find "$TRACEFS/instances" -mindepth 1 -maxdepth 1 -name 'ktrace-*' | wc -l; }
+no_instance() { [ "$(instances)" = 0 ]; }
+n_instances() { [ "$(instances)" = "$1" ]; }
+
+wait_clean() {
+        within 5 ktracectl verify || fail "verify: $(ktracectl verify 2>&1)"
+}
+
+leave_case() {
+        local pid
+        for pid in "${started[@]}"; do
+                kill -9 "$pid" 2>/dev/null || true
+                wait "$pid" 2>/dev/null || true
+        done
+        cd /
+        rm -rf --one-file-system "$T"
+}
+
+# count FILE EXPRESSION: events for which the jq expression holds.
+count() { ktracectl convert "$1" --to json | jq -c "select(.event != null) | select($2)" | wc -l; }
+
+# session_id NAME: of the user's session.
+session_id() { user ktracectl list --json=short | jq -r ".[] | select(.name == \"$1\") | .id"; }

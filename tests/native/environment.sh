@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Where the cases run natively; run.sh has exported NATIVE.
+WORK=$NATIVE/work
+USER_UID=61000
+STRANGER_UID=61001
+TARGET=$NATIVE/bin/target
+SILENT_FUSE=$NATIVE/bin/silent-fuse
+TRACEFS=/sys/kernel/tracing
+
+daemon_pid() {
+        busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus GetConnectionUnixProcessID s \
+                org.ktrace1 | cut -d' ' -f2
+}

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# stage.sh BUILD-DIR COMMAND...: runs COMMAND as root beside a ktraced of its own: a private mount namespace with
+# tracefs and two users more (61000, 61001), a private bus that starts the daemon on demand, a temporary folder ($NATIVE). Nothing is left behind.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+
+if [ "${NATIVE_STAGE:-}" != inside ]; then
+        # One at a time on a machine: a starting daemon takes the instances of another for orphans.
+        exec env NATIVE_STAGE=inside flock /run/lock/ktrace-native unshare -m --propagation private "$0" "$@"
+fi
+
+build=$1
+shift
+mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
+NATIVE=$(mktemp -d /tmp/ktrace-native.XXXXXX)
+export NATIVE
+chmod 755 "$NATIVE"
+mkdir -m 755 "$NATIVE/bin" "$NATIVE/config" "$NATIVE/state" "$NATIVE/run" "$NATIVE/services" "$NATIVE/work"
+bus=
+leave() {
+        [ -z "$bus" ] || kill "$bus" 2>/dev/null || true
+        for instance in /sys/kernel/tracing/instances/ktrace-*; do
+                [ ! -d "$instance" ] || echo "# left in tracefs: $instance" >&2
+        done
+        umount /etc/passwd /etc/group 2>/dev/null || true
+        rm -rf --one-file-system "$NATIVE"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM
+
+# Users of this namespace only.
+for uid in 61000 61001 61002; do
+        name=u$uid
+        [ $uid != 61002 ] || name=ktrace-consumer
+        echo "$name:x:$uid:$uid::/nonexistent:/usr/sbin/nologin" >>"$NATIVE/passwd"
+        echo "$name:x:$uid:" >>"$NATIVE/group"
+done
+for file in passwd group; do
+        cat "/etc/$file" >>"$NATIVE/$file"
+        mount --bind "$NATIVE/$file" "/etc/$file"
+done
+
+cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/stream/ktrace-consumer" "$NATIVE/bin/"
+for tool in "$build"/tests/e2e/target "$build"/tests/e2e/silent-fuse; do
+        [ ! -x "$tool" ] || cp "$tool" "$NATIVE/bin/"
+done
+install -D -m 644 -t "$NATIVE/lib/policy.d" "$here"/../../policy/*.json
+echo "${KTRACED_JSON:-{\}}" >"$NATIVE/config/ktraced.json"
+cat >"$NATIVE/services/org.ktrace1.service" <<EOS
+[D-BUS Service]
+Name=org.ktrace1
+Exec=$NATIVE/bin/ktraced --config-dir=$NATIVE/config --lib-dir=$NATIVE/lib --state-dir=$NATIVE/state --runtime-dir=$NATIVE/run --consumer=$NATIVE/bin/ktrace-consumer --consumer-user=ktrace-consumer
+EOS
+cat >"$NATIVE/bus.conf" <<EOS
+<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>private</type>
+  <listen>unix:path=$NATIVE/bus</listen>
+  <auth>EXTERNAL</auth>
+  <servicedir>$NATIVE/services</servicedir>
+  <policy context="default">
+    <allow user="*"/>
+    <allow own="*"/>
+    <allow send_destination="*"/>
+    <allow receive_sender="*"/>
+  </policy>
+</busconfig>
+EOS
+dbus-daemon --config-file="$NATIVE/bus.conf" --nofork --nopidfile >"$NATIVE/log" 2>&1 &
+bus=$!
+export DBUS_SYSTEM_BUS_ADDRESS="unix:path=$NATIVE/bus"
+export PATH="$NATIVE/bin:$PATH"
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+        [ ! -S "$NATIVE/bus" ] || break
+        sleep 0.1
+done
+status=0
+"$@" || status=$?
+if grep -E 'Sanitizer|runtime error' "$NATIVE/log" >&2; then
+        status=1
+fi
+[ "$status" = 0 ] || sed 's/^/# daemon: /' "$NATIVE/log" | tail -n 60 >&2
+exit $status
