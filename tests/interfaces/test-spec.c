@@ -337,6 +337,9 @@ static void test_buffer(void) {
         assert_refused("{\"buffer-kb\":-5}",
                         KT_E_INVALID_SPEC,
                         "buffer-kb: -5 is under the least of 8");
+        assert_refused("{\"buffer-kb\":1048577}",
+                        KT_E_INVALID_SPEC,
+                        "buffer-kb: 1048577 is over the most of 1048576");
         assert_refused("{\"buffer-kb\":10737418240}",
                         KT_E_INVALID_SPEC,
                         "buffer-kb: 10737418240 is over the most of 1048576");
