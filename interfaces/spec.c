@@ -29,33 +29,35 @@ const SpecField spec_fields[] = {
                         1,
                         KT_NAME_MAX,
                         NULL,
-                        "A label for the session, unique among those of its owner: letters, digits, '.', '_' "
-                        "and '-', and not 16 hexadecimal digits, for that is how ids look. Default: none, "
-                        "the session is addressed by its id." },
+                        "A label for the session, unique among those of its owner: letters, "
+                        "digits, '.', '_' and '-', and not 16 hexadecimal digits, for that is "
+                        "how ids look. Default: none, the session is addressed by its id." },
         { "mode",
                         SPEC_STRING,
                         1,
                         MODE_MAX,
                         NULL,
-                        "How the buffer is read. 'stream': a consumer reads all along; when it falls "
-                        "behind, new events are dropped and counted. Default: stream." },
+                        "How the buffer is read. 'stream': a consumer reads all along; when it "
+                        "falls behind, new events are dropped and counted. Default: stream." },
         { "scope",
                         SPEC_STRING,
                         1,
                         SCOPE_MAX,
                         NULL,
-                        "Whose events are recorded. 'command:PID': one process that the client holds back "
-                        "until tracing is armed, and its children. 'own': every process of the caller. "
-                        "'pids:PID,PID,…': these processes, at most 1024, and their children. 'system': "
-                        "everything. No default: it must be given." },
+                        "Whose events are recorded. 'command:PID': one process that the client "
+                        "holds back until tracing is armed, and its children. 'own': every "
+                        "process of the caller. 'pids:PID,PID,…': these processes, at most "
+                        "1024, and their children. 'system': everything. No default: it must "
+                        "be given." },
         { "events",
                         SPEC_EVENTS,
                         1,
                         SPEC_EVENTS_MAX,
                         NULL,
-                        "The events to record, each with its name and, if wanted, a filter in the kernel's "
-                        "grammar. A name is 'SYSTEM:EVENT' or a glob of it ('*', '?', '[…]'); 'EVENT' "
-                        "alone means this event of any system. No default: at least one must be given." },
+                        "The events to record, each with its name and, if wanted, a filter in "
+                        "the kernel's grammar. A name is 'SYSTEM:EVENT' or a glob of it ('*', "
+                        "'?', '[…]'); 'EVENT' alone means this event of any system. No "
+                        "default: at least one must be given." },
         { "buffer-kb",
                         SPEC_NUMBER,
                         SPEC_BUFFER_KB_MIN,
@@ -74,10 +76,11 @@ const SpecField spec_fields[] = {
                         1,
                         LIFETIME_MAX,
                         NULL,
-                        "When the session goes away by itself. 'client': when its creator leaves the bus. "
-                        "'linger': never, it stays until it is destroyed. 'linger:TIME': this long after "
-                        "its creator has left, at most 7d; TIME is a whole number with us, ms, s, min, h "
-                        "or d, seconds without. Default: client." },
+                        "When the session goes away by itself. 'client': when its creator "
+                        "leaves the bus. 'linger': never, it stays until it is destroyed. "
+                        "'linger:TIME': this long after its creator has left, at most 7d; TIME "
+                        "is a whole number with us, ms, s, min, h or d, seconds without. "
+                        "Default: client." },
 };
 
 const size_t n_spec_fields = ELEMENTSOF(spec_fields);
@@ -248,8 +251,8 @@ static int set_clock(Spec *spec, const char *value, Reason *reason) {
                 if (!is_digit(*p) && !(*p >= 'a' && *p <= 'z') && *p != '_' && *p != '-')
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "clock: %s holds more than a-z, 0-9, '_', '-': write a name "
-                                        "of the kernel's trace_clock, such as mono",
+                                        "clock: %s holds more than a-z, 0-9, '_', '-': write a "
+                                        "name of the kernel's trace_clock, such as mono",
                                         quote(value).text);
         clock = strdup(value);
         if (!clock)
@@ -281,8 +284,8 @@ static int set_lifetime(Spec *spec, const char *value, Reason *reason) {
         if (r == -EINVAL)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "lifetime: %s holds no time: write linger:30s, with us, ms, s, min, "
-                                "h or d",
+                                "lifetime: %s holds no time: write linger:30s, with us, ms, s, "
+                                "min, h or d",
                                 quote(value).text);
         if (time && (r < 0 || usec < 1 || usec > SPEC_LINGER_MAX_USEC))
                 return reason_set(reason,
@@ -492,7 +495,7 @@ int spec_complete(const Spec *spec, Reason *reason) {
         if (spec->n_events == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "events: none given: name at least one, as 'ktracectl events' lists "
-                                "them");
+                                "events: none given: name at least one, as 'ktracectl events' "
+                                "lists them");
         return 0;
 }

@@ -87,8 +87,8 @@ static void test_unknown_keys(void) {
                         "buffer-kb, clock, lifetime");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
-                        "unknown key \"\": the known ones are name, mode, scope, events, buffer-kb, "
-                        "clock, lifetime");
+                        "unknown key \"\": the known ones are name, mode, scope, events, "
+                        "buffer-kb, clock, lifetime");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;
@@ -253,7 +253,8 @@ static void test_scope_values(void) {
                 g_string_append(many, ",2");
         assert_string("scope",
                         many->str,
-                        "scope: \"pids:1,4000002,4000003,4000004,4000005,4000006,4000007,4000008,4...\" "
+                        "scope: "
+                        "\"pids:1,4000002,4000003,4000004,4000005,4000006,4000007,4000008,4...\" "
                         "has 10240 bytes, the most is 8200");
 }
 
@@ -273,7 +274,8 @@ static void test_clock(void) {
                         "kernel's trace_clock, such as mono");
         assert_string("clock",
                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                        "clock: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\" has 33 bytes, the most is 32");
+                        "clock: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\" has 33 bytes, the most is "
+                        "32");
 }
 
 static void test_lifetime(void) {
@@ -302,27 +304,28 @@ static void test_lifetime(void) {
                         "lifetime: \"unit:x\" is not known: write client, linger or linger:TIME");
         assert_string("lifetime",
                         "client:5s",
-                        "lifetime: \"client:5s\" is not known: write client, linger or linger:TIME");
+                        "lifetime: \"client:5s\" is not known: write client, linger or "
+                        "linger:TIME");
         assert_string("lifetime",
                         "linger:",
-                        "lifetime: \"linger:\" holds no time: write linger:30s, with us, ms, s, min, h "
-                        "or d");
-        assert_string("lifetime",
-                        "linger:soon",
-                        "lifetime: \"linger:soon\" holds no time: write linger:30s, with us, ms, s, "
+                        "lifetime: \"linger:\" holds no time: write linger:30s, with us, ms, s, "
                         "min, h or d");
         assert_string("lifetime",
+                        "linger:soon",
+                        "lifetime: \"linger:soon\" holds no time: write linger:30s, with us, "
+                        "ms, s, min, h or d");
+        assert_string("lifetime",
                         "linger:0",
-                        "lifetime: \"linger:0\": a time lies above 0 and at most at 7d: write linger "
-                        "for no end");
+                        "lifetime: \"linger:0\": a time lies above 0 and at most at 7d: write "
+                        "linger for no end");
         assert_string("lifetime",
                         "linger:604800001ms",
                         "lifetime: \"linger:604800001ms\": a time lies above 0 and at most at 7d: "
                         "write linger for no end");
         assert_string("lifetime",
                         "linger:99999999999999999999d",
-                        "lifetime: \"linger:99999999999999999999d\": a time lies above 0 and at most "
-                        "at 7d: write linger for no end");
+                        "lifetime: \"linger:99999999999999999999d\": a time lies above 0 and at "
+                        "most at 7d: write linger for no end");
 }
 
 static void test_buffer(void) {
@@ -434,8 +437,8 @@ static void test_filters(void) {
         g_assert_cmpint(spec_add_event(spec, "a:b", "x\n0", &reason), ==, KT_E_INVALID_SPEC);
         g_assert_cmpstr(reason.text,
                         ==,
-                        "events[1].filter: \"x?0\": byte 2 is not printable: write the filter on one "
-                        "line of text");
+                        "events[1].filter: \"x?0\": byte 2 is not printable: write the filter "
+                        "on one line of text");
         g_assert_cmpint(spec_add_event(spec, "a:b", "\xff", &reason), ==, KT_E_INVALID_SPEC);
         g_assert_cmpint(spec_add_event(spec, "a:b", "\x7f", &reason), ==, KT_E_INVALID_SPEC);
 }
@@ -465,11 +468,12 @@ static void test_events_as_json(void) {
                         "events[0].name: a string is wanted, not a number");
         assert_refused("{\"events\":[\"a\",{\"filter\":\"x\"}]}",
                         KT_E_INVALID_SPEC,
-                        "events[1].name: missing: write system:event, as 'ktracectl events' lists them");
+                        "events[1].name: missing: write system:event, as 'ktracectl events' "
+                        "lists them");
         assert_refused("{\"events\":[\"a\",\"b\",\"c\",\"a/b\"]}",
                         KT_E_INVALID_SPEC,
-                        "events[3].name: \"a/b\" holds '/': write system:event, as 'ktracectl events' "
-                        "lists them");
+                        "events[3].name: \"a/b\" holds '/': write system:event, as 'ktracectl "
+                        "events' lists them");
 }
 
 static void test_complete(void) {
@@ -529,11 +533,10 @@ static void assert_survives(const Spec *spec) {
 
 static void test_both_ways(void) {
         static const char *const texts[] = {
-                "{\"mode\":\"stream\",\"events\":[],\"buffer-kb\":1024,\"clock\":\"mono\",\"lifetime\":"
-                "\"client\"}",
-                "{\"name\":\"n\",\"mode\":\"stream\",\"scope\":\"pids:7,8\",\"events\":[{\"name\":\"a:*\","
-                "\"filter\":\"x == \\\"é\\\"\"},{\"name\":\"b\"}],\"buffer-kb\":8,\"clock\":\"x86-tsc\","
-                "\"lifetime\":\"linger:90s\"}",
+                "{\"mode\":\"stream\",\"events\":[],\"buffer-kb\":1024,\"clock\":\"mono\",\"lifetime\":\"client\"}",
+                "{\"name\":\"n\",\"mode\":\"stream\",\"scope\":\"pids:7,8\",\"events\":[{\"name\":\"a:*\",\"filter\":\"x "
+                "== "
+                "\\\"é\\\"\"},{\"name\":\"b\"}],\"buffer-kb\":8,\"clock\":\"x86-tsc\",\"lifetime\":\"linger:90s\"}",
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
