@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl create: makes a session that outlives this process, and prints its id. */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "proxy.h"
+#include "spec-options.h"
+#include "table.h"
+#include "verb.h"
+
+static int create_parse(SpecOptions *spec,
+                Context *context,
+                int argc,
+                char **argv,
+                int *ret_status) {
+        static const struct option options[] = { OPTIONS_GLOBAL, SPEC_OPTIONS_LONG, {} };
+        int option;
+
+        while ((option = options_next(context,
+                                argc,
+                                argv,
+                                "hq" SPEC_OPTIONS_SHORT,
+                                options,
+                                ret_status)) >= 0) {
+                Reason reason = {};
+                int r = spec_options_take(spec, option, optarg, &reason);
+
+                if (r != 0) {
+                        *ret_status = tell_failure(r, &reason);
+                        return OPTIONS_EXIT;
+                }
+        }
+        return option == OPTIONS_END ? options_count(context, argc, argv, 1, 1, ret_status)
+                                     : option;
+}
+
+static void create_print(const Context *context, const char *id, const char *path) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        if (context->json == JSON_OFF || !object) {
+                printf("%s\n", id);
+                return;
+        }
+        (void)json_object_object_add(object, "id", json_object_new_string(id));
+        (void)json_object_object_add(object, "path", json_object_new_string(path));
+        table_print_json(context, object);
+}
+
+static int create_go(const SpecOptions *options, const Context *context, const char *name) {
+        _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
+        _cleanup_json_ json_object *object = NULL;
+        _cleanup_free_ char *id = NULL, *path = NULL;
+        _cleanup_spec_ Spec *spec = NULL;
+        Reason reason = {};
+        int r = spec_options_build(options, 0, name, "linger", &spec, &reason);
+
+        if (r == 0)
+                r = spec_complete(spec, &reason);
+        if (r == 0)
+                r = spec_to_json(spec, &object);
+        if (r == 0)
+                r = proxy_open(&proxy, &reason);
+        if (r == 0)
+                r = proxy_create(proxy, object, &id, &path, &reason);
+        if (r != 0)
+                return tell_failure(r, &reason);
+        create_print(context, id, path);
+        return KT_EXIT_OK;
+}
+
+static int create_run(Context *context, int argc, char **argv) {
+        SpecOptions options = {};
+        int status;
+
+        if (create_parse(&options, context, argc, argv, &status) == OPTIONS_END)
+                status = create_go(&options, context, argv[optind]);
+        spec_options_done(&options);
+        return status;
+}
+
+const Verb verb_create = {
+        .name = "create",
+        .arguments = "NAME",
+        .summary = "Make a session that stays until it is destroyed, and print its id",
+        .help = "It records from 'ktracectl start NAME' on; 'ktracectl stream NAME' reads it.\n"
+                "Its lifetime is linger unless told otherwise: client would end with this command.\n",
+        .print_more = spec_options_print_help,
+        .run = create_run,
+};

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One session for a reader: Describe and GetStatistics in one object, used by `show` and `status`.
+ * Owns nothing. */
+
+#include "describe.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "table.h"
+
+static json_object *get(json_object *object, const char *key) {
+        return json_object_object_get(object, key);
+}
+
+static uint64_t number(json_object *object, const char *key) {
+        return json_object_get_uint64(get(object, key));
+}
+
+/* "sched:*  (where pid == 1)", one for each requested event. */
+static int describe_spec(json_object *session, json_object *spec) {
+        static const char *const keys[] = { "scope", "buffer-kb", "clock", "lifetime" };
+        json_object *events = get(spec, "events"), *wanted = json_object_new_array();
+        size_t n = json_object_is_type(events, json_type_array) ? json_object_array_length(events)
+                                                                : 0;
+
+        if (!wanted || json_object_object_add(session, "wanted", wanted) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (get(spec, keys[i]))
+                        (void)json_object_object_add(
+                                        session, keys[i], json_object_get(get(spec, keys[i])));
+        for (size_t i = 0; i < n; i++) {
+                json_object *event = json_object_array_get_idx(events, i);
+                const char *filter = json_object_get_string(get(event, "filter"));
+                _cleanup_free_ char *text = NULL;
+
+                if (asprintf(&text,
+                                    "%s%s%s%s",
+                                    json_object_get_string(get(event, "name")),
+                                    filter ? "  (where " : "",
+                                    filter ?: "",
+                                    filter ? ")" : "") < 0)
+                        return -ENOMEM;
+                (void)json_object_array_add(wanted, json_object_new_string(text));
+        }
+        return 0;
+}
+
+static void describe_counts(json_object *session, json_object *statistics) {
+        char events[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX],
+                        discarded[TABLE_NUMBER_MAX], text[160];
+
+        (void)snprintf(text,
+                        sizeof(text),
+                        "%s recorded, %s lost",
+                        table_format_number(events, number(statistics, "recorded")),
+                        table_format_number(lost, number(statistics, "lost")));
+        (void)json_object_object_add(session, "counts", json_object_new_string(text));
+        (void)snprintf(text,
+                        sizeof(text),
+                        "%s written, %s discarded",
+                        table_format_bytes(bytes, number(statistics, "written-bytes")),
+                        table_format_bytes(discarded, number(statistics, "discarded-bytes")));
+        (void)json_object_object_add(session, "stream", json_object_new_string(text));
+}
+
+static int describe_print(json_object *session, json_object *statistics, bool whole) {
+        static const TableColumn columns[] = {
+                { "id", "Session", false },
+                { "name", "Name", false },
+                { "state", "State", false },
+                { "uid", "Owner", false },
+                { "scope", "Scope", false },
+                { "counts", "Events", false },
+                { "stream", "Stream", false },
+                /* From here on only `show`. */
+                { "lifetime", "Lifetime", false },
+                { "buffer-kb", "Buffer (kB/CPU)", false },
+                { "clock", "Clock", false },
+                { "rule", "Policy rule", false },
+                { "notes", "Notes", false },
+                { "wanted", "Asked for", false },
+                { "events", "Granted", false },
+        };
+        int r = describe_spec(session, get(session, "spec"));
+
+        if (r < 0)
+                return r;
+        describe_counts(session, statistics);
+        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 7);
+        return 0;
+}
+
+int describe_session(const Context *context,
+                Proxy *proxy,
+                const char *name,
+                bool whole,
+                Reason *reason) {
+        _cleanup_json_ json_object *session = NULL, *statistics = NULL;
+        _cleanup_free_ char *path = NULL;
+        int r = proxy_resolve(proxy, name, &path, reason);
+
+        if (r == 0)
+                r = proxy_call_json(proxy,
+                                path,
+                                KT_SESSION_INTERFACE,
+                                "Describe",
+                                NULL,
+                                &session,
+                                reason);
+        if (r == 0)
+                r = proxy_call_json(proxy,
+                                path,
+                                KT_SESSION_INTERFACE,
+                                "GetStatistics",
+                                NULL,
+                                &statistics,
+                                reason);
+        if (r != 0)
+                return r;
+        if (context->json == JSON_OFF)
+                return describe_print(session, statistics, whole);
+        if (json_object_object_add(session, "statistics", statistics) < 0)
+                return -ENOMEM;
+        statistics = NULL; /* the session's now */
+        table_print_json(context, session);
+        return 0;
+}

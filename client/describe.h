@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "options.h"
+#include "proxy.h"
+
+/* Prints one session: its state and counts, and with `whole` also its spec, events and grant. JSON
+ * is always whole. */
+int describe_session(const Context *context,
+                Proxy *proxy,
+                const char *name,
+                bool whole,
+                Reason *reason);

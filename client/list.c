@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl list: the caller's sessions; root's list has everybody's. */
+
+#include "proxy.h"
+#include "table.h"
+#include "verb.h"
+
+static int list_run(Context *context, int argc, char **argv) {
+        static const TableColumn columns[] = {
+                { "id", "ID", false },
+                { "name", "NAME", false },
+                { "state", "STATE", false },
+                { "uid", "UID", true },
+        };
+        _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
+        _cleanup_json_ json_object *rows = NULL;
+        Reason reason = {};
+        int status, r;
+
+        if (options_parse(context, argc, argv, 0, 0, &status) != OPTIONS_END)
+                return status;
+        r = proxy_open(&proxy, &reason);
+        if (r == 0)
+                r = proxy_list(proxy, &rows, &reason);
+        if (r != 0)
+                return tell_failure(r, &reason);
+        table_print(context, rows, columns, ELEMENTSOF(columns), "session");
+        return KT_EXIT_OK;
+}
+
+const Verb verb_list = {
+        .name = "list",
+        .arguments = "",
+        .summary = "List your sessions (root: everybody's)",
+        .paged = true,
+        .run = list_run,
+};

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl: finds the verb, hands it the rest of the command line and leaves with its exit status.
+ * Owns the table of verbs and the pager. Opens neither the bus nor a file. */
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pager.h"
+#include "verb.h"
+
+static const Verb *const verbs[] = {
+        &verb_record,
+        &verb_report,
+        &verb_convert,
+        &verb_events,
+        &verb_list,
+        &verb_status,
+        &verb_show,
+        &verb_create,
+        &verb_start,
+        &verb_stop,
+        &verb_destroy,
+        &verb_stream,
+        &verb_verify,
+};
+
+static void print_help(void) {
+        printf("ktracectl [OPTION…] VERB …\n\n"
+               "Record what the kernel does for your own processes, as any user.\n\n"
+               "Verbs:\n");
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                char usage[64];
+
+                (void)snprintf(usage, sizeof(usage), "%s %s", verbs[i]->name, verbs[i]->arguments);
+                printf("  %-34s %s\n", usage, verbs[i]->summary);
+        }
+        printf("\nOptions, before or after the verb:\n"
+               "  --json[=pretty|short|off]  listings as JSON\n"
+               "  --no-pager                 do not pipe listings into a pager\n"
+               "  --no-legend                no headings and no counts\n"
+               "  -q, --quiet                nothing but errors and what was asked for\n"
+               "  -h, --help                 this, or a verb's own help behind the verb\n"
+               "  --version\n"
+               "\nEnvironment: DBUS_SYSTEM_BUS_ADDRESS names the bus; SYSTEMD_PAGER, PAGER.\n"
+               "\nExit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 events were lost;\n"
+               "'record' with a command returns the command's (see 'ktracectl record --help').\n"
+               "\nTo begin with:\n"
+               "  ktracectl record -e 'sched:sched_process_*' -- ls\n"
+               "  ktracectl report trace.dat\n");
+}
+
+static const Verb *verb_find(const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                if (strcmp(verbs[i]->name, name) == 0)
+                        return verbs[i];
+        return NULL;
+}
+
+static int verb_run(Context *context, int argc, char **argv) {
+        Pager pager = PAGER_INIT;
+        int status;
+
+        if (context->verb->paged && context->pager)
+                pager_open(&pager, argc, argv);
+        status = context->verb->run(context, argc, argv);
+        /* A full disk behind a redirection shows here at the latest. */
+        if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_is_open(&pager) && status == 0) {
+                tell("cannot write to standard output: %s", strerror(errno));
+                status = KT_EXIT_FAILED;
+        }
+        pager_close(&pager);
+        return status;
+}
+
+int main(int argc, char **argv) {
+        static const struct option options[] = { OPTIONS_GLOBAL, {} };
+        Context context = { .legend = true, .pager = true };
+        int option, status;
+
+        (void)setlocale(LC_ALL, "");
+        option = options_next(&context, argc, argv, "+hq", options, &status);
+        if (option == OPTIONS_EXIT)
+                return status;
+        if (option != OPTIONS_END) {
+                print_help();
+                return KT_EXIT_OK;
+        }
+        if (optind >= argc)
+                return tell_usage(&context, "no verb was given");
+        argv += optind;
+        argc -= optind;
+        context.verb = verb_find(argv[0]);
+        if (!context.verb)
+                return tell_usage(&context, "%s: no such verb", argv[0]);
+        optind = 0; /* getopt starts anew, also in its hidden state */
+        return verb_run(&context, argc, argv);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Options: the global ones, taken before and after the verb alike, and getopt_long's refusals as
+ * one line each. main and every verb parse with options_next; the verb's own options come back to
+ * it. getopt's state (optind) is global: a verb is parsed from optind 0 anew. Does not know what
+ * any verb's options mean. */
+
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "verb.h"
+
+static int json_mode_from_string(const char *text, JsonMode *ret) {
+        if (!text || strcmp(text, "pretty") == 0)
+                *ret = JSON_PRETTY;
+        else if (strcmp(text, "short") == 0)
+                *ret = JSON_SHORT;
+        else if (strcmp(text, "off") == 0)
+                *ret = JSON_OFF;
+        else
+                return -EINVAL;
+        return 0;
+}
+
+void verb_print_help(const Verb *verb) {
+        printf("ktracectl %s%s%s\n\n%s.\n",
+                        verb->name,
+                        *verb->arguments ? " " : "",
+                        verb->arguments,
+                        verb->summary);
+        if (verb->help)
+                printf("\n%s", verb->help);
+        if (verb->print_more)
+                verb->print_more();
+        printf("\nGlobal options: see 'ktracectl --help'.\n");
+}
+
+/* Returns whether `option` was one of the global ones; *ret_status is >= 0 when all is said. */
+static bool options_take_global(Context *context, int option, int *ret_status) {
+        *ret_status = -1;
+        switch (option) {
+        case OPTION_JSON:
+                if (json_mode_from_string(optarg, &context->json) < 0)
+                        *ret_status = tell_usage(context,
+                                        "--json=%s: pretty, short or off is wanted",
+                                        optarg);
+                return true;
+        case OPTION_NO_PAGER:
+                context->pager = false;
+                return true;
+        case OPTION_NO_LEGEND:
+                context->legend = false;
+                return true;
+        case 'q':
+                context->quiet = true;
+                return true;
+        case 'h':
+        case OPTION_HELP:
+                if (!context->verb)
+                        return false; /* main prints its own */
+                verb_print_help(context->verb);
+                *ret_status = KT_EXIT_OK;
+                return true;
+        case OPTION_VERSION:
+                printf("ktracectl %s\n", KT_VERSION);
+                *ret_status = KT_EXIT_OK;
+                return true;
+        default:
+                return false;
+        }
+}
+
+/* getopt names a bad short option in optopt alone and a bad long one by its place in argv. */
+static int options_refuse(const Context *context, int option, char **argv) {
+        const char *word = argv[optind - 1];
+        bool is_long = strncmp(word, "--", 2) == 0;
+
+        if (option == ':' && is_long)
+                return tell_usage(context, "%s: a value is missing", word);
+        if (option == ':')
+                return tell_usage(context, "-%c: a value is missing", optopt);
+        if (is_long && optopt)
+                return tell_usage(context, "%s: this option takes no value", word);
+        if (is_long)
+                return tell_usage(context, "%s: no such option", word);
+        return tell_usage(context, "-%c: no such option", optopt);
+}
+
+int options_next(Context *context,
+                int argc,
+                char **argv,
+                const char *short_options,
+                const struct option *long_options,
+                int *ret_status) {
+        for (;;) {
+                char accepted[64];
+                bool ordered = *short_options == '+';
+                int status, option;
+
+                /* The colon makes getopt tell a missing value from an unknown option. */
+                (void)snprintf(accepted,
+                                sizeof(accepted),
+                                "%s:%s",
+                                ordered ? "+" : "",
+                                short_options + ordered);
+                opterr = 0;
+                optopt = 0;
+                option = getopt_long(argc, argv, accepted, long_options, NULL);
+                if (option == -1)
+                        return OPTIONS_END;
+                if (option == '?' || option == ':') {
+                        *ret_status = options_refuse(context, option, argv);
+                        return OPTIONS_EXIT;
+                }
+                if (!options_take_global(context, option, &status))
+                        return option;
+                if (status >= 0) {
+                        *ret_status = status;
+                        return OPTIONS_EXIT;
+                }
+        }
+}
+
+int options_count(const Context *context,
+                int argc,
+                char **argv,
+                int min,
+                int max,
+                int *ret_status) {
+        if (argc - optind < min)
+                *ret_status = tell_usage(
+                                context, "%s: %s is missing", argv[0], context->verb->arguments);
+        else if (argc - optind > max)
+                *ret_status = tell_usage(context, "%s: one argument too many", argv[optind + max]);
+        else
+                return OPTIONS_END;
+        return OPTIONS_EXIT;
+}
+
+int options_parse(Context *context, int argc, char **argv, int min, int max, int *ret_status) {
+        static const struct option options[] = { OPTIONS_GLOBAL, {} };
+        int option = options_next(context, argc, argv, "hq", options, ret_status);
+
+        if (option != OPTIONS_END)
+                return OPTIONS_EXIT;
+        return options_count(context, argc, argv, min, max, ret_status);
+}

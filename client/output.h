@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "export.h"
+
+/* Where a recording goes: its file or standard output, and in which format. */
+typedef struct Output Output;
+
+/* path "-": standard output. format_name NULL: by the path's suffix; for standard output text.
+ * Opens the file for writing but leaves what it holds until output_begin. KT_E_INVALID_SPEC for a
+ * format that does not fit, KT_E_FAILED for a file that cannot be written; both with reason. */
+int output_open(const char *path, const char *format_name, Output **ret, Reason *reason);
+/* The recording will come: an existing file is emptied. */
+int output_begin(Output *output, Reason *reason);
+/* The regular file that takes the .kts stream itself: the output or, for a format that is made of
+ * it afterwards, a temporary file beside it. -1: the stream has to come through a Flow. */
+int output_get_sink_fd(const Output *output);
+/* For a Flow: where its bytes go, and as what. */
+int output_get_fd(const Output *output);
+ExportFormat output_get_format(const Output *output);
+const char *output_get_name(const Output *output); /* for messages */
+bool output_is_terminal(const Output *output);
+/* The stream is in the sink: makes the wanted format of it. When that fails the recording is kept
+ * as .kts where possible, and reason says where. *ret is set only for converted formats. */
+int output_finish(Output *output, ExportSummary *ret, bool *ret_summarized, Reason *reason);
+/* Takes away a file that output_open made. */
+void output_discard(Output *output);
+/* Bytes in the file, 0 when it is none. */
+uint64_t output_get_size(const Output *output);
+Output *output_free(Output *output);
+DEFINE_CLEANUP(Output, output_free);

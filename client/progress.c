@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The line that `record` keeps up to date on a terminal, from the daemon's GetStatistics, asked for
+ * asynchronously and never twice at a time. It goes away for a message (tell.h) and at the end.
+ * Owns its timer and the pending call. Counts nothing itself. */
+
+#include "progress.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "table.h"
+#include "tell.h"
+#include "variant.h"
+
+#define PROGRESS_USEC ((uint64_t)1000 * 1000)
+
+struct Progress {
+        Proxy *proxy;
+        char *path;
+        uint64_t start_usec;
+        bool drawn;
+        sd_event_source *timer;
+        sd_bus_slot *slot;
+};
+
+static void progress_clear(void *userdata) {
+        Progress *progress = userdata;
+
+        if (progress->drawn)
+                (void)fputs("\r\033[K", stderr);
+        progress->drawn = false;
+}
+
+static uint64_t number(json_object *statistics, const char *key) {
+        return json_object_get_uint64(json_object_object_get(statistics, key));
+}
+
+static void progress_draw(Progress *progress, json_object *statistics) {
+        char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX] = "none";
+        uint64_t now, seconds, n_lost = number(statistics, "lost");
+
+        if (sd_event_now(progress->proxy->event, CLOCK_MONOTONIC, &now) < 0)
+                return;
+        seconds = (now - progress->start_usec) / 1000000;
+        if (n_lost > 0)
+                table_format_number(lost, n_lost);
+        (void)fprintf(stderr,
+                        "\r\033[K%02" PRIu64 ":%02" PRIu64 "  %s events  %s  %s lost",
+                        seconds / 60,
+                        seconds % 60,
+                        table_format_number(events, number(statistics, "recorded")),
+                        table_format_bytes(bytes, number(statistics, "written-bytes")),
+                        lost);
+        (void)fflush(stderr);
+        progress->drawn = true;
+}
+
+static int on_statistics(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        Progress *progress = userdata;
+        _cleanup_json_ json_object *statistics = NULL;
+
+        progress->slot = sd_bus_slot_unref(progress->slot);
+        /* A session that cannot say any more ends anyway. */
+        if (!sd_bus_message_is_method_error(message, NULL) &&
+                        variant_read(message, &statistics) == 0)
+                progress_draw(progress, statistics);
+        return 0;
+}
+
+static int on_second(sd_event_source *source, uint64_t usec, void *userdata) {
+        Progress *progress = userdata;
+
+        (void)sd_event_source_set_time_relative(source, PROGRESS_USEC);
+        if (!progress->slot && !progress->proxy->lost)
+                (void)sd_bus_call_method_async(progress->proxy->bus,
+                                &progress->slot,
+                                KT_BUS_NAME,
+                                progress->path,
+                                KT_SESSION_INTERFACE,
+                                "GetStatistics",
+                                on_statistics,
+                                progress,
+                                NULL);
+        return 0;
+}
+
+int progress_new(Proxy *proxy, const char *session_path, Progress **ret) {
+        _cleanup_(progress_free_cleanup) Progress *progress = calloc(1, sizeof(*progress));
+        int r;
+
+        if (!progress)
+                return -ENOMEM;
+        progress->proxy = proxy;
+        progress->path = strdup(session_path);
+        if (!progress->path)
+                return -ENOMEM;
+        r = sd_event_now(proxy->event, CLOCK_MONOTONIC, &progress->start_usec);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time_relative(proxy->event,
+                        &progress->timer,
+                        CLOCK_MONOTONIC,
+                        PROGRESS_USEC,
+                        0,
+                        on_second,
+                        progress);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(progress->timer, SD_EVENT_ON);
+        if (r < 0)
+                return r;
+        tell_set_before(progress_clear, progress);
+        *ret = TAKE_PTR(progress);
+        return 0;
+}
+
+Progress *progress_free(Progress *progress) {
+        if (!progress)
+                return NULL;
+        progress_clear(progress);
+        tell_set_before(NULL, NULL);
+        sd_event_source_disable_unref(progress->timer);
+        sd_bus_slot_unref(progress->slot);
+        free(progress->path);
+        free(progress);
+        return NULL;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl record: reads the command line, refuses what can be refused before anything is touched,
+ * opens the output, forks the command and hands over to recording.c. */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "child.h"
+#include "output.h"
+#include "recording.h"
+#include "spec-options.h"
+#include "verb.h"
+#include "watch.h"
+
+#define RECORD_FILE_DEFAULT "trace.dat"
+
+enum {
+        OPTION_TO = OPTION_SPEC_END,
+};
+
+typedef struct Record {
+        SpecOptions spec;
+        const char *path;
+        const char *format;
+        char **command; /* NULL: none */
+} Record;
+
+static int record_parse(Record *record, Context *context, int argc, char **argv, int *ret_status) {
+        static const struct option options[] = { OPTIONS_GLOBAL,
+                SPEC_OPTIONS_LONG,
+                { "output", required_argument, NULL, 'o' },
+                { "to", required_argument, NULL, OPTION_TO },
+                {} };
+        int option;
+
+        while ((option = options_next(context,
+                                argc,
+                                argv,
+                                "+hqo:" SPEC_OPTIONS_SHORT,
+                                options,
+                                ret_status)) >= 0) {
+                Reason reason = {};
+                int r = 0;
+
+                if (option == 'o')
+                        record->path = optarg;
+                else if (option == OPTION_TO)
+                        record->format = optarg;
+                else
+                        r = spec_options_take(&record->spec, option, optarg, &reason);
+                if (r != 0) {
+                        *ret_status = tell_failure(r, &reason);
+                        return OPTIONS_EXIT;
+                }
+        }
+        if (option == OPTIONS_END && optind < argc)
+                record->command = argv + optind;
+        if (!record->path)
+                record->path = RECORD_FILE_DEFAULT;
+        return option;
+}
+
+/* What a first-time user meets. */
+static int record_refuse_no_events(void) {
+        tell("no event is named, there is nothing to record; 'ktracectl events' lists them. Try:");
+        (void)fputs("  ktracectl record -e 'sched:sched_process_*' -- ls\n"
+                    "  ktracectl record -e raw_syscalls:sys_enter -o - -- ls\n",
+                        stderr);
+        return KT_EXIT_USAGE;
+}
+
+/* Judges all that needs neither file, process nor bus. child: a stand-in before there is one. */
+static int record_build_spec(const Record *record, pid_t child, Spec **ret, int *ret_status) {
+        _cleanup_spec_ Spec *spec = NULL;
+        Reason reason = {};
+        int r = spec_options_build(
+                        &record->spec, record->command ? child : 0, NULL, NULL, &spec, &reason);
+
+        if (r == 0 && spec->n_events == 0) {
+                *ret_status = record_refuse_no_events();
+                return -EINVAL;
+        }
+        if (r == 0 && !spec->has_scope)
+                r = reason_set(&reason,
+                                KT_E_INVALID_SPEC,
+                                "nobody is named to be traced: give a command behind '--', -p PID, "
+                                "--scope own, or -a for the whole system");
+        if (r == 0)
+                r = spec_complete(spec, &reason);
+        if (r != 0) {
+                *ret_status = tell_failure(r, &reason);
+                return -EINVAL;
+        }
+        *ret = TAKE_PTR(spec);
+        return 0;
+}
+
+static int record_go(const Record *record, const Context *context, Output *output) {
+        _cleanup_(child_free_cleanup) Child *child = NULL;
+        _cleanup_json_ json_object *object = NULL;
+        _cleanup_spec_ Spec *spec = NULL;
+        RecordingOptions options = { .output = output, .quiet = context->quiet };
+        Reason reason = {};
+        sigset_t mask;
+        int status, r = watch_block_signals(&mask);
+
+        if (r == 0 && record->command)
+                r = child_new(record->command, &mask, &child, &reason);
+        if (r != 0) {
+                output_discard(output);
+                return tell_failure(r, &reason);
+        }
+        /* After the fork: the command keeps what it had. Our writers see EPIPE. */
+        (void)signal(SIGPIPE, SIG_IGN);
+        r = record_build_spec(record, child ? child_get_pid(child) : 0, &spec, &status);
+        if (r == 0)
+                r = spec_to_json(spec, &object);
+        if (r < 0) {
+                output_discard(output);
+                return object || !spec ? status : tell_failure(r, NULL);
+        }
+        options.spec = object;
+        options.child = child;
+        options.command = record->command ? record->command[0] : NULL;
+        return recording_run(&options);
+}
+
+static int record_run(Context *context, int argc, char **argv) {
+        _cleanup_(output_free_cleanup) Output *output = NULL;
+        _cleanup_spec_ Spec *trial = NULL;
+        Record record = {};
+        Reason reason = {};
+        int status, r;
+
+        if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END &&
+                        record_build_spec(&record, getpid(), &trial, &status) == 0) {
+                r = output_open(record.path, record.format, &output, &reason);
+                status = r == 0 ? record_go(&record, context, output) : tell_failure(r, &reason);
+        }
+        spec_options_done(&record.spec);
+        return status;
+}
+
+const Verb verb_record = {
+        .name = "record",
+        .arguments = "[OPTION…] [-- CMD…]",
+        .summary = "Record events of a command, of processes or of the whole system into a file",
+        .help = "With CMD and no scope, CMD and its children are recorded, from CMD's first system call\n"
+                "on, until CMD ends. Without CMD, until ^C. Unless root runs it, CMD cannot gain\n"
+                "privileges (no_new_privs): set-uid programs run without them.\n"
+                "\n"
+                "  -o, --output FILE      default: " RECORD_FILE_DEFAULT
+                "; - prints as it happens\n"
+                "      --to FORMAT        " EXPORT_FORMAT_NAMES
+                "; default: by FILE's suffix (.dat .kts\n"
+                "                         .json .txt), text for -\n"
+                "  -q, --quiet            no live line and no summary\n"
+                "\n"
+                "Exit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 done, but events were lost.\n"
+                "With CMD: 1, 2, 3 before it runs; then CMD's own, or 128+N when signal N ended it;\n"
+                "126 or 127 when it could not be run; 125 when the recording failed later. Lost events\n"
+                "are told on stderr and in the file.\n",
+        .print_more = spec_options_print_help,
+        .run = record_run,
+};

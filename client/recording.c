@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The conduct of one recording, from CreateSession to the last byte in the file, as `record` does
+ * it. Read recording_run() first: the steps stand there in order. Between steps the loop of watch.h
+ * runs, so the stream is taken, signals are obeyed and the live line is drawn while a call waits.
+ *
+ * ^C (or SIGTERM, SIGHUP) once ends a recording without a command; with one the command gets it and
+ * the recording ends when the command does; once more, and the command is waited for no longer;
+ * once more again, and nothing is. Owns the proxy, watch, tap and live line; borrows output and
+ * child. */
+
+#include "recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "progress.h"
+#include "proxy.h"
+#include "table.h"
+#include "tap.h"
+#include "tell.h"
+#include "watch.h"
+
+/* A consumer without its daemon drains and leaves within its own limit; this is beyond it. */
+#define RECORDING_ORPHAN_USEC ((uint64_t)10 * 1000 * 1000)
+
+typedef struct Recording {
+        const RecordingOptions *options;
+        Proxy *proxy;
+        Watch watch;
+        Tap *tap;
+        Progress *progress;
+        char *id, *path;
+        bool failed;
+        bool cut_told, sink_told;
+        bool has_statistics;
+        uint64_t n_recorded, n_lost;
+        sd_bus_slot *destroying;
+        bool destroyed;
+} Recording;
+
+static void recording_done(Recording *recording) {
+        progress_free(recording->progress);
+        tap_free(recording->tap);
+        sd_bus_slot_unref(recording->destroying);
+        proxy_free(recording->proxy);
+        watch_done(&recording->watch);
+        free(recording->id);
+        free(recording->path);
+}
+
+static void recording_fail(Recording *recording, int code, const Reason *reason) {
+        recording->failed = true;
+        (void)tell_failure(code, reason);
+}
+
+/* A glob that policy narrows is told; a plain name that is not granted was refused. */
+static void recording_tell_narrowing(json_object *description) {
+        json_object *requests = json_object_object_get(description, "requests");
+        size_t n = json_object_is_type(requests, json_type_array)
+                                   ? json_object_array_length(requests)
+                                   : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *request = json_object_array_get_idx(requests, i);
+                uint64_t matched = json_object_get_uint64(
+                                         json_object_object_get(request, "matched")),
+                         granted = json_object_get_uint64(
+                                         json_object_object_get(request, "granted"));
+
+                if (granted < matched)
+                        tell("%s: %" PRIu64 " of %" PRIu64
+                             " events granted; 'ktracectl events' lists what you may use",
+                                        json_object_get_string(
+                                                        json_object_object_get(request, "pattern")),
+                                        granted,
+                                        matched);
+        }
+}
+
+static int recording_create(Recording *recording, Reason *reason) {
+        _cleanup_json_ json_object *description = NULL;
+        int r = proxy_create(recording->proxy,
+                        recording->options->spec,
+                        &recording->id,
+                        &recording->path,
+                        reason);
+
+        if (r == 0)
+                r = watch_set_session(&recording->watch, recording->path);
+        if (r == 0)
+                r = proxy_call_json(recording->proxy,
+                                recording->path,
+                                KT_SESSION_INTERFACE,
+                                "Describe",
+                                NULL,
+                                &description,
+                                reason);
+        if (r == 0)
+                recording_tell_narrowing(description);
+        return r;
+}
+
+static int recording_open(Recording *recording, Reason *reason) {
+        Output *output = recording->options->output;
+        int r = proxy_open(&recording->proxy, reason);
+
+        if (r != 0)
+                return r;
+        r = watch_init(&recording->watch, recording->proxy);
+        if (r < 0)
+                return proxy_judge(NULL, r, reason);
+        r = recording_create(recording, reason);
+        if (r == 0)
+                r = output_begin(output, reason);
+        if (r == 0)
+                r = tap_open(recording->proxy, recording->path, output, &recording->tap, reason);
+        if (r == 0)
+                r = proxy_call(recording->proxy,
+                                recording->path,
+                                KT_SESSION_INTERFACE,
+                                "Start",
+                                NULL,
+                                NULL,
+                                reason);
+        if (r == KT_E_CANCELLED && recording->watch.ended)
+                r = reason_set(reason,
+                                r,
+                                "the session ended before its start: %s",
+                                recording->watch.end_reason);
+        return r;
+}
+
+/* Nothing was recorded: the session goes, whatever lifetime it has, and so does a file we made. */
+static int recording_abandon(Recording *recording, int code, const Reason *reason) {
+        int status = tell_failure(code, reason);
+
+        if (recording->path && !watch_is_cut(&recording->watch)) {
+                Reason ignored;
+
+                /* Waited for, so that nothing is left in the kernel when we exit. */
+                watch_set_patience(&recording->watch, recording->watch.n_signals + 1);
+                (void)proxy_call(recording->proxy,
+                                recording->path,
+                                KT_SESSION_INTERFACE,
+                                "Destroy",
+                                NULL,
+                                NULL,
+                                &ignored);
+        }
+        output_discard(recording->options->output);
+        return status;
+}
+
+static int recording_release(Recording *recording) {
+        Child *child = recording->options->child;
+        int r;
+
+        if (!child)
+                return 0;
+        r = watch_add_child(&recording->watch, child);
+        return r < 0 ? r : child_release(child);
+}
+
+static void recording_tell_cut(Recording *recording) {
+        const Watch *watch = &recording->watch;
+
+        if (recording->cut_told || !watch_is_cut(watch))
+                return;
+        recording->cut_told = true;
+        recording->failed = true;
+        if (watch->ended)
+                tell("the session ended early: %s (%s); what came before is kept",
+                                watch->end_reason,
+                                watch->end_code);
+        else if (watch->proxy->lost)
+                tell("the system bus is gone, and the session with it; what came before is kept");
+        else
+                tell("ktraced is gone, and the session with it; what came before is kept; "
+                     "'journalctl -u ktraced' tells why");
+}
+
+static void recording_tell_sink(Recording *recording) {
+        Reason reason;
+        int r = tap_get_result(recording->tap, &reason);
+
+        if (r == 0 || recording->sink_told)
+                return;
+        recording->sink_told = true;
+        recording_fail(recording, r, &reason);
+}
+
+static bool recording_may_end(const Recording *recording) {
+        const Watch *watch = &recording->watch;
+
+        if (recording->options->child)
+                return watch->child_gone || watch->n_signals >= 2 ||
+                       (watch->child_tried && watch->exec_errno != 0);
+        return watch->n_signals >= 1 || watch_is_cut(watch) || tap_is_done(recording->tap);
+}
+
+static int recording_wait(Recording *recording) {
+        while (!recording_may_end(recording)) {
+                int r = watch_run(&recording->watch, UINT64_MAX);
+
+                if (r < 0)
+                        return r;
+                /* With a command these end nothing: it runs on, and its user is told now. */
+                recording_tell_cut(recording);
+                if (tap_is_done(recording->tap))
+                        recording_tell_sink(recording);
+        }
+        return 0;
+}
+
+static void recording_read_statistics(Recording *recording) {
+        _cleanup_json_ json_object *statistics = NULL;
+        Reason reason = {};
+        int r = proxy_call_json(recording->proxy,
+                        recording->path,
+                        KT_SESSION_INTERFACE,
+                        "GetStatistics",
+                        NULL,
+                        &statistics,
+                        &reason);
+
+        if (r != 0) {
+                recording_fail(recording, r, &reason);
+                return;
+        }
+        recording->has_statistics = true;
+        recording->n_recorded =
+                        json_object_get_uint64(json_object_object_get(statistics, "recorded"));
+        recording->n_lost = json_object_get_uint64(json_object_object_get(statistics, "lost"));
+}
+
+static int on_destroyed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+
+        recording->destroyed = true;
+        if (sd_bus_message_is_method_error(message, NULL) && !watch_is_cut(&recording->watch)) {
+                Reason reason = {};
+                int r = proxy_judge(sd_bus_message_get_error(message), -EIO, &reason);
+
+                recording_fail(recording, r, &reason);
+        }
+        return 0;
+}
+
+/* Its answer comes when the instance is removed; the file is finished meanwhile. */
+static void recording_begin_destroy(Recording *recording) {
+        int r = sd_bus_call_method_async(recording->proxy->bus,
+                        &recording->destroying,
+                        KT_BUS_NAME,
+                        recording->path,
+                        KT_SESSION_INTERFACE,
+                        "Destroy",
+                        on_destroyed,
+                        recording,
+                        NULL);
+
+        if (r < 0) {
+                recording->destroyed = true;
+                recording_fail(recording, r, NULL);
+        }
+}
+
+/* Runs the loop until *flag; false when that was given up. */
+static bool recording_await(Recording *recording, bool (*reached)(const Recording *)) {
+        uint64_t limit = UINT64_MAX;
+
+        while (!reached(recording)) {
+                if (recording->watch.given_up) {
+                        tell("given up; the session ends with this process");
+                        recording->failed = true;
+                        return false;
+                }
+                if (recording->watch.daemon_gone || recording->proxy->lost)
+                        limit = RECORDING_ORPHAN_USEC;
+                int r = watch_run(&recording->watch, limit);
+                if (r < 0 || (r == 0 && limit != UINT64_MAX))
+                        return false;
+        }
+        return true;
+}
+
+static bool is_stream_done(const Recording *recording) {
+        return tap_is_done(recording->tap);
+}
+
+static bool is_destroyed(const Recording *recording) {
+        return recording->destroyed || watch_is_cut(&recording->watch);
+}
+
+static void recording_stop(Recording *recording) {
+        Reason reason = {};
+        int r;
+
+        if (watch_is_cut(&recording->watch))
+                return;
+        r = proxy_call(recording->proxy,
+                        recording->path,
+                        KT_SESSION_INTERFACE,
+                        "Stop",
+                        NULL,
+                        NULL,
+                        &reason);
+        if (r != 0 && !watch_is_cut(&recording->watch))
+                recording_fail(recording, r, &reason);
+        if (r == 0)
+                recording_read_statistics(recording);
+        if (!watch_is_cut(&recording->watch))
+                recording_begin_destroy(recording);
+}
+
+/* "t.dat: 12,345 events, 1.2 MB, none lost" */
+static void recording_tell_summary(const Recording *recording, uint64_t n_events, uint64_t n_lost) {
+        char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX] = "none";
+        Output *output = recording->options->output;
+        uint64_t size = output_get_size(output);
+        char text[256];
+
+        if (n_lost > 0)
+                table_format_number(lost, n_lost);
+        (void)snprintf(text,
+                        sizeof(text),
+                        "%s events%s%s, %s lost%s",
+                        table_format_number(events, n_events),
+                        size > 0 ? ", " : "",
+                        size > 0 ? table_format_bytes(bytes, size) : "",
+                        lost,
+                        n_lost > 0 ? "; a larger --buffer loses fewer" : "");
+        if (!recording->options->quiet || n_lost > 0)
+                tell("%s: %s", output_get_name(output), text);
+}
+
+/* The stream has ended: makes the file whole and tells what is in it. */
+static void recording_finish(Recording *recording) {
+        ExportSummary converted;
+        const ExportSummary *summary = tap_get_summary(recording->tap);
+        uint64_t discarded = tap_get_discarded_bytes(recording->tap);
+        bool is_converted = false;
+        Reason reason = {};
+        int r = output_finish(recording->options->output, &converted, &is_converted, &reason);
+
+        if (r != 0) {
+                recording_fail(recording, r, &reason);
+                return;
+        }
+        if (is_converted)
+                summary = &converted;
+        if (summary && !recording->has_statistics)
+                recording->n_lost = summary->n_lost;
+        if (summary)
+                recording->n_recorded = summary->n_events;
+        if (summary && !summary->complete && !recording->failed &&
+                        !tap_is_deserted(recording->tap)) {
+                recording->failed = true;
+                tell("%s: %s", output_get_name(recording->options->output), summary->missing);
+        }
+        if (summary || recording->has_statistics)
+                recording_tell_summary(recording, recording->n_recorded, recording->n_lost);
+        if (discarded > 0) {
+                char bytes[TABLE_NUMBER_MAX];
+
+                tell("%s: %s of events could not be written and are lost",
+                                output_get_name(recording->options->output),
+                                table_format_bytes(bytes, discarded));
+                recording->n_lost = MAX_OF(recording->n_lost, (uint64_t)1);
+        }
+}
+
+static void recording_close(Recording *recording) {
+        watch_set_patience(&recording->watch, recording->watch.n_signals + 1);
+        recording_tell_cut(recording);
+        recording_stop(recording);
+        recording->progress = progress_free(recording->progress);
+        if (recording_await(recording, is_stream_done)) {
+                recording_tell_sink(recording);
+        } else if (!recording->watch.given_up) {
+                recording->failed = true;
+                tell("%s: the stream worker does not end; what came before is kept",
+                                output_get_name(recording->options->output));
+        }
+}
+
+static int recording_refuse_exec(Recording *recording) {
+        int exec_errno = recording->watch.exec_errno;
+
+        tell("cannot run '%s': %s; nothing is recorded",
+                        recording->options->command,
+                        strerror(exec_errno));
+        output_discard(recording->options->output);
+        return child_exec_status(exec_errno);
+}
+
+static int recording_get_status(const Recording *recording) {
+        const Watch *watch = &recording->watch;
+
+        if (recording->options->child) {
+                if (recording->failed)
+                        return KT_EXIT_RECORDING;
+                /* Not waited for to its end. */
+                return watch->child_gone ? watch->child_status : 128 + SIGINT;
+        }
+        if (recording->failed)
+                return KT_EXIT_FAILED;
+        return recording->n_lost > 0 ? KT_EXIT_LOST : KT_EXIT_OK;
+}
+
+static int recording_conduct(Recording *recording) {
+        const RecordingOptions *options = recording->options;
+        Reason reason = {};
+        int r = recording_open(recording, &reason);
+
+        if (r != 0)
+                return recording_abandon(recording, r, &reason);
+        if (!options->quiet && isatty(STDERR_FILENO) && !output_is_terminal(options->output))
+                (void)progress_new(recording->proxy, recording->path, &recording->progress);
+        r = recording_release(recording);
+        if (r < 0)
+                return recording_abandon(recording, r, NULL);
+        watch_set_patience(&recording->watch, options->child ? 3 : 2);
+        r = recording_wait(recording);
+        if (r < 0)
+                recording_fail(recording, r, NULL);
+        recording_close(recording);
+        if (recording->watch.exec_errno != 0)
+                r = recording_refuse_exec(recording);
+        else
+                recording_finish(recording);
+        if (recording->destroying)
+                (void)recording_await(recording, is_destroyed);
+        return recording->watch.exec_errno != 0 ? r : recording_get_status(recording);
+}
+
+int recording_run(const RecordingOptions *options) {
+        Recording recording = { .options = options };
+        int status = recording_conduct(&recording);
+
+        recording_done(&recording);
+        return status;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The options of `record` and `create` that describe a session, and the spec they make: first the
+ * --spec file, then the words of the command line; the setters of interfaces/spec.h judge each
+ * value and refuse what is given twice. Owns only its lists, the words are argv's. Knows no
+ * option's limit. */
+
+#include "spec-options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "json.h"
+
+void spec_options_done(SpecOptions *options) {
+        free(options->events);
+        free(options->pids);
+        *options = (SpecOptions){};
+}
+
+static int spec_options_add_event(SpecOptions *options, const char *name) {
+        SpecOptionsEvent *events =
+                        reallocarray(options->events, options->n_events + 1, sizeof(*events));
+
+        if (!events)
+                return -ENOMEM;
+        options->events = events;
+        events[options->n_events++] = (SpecOptionsEvent){ .name = name };
+        return 0;
+}
+
+static int spec_options_set_filter(SpecOptions *options, const char *filter, Reason *reason) {
+        SpecOptionsEvent *last =
+                        options->n_events > 0 ? &options->events[options->n_events - 1] : NULL;
+
+        if (!last)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "-f '%s' belongs to the -e before it and there is none; --where is "
+                                "for all events",
+                                filter);
+        if (last->filter)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "-e %s has two filters; join them with &&",
+                                last->name);
+        last->filter = filter;
+        return 0;
+}
+
+static int spec_options_add_pids(SpecOptions *options, const char *pids) {
+        char *joined;
+        int r = options->pids ? asprintf(&joined, "%s,%s", options->pids, pids)
+                              : asprintf(&joined, "pids:%s", pids);
+
+        if (r < 0)
+                return -ENOMEM;
+        free(options->pids);
+        options->pids = joined;
+        return 0;
+}
+
+/* Options that name one key: giving one twice is a slip, not a wish. */
+static int set_once(const char **word, const char *text, const char *option, Reason *reason) {
+        if (*word)
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s is given twice", option);
+        *word = text;
+        return 0;
+}
+
+int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason) {
+        switch (option) {
+        case 'e':
+                return spec_options_add_event(options, text);
+        case 'f':
+                return spec_options_set_filter(options, text, reason);
+        case 'a':
+                return set_once(&options->scope, "system", "the scope", reason);
+        case 'p':
+                return spec_options_add_pids(options, text);
+        case 'b':
+                return set_once(&options->buffer, text, "--buffer", reason);
+        case OPTION_WHERE:
+                return set_once(&options->where, text, "--where", reason);
+        case OPTION_SCOPE:
+                return set_once(&options->scope, text, "the scope", reason);
+        case OPTION_CLOCK:
+                return set_once(&options->clock, text, "--clock", reason);
+        case OPTION_MODE:
+                return set_once(&options->mode, text, "--mode", reason);
+        case OPTION_LIFETIME:
+                return set_once(&options->lifetime, text, "--lifetime", reason);
+        case OPTION_SPEC:
+                return set_once(&options->file, text, "--spec", reason);
+        default:
+                return -EINVAL;
+        }
+}
+
+/* ret_lifetime: whether the file has one. A scope of just "command" is what the command line's own
+ * command makes of it. */
+static int spec_options_load_file(const char *path,
+                Spec *spec,
+                bool *ret_lifetime,
+                Reason *reason) {
+        _cleanup_json_ json_object *object = NULL;
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        json_object *scope;
+        int r;
+
+        if (fd < 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "cannot read the session spec %s: %s",
+                                path,
+                                strerror(errno));
+        r = json_load_fd(path, fd, &object, reason);
+        if (r < 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "cannot read the session spec %s: %s",
+                                path,
+                                strerror(-r));
+        if (r != 0)
+                return r;
+        if (json_object_is_type(object, json_type_object)) {
+                scope = json_object_object_get(object, "scope");
+                if (json_object_is_type(scope, json_type_string) &&
+                                strcmp(json_object_get_string(scope), "command") == 0)
+                        json_object_object_del(object, "scope");
+                *ret_lifetime = json_object_object_get_ex(object, "lifetime", NULL);
+        }
+        r = spec_from_json(spec, object, reason);
+        if (r > 0 && reason) {
+                Reason inner = *reason;
+
+                return reason_set(reason, r, "%s: %s", path, inner.text);
+        }
+        return r;
+}
+
+static int spec_options_add_events(const SpecOptions *options, Spec *spec, Reason *reason) {
+        for (size_t i = 0; i < options->n_events; i++) {
+                const SpecOptionsEvent *event = &options->events[i];
+                _cleanup_free_ char *joined = NULL;
+                const char *filter = event->filter ?: options->where;
+                int r;
+
+                if (event->filter && options->where) {
+                        if (asprintf(&joined, "(%s) && (%s)", event->filter, options->where) < 0)
+                                return -ENOMEM;
+                        filter = joined;
+                }
+                r = spec_add_event(spec, event->name, filter, reason);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* --where is for all events, those of the file too. */
+static int spec_options_filter_file_events(const SpecOptions *options, Spec *spec) {
+        for (size_t i = 0; options->where && i < spec->n_events; i++) {
+                char **filter = &spec->events[i].filter, *joined;
+                int r = *filter ? asprintf(&joined, "(%s) && (%s)", *filter, options->where)
+                                : asprintf(&joined, "%s", options->where);
+
+                if (r < 0)
+                        return -ENOMEM;
+                free(*filter);
+                *filter = joined;
+        }
+        return 0;
+}
+
+static int spec_options_set_scope(const SpecOptions *options,
+                pid_t command,
+                Spec *spec,
+                Reason *reason) {
+        bool is_command = options->scope && strcmp(options->scope, "command") == 0;
+        char text[32];
+
+        if (options->scope && options->pids)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "-p and another scope exclude each other");
+        if (options->pids)
+                return spec_set_string(spec, "scope", options->pids, reason);
+        if (options->scope && !is_command)
+                return spec_set_string(spec, "scope", options->scope, reason);
+        if (command == 0 || (spec->has_scope && !is_command))
+                return 0;
+        (void)snprintf(text, sizeof(text), "command:%d", (int)command);
+        return spec_set_string(spec, "scope", text, reason);
+}
+
+static int spec_options_set_buffer(const char *text, Spec *spec, Reason *reason) {
+        unsigned long long kb;
+        char *end;
+
+        errno = 0;
+        kb = strtoull(text, &end, 10);
+        /* strtoull takes signs and spaces. A number too long is over any limit: UINT64_MAX. */
+        if (*text < '0' || *text > '9' || *end)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--buffer=%s: a number of kB per CPU is wanted",
+                                text);
+        return spec_set_number(spec, "buffer-kb", kb, reason);
+}
+
+int spec_options_build(const SpecOptions *options,
+                pid_t command,
+                const char *name,
+                const char *lifetime,
+                Spec **ret,
+                Reason *reason) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        bool file_lifetime = false;
+        int r = 0;
+
+        if (!spec)
+                return -ENOMEM;
+        if (options->file)
+                r = spec_options_load_file(options->file, spec, &file_lifetime, reason);
+        if (r == 0)
+                r = spec_options_filter_file_events(options, spec);
+        if (r == 0)
+                r = spec_options_add_events(options, spec, reason);
+        if (r == 0)
+                r = spec_options_set_scope(options, command, spec, reason);
+        if (r == 0 && options->buffer)
+                r = spec_options_set_buffer(options->buffer, spec, reason);
+        if (r == 0 && options->clock)
+                r = spec_set_string(spec, "clock", options->clock, reason);
+        if (r == 0 && options->mode)
+                r = spec_set_string(spec, "mode", options->mode, reason);
+        if (r == 0 && name)
+                r = spec_set_string(spec, "name", name, reason);
+        if (r == 0 && options->lifetime)
+                r = spec_set_string(spec, "lifetime", options->lifetime, reason);
+        else if (r == 0 && lifetime && !file_lifetime)
+                r = spec_set_string(spec, "lifetime", lifetime, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(spec);
+        return r;
+}
+
+/* Breaks a field's text at blanks. */
+static void print_wrapped(const char *text, int indent, int width) {
+        int column = 0;
+
+        while (*text) {
+                int n = (int)strcspn(text, " ");
+
+                if (column > 0 && column + 1 + n > width) {
+                        printf("\n%*s", indent, "");
+                        column = 0;
+                } else if (column > 0) {
+                        column += printf(" ");
+                }
+                column += printf("%.*s", n, text);
+                text += n;
+                text += strspn(text, " ");
+        }
+        printf("\n");
+}
+
+void spec_options_print_help(void) {
+        printf("\nThe session:\n"
+               "  -e, --event NAME|GLOB  record this event or these events; repeatable\n"
+               "  -f, --filter EXPR      only where EXPR holds (the kernel's filter grammar), for\n"
+               "                         the -e before it\n"
+               "      --where EXPR       the same for all events\n"
+               "      --scope SCOPE      command, own, pids:PID,PID… or system\n"
+               "  -a, --all              --scope system\n"
+               "  -p, --pid PID,…        --scope pids:PID,…; repeatable\n"
+               "  -b, --buffer KB        buffer-kb below\n"
+               "      --clock CLOCK\n"
+               "      --mode MODE\n"
+               "      --lifetime LIFETIME\n"
+               "      --spec FILE.json   an object with the keys below; -e adds to its events\n"
+               "\nKeys of a session:\n");
+        for (size_t i = 0; i < n_spec_fields; i++) {
+                const SpecField *field = &spec_fields[i];
+
+                printf("  %-10s ", field->name);
+                print_wrapped(field->doc, 13, 75);
+                if (field->type == SPEC_NUMBER)
+                        printf("%13s%" PRIu64 " to %" PRIu64 " %s.\n",
+                                        "",
+                                        field->min,
+                                        field->max,
+                                        field->unit ?: "");
+        }
+}

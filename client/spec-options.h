@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "options.h"
+#include "spec.h"
+
+typedef struct SpecOptionsEvent {
+        const char *name;
+        const char *filter;
+} SpecOptionsEvent;
+
+/* What `record` and `create` were told about the session, as words of the command line. */
+typedef struct SpecOptions {
+        SpecOptionsEvent *events;
+        size_t n_events;
+        const char *where;
+        const char *scope;
+        char *pids; /* of all -p, joined */
+        const char *buffer;
+        const char *clock;
+        const char *mode;
+        const char *lifetime;
+        const char *file;
+} SpecOptions;
+
+enum {
+        OPTION_WHERE = OPTION_VERB,
+        OPTION_SCOPE,
+        OPTION_CLOCK,
+        OPTION_MODE,
+        OPTION_LIFETIME,
+        OPTION_SPEC,
+        OPTION_SPEC_END, /* a verb's own long options count from here */
+};
+
+#define SPEC_OPTIONS_SHORT "e:f:ap:b:"
+
+/* clang-format off */
+#define SPEC_OPTIONS_LONG                                    \
+        { "event",    required_argument, NULL, 'e' },            \
+        { "filter",   required_argument, NULL, 'f' },            \
+        { "where",    required_argument, NULL, OPTION_WHERE },   \
+        { "scope",    required_argument, NULL, OPTION_SCOPE },   \
+        { "all",      no_argument,       NULL, 'a' },            \
+        { "pid",      required_argument, NULL, 'p' },            \
+        { "buffer",   required_argument, NULL, 'b' },            \
+        { "clock",    required_argument, NULL, OPTION_CLOCK },   \
+        { "mode",     required_argument, NULL, OPTION_MODE },    \
+        { "lifetime", required_argument, NULL, OPTION_LIFETIME }, \
+        { "spec",     required_argument, NULL, OPTION_SPEC }
+/* clang-format on */
+
+void spec_options_done(SpecOptions *options);
+/* One option of those above: 0, -ENOMEM, KT_E_INVALID_SPEC with reason. text is borrowed. */
+int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason);
+/* All of it as a spec. command: the process held back, 0: none; it is the scope unless another is
+ * given. name and lifetime: set when not NULL and, for lifetime, not told otherwise. The spec is
+ * not yet complete (spec_complete). */
+int spec_options_build(const SpecOptions *options,
+                pid_t command,
+                const char *name,
+                const char *lifetime,
+                Spec **ret,
+                Reason *reason);
+/* The part of --help, with the limits of the spec's field table. */
+void spec_options_print_help(void);

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Connects a session's stream with an output, for `record` and `stream`. For a regular file it asks
+ * for a sink: our descriptor goes over a socket to the consumer, which answers once about it and
+ * once when all is written (interfaces/sink.h). A file system that the consumer does not write to
+ * costs a second copy: then, as for pipes and terminals, the stream comes through the daemon's pipe
+ * and a Flow.
+ *
+ * A refused consumer goes away only when its socket is closed; until the daemon has seen that, the
+ * session's stream is busy, so the second way is tried again for a while. Owns the socket or the
+ * Flow. */
+
+#include "tap.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "sink.h"
+
+/* The daemon gives a sink that hangs up after two seconds. */
+#define TAP_ANSWER_USEC ((uint64_t)5 * 1000 * 1000)
+#define TAP_RETRY_USEC  ((uint64_t)20 * 1000)
+
+struct Tap {
+        Proxy *proxy;
+        Output *output;
+        int socket_fd;
+        sd_event_source *source;
+        Flow *flow;
+        bool answered; /* about the fd */
+        bool done;
+        bool deserted;
+        int result;
+        Reason reason;
+        uint64_t discarded_bytes;
+};
+
+static uint64_t now_usec(void) {
+        struct timespec ts;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static void tap_fail(Tap *tap, const char *why) {
+        tap->result = reason_set(&tap->reason,
+                        KT_E_FAILED,
+                        "%s: %s; what came before is kept",
+                        output_get_name(tap->output),
+                        why);
+        tap->done = true;
+}
+
+static void tap_take_answer(Tap *tap, SinkAnswer *answer) {
+        answer->text[SINK_TEXT_MAX - 1] = '\0';
+        tap->discarded_bytes = answer->discarded_bytes;
+        if (!answer->final) {
+                tap->answered = true;
+                tap->result = answer->error;
+                return;
+        }
+        if (answer->error != 0)
+                tap_fail(tap, answer->text[0] ? answer->text : strerror(answer->error));
+        tap->done = true;
+}
+
+static int on_answer(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Tap *tap = userdata;
+        SinkAnswer answer = {};
+        ssize_t n = recv(fd, &answer, sizeof(answer), MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return 0;
+        if (n == sizeof(answer))
+                tap_take_answer(tap, &answer);
+        else if (!tap->answered)
+                tap->answered = true, tap->result = EPIPE;
+        else
+                tap_fail(tap, "the stream worker ended early");
+        if (tap->done || n != sizeof(answer))
+                tap->source = sd_event_source_disable_unref(tap->source);
+        return 0;
+}
+
+static int send_fd(int socket_fd, int fd) {
+        union {
+                struct cmsghdr header;
+                char space[CMSG_SPACE(sizeof(int))];
+        } control = {};
+
+        char byte = 0;
+        struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+        struct msghdr message = {
+                .msg_iov = &iov,
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control),
+        };
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+        return sendmsg(socket_fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* Runs the loop until *flag or for that long. -ETIME, KT_E_CANCELLED. */
+static int tap_wait(Tap *tap, const bool *flag, uint64_t usec, Reason *reason) {
+        uint64_t end = now_usec() + usec;
+
+        while (!flag || !*flag) {
+                uint64_t now = now_usec();
+                int r;
+
+                if (*tap->proxy->cancelled)
+                        return reason_set(reason, KT_E_CANCELLED, "interrupted");
+                if (now >= end)
+                        return -ETIME;
+                r = sd_event_run(tap->proxy->event, end - now);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Returns 0 and whether the consumer has taken the file. */
+static int tap_open_sink(Tap *tap, const char *path, int sink_fd, bool *ret_taken, Reason *reason) {
+        int r = proxy_open_fd(tap->proxy, path, "OpenSink", &tap->socket_fd, reason);
+
+        if (r != 0)
+                return r;
+        r = send_fd(tap->socket_fd, sink_fd);
+        if (r >= 0)
+                r = sd_event_add_io(tap->proxy->event,
+                                &tap->source,
+                                tap->socket_fd,
+                                EPOLLIN,
+                                on_answer,
+                                tap);
+        if (r >= 0)
+                r = tap_wait(tap, &tap->answered, TAP_ANSWER_USEC, reason);
+        if (r > 0)
+                return r;
+        *ret_taken = r == 0 && tap->result == 0;
+        if (!*ret_taken) {
+                tap->source = sd_event_source_disable_unref(tap->source);
+                close(TAKE_FD(tap->socket_fd));
+                tap->result = 0;
+                tap->done = false;
+        }
+        return 0;
+}
+
+static void on_flow_done(Flow *flow, int result, const Reason *reason, void *userdata) {
+        Tap *tap = userdata;
+
+        if (result == -EPIPE) {
+                tap->deserted = true;
+                tap->done = true;
+        } else if (result != 0) {
+                tap_fail(tap,
+                                reason && reason->text[0] ? reason->text
+                                : result < 0              ? strerror(-result)
+                                                          : error_get(result)->text);
+        }
+        tap->done = true;
+}
+
+static int tap_open_pipe(Tap *tap,
+                const char *path,
+                uint64_t patience_usec,
+                int *ret_fd,
+                Reason *reason) {
+        uint64_t end = now_usec() + patience_usec;
+
+        for (;;) {
+                int r = proxy_open_fd(tap->proxy, path, "OpenStream", ret_fd, reason);
+
+                if (r != KT_E_STREAM_BUSY || now_usec() >= end)
+                        return r;
+                r = tap_wait(tap, NULL, TAP_RETRY_USEC, reason);
+                if (r != -ETIME)
+                        return r;
+        }
+}
+
+static int tap_open_flow(Tap *tap, const char *path, bool refused, Reason *reason) {
+        static const FlowHandlers handlers = { .on_done = on_flow_done };
+        int sink_fd = output_get_sink_fd(tap->output);
+        _cleanup_close_ int fd = -1;
+        int r;
+
+        r = tap_open_pipe(tap, path, refused ? TAP_ANSWER_USEC : 0, &fd, reason);
+        if (r != 0)
+                return r;
+        /* What a sink would have got is made here; the output converts it afterwards. */
+        r = flow_new(tap->proxy->event,
+                        fd,
+                        sink_fd >= 0 ? sink_fd : output_get_fd(tap->output),
+                        sink_fd >= 0 ? EXPORT_KTS : output_get_format(tap->output),
+                        &handlers,
+                        tap,
+                        &tap->flow);
+        if (r < 0)
+                return r;
+        (void)TAKE_FD(fd);
+        return 0;
+}
+
+int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason) {
+        _cleanup_(tap_free_cleanup) Tap *tap = calloc(1, sizeof(*tap));
+        int sink_fd = output_get_sink_fd(output);
+        bool taken = false;
+        int r = 0;
+
+        if (!tap)
+                return -ENOMEM;
+        tap->proxy = proxy;
+        tap->output = output;
+        tap->socket_fd = -1;
+        if (sink_fd >= 0)
+                r = tap_open_sink(tap, session_path, sink_fd, &taken, reason);
+        if (r == 0 && !taken)
+                r = tap_open_flow(tap, session_path, sink_fd >= 0, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(tap);
+        return r;
+}
+
+Tap *tap_free(Tap *tap) {
+        if (!tap)
+                return NULL;
+        sd_event_source_disable_unref(tap->source);
+        if (tap->socket_fd >= 0)
+                close(tap->socket_fd);
+        flow_free(tap->flow);
+        free(tap);
+        return NULL;
+}
+
+bool tap_is_done(const Tap *tap) {
+        return tap->done;
+}
+
+bool tap_is_deserted(const Tap *tap) {
+        return tap->deserted;
+}
+
+int tap_get_result(const Tap *tap, Reason *reason) {
+        if (tap->result != 0)
+                *reason = tap->reason;
+        return tap->result;
+}
+
+uint64_t tap_get_discarded_bytes(const Tap *tap) {
+        return tap->discarded_bytes;
+}
+
+const ExportSummary *tap_get_summary(const Tap *tap) {
+        return tap->flow && output_get_sink_fd(tap->output) < 0 ? flow_get_summary(tap->flow)
+                                                                : NULL;
+}

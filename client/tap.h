@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "flow.h"
+#include "output.h"
+#include "proxy.h"
+
+/* A session's stream on its way into an output: written by the consumer itself where the output is
+ * a file, else read from the daemon's pipe by us. */
+typedef struct Tap Tap;
+
+/* proxy must be attached to its loop, which runs meanwhile. output is borrowed. */
+int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason);
+Tap *tap_free(Tap *tap);
+DEFINE_CLEANUP(Tap, tap_free);
+/* The stream is at its end, or has failed; the loop makes it so. */
+bool tap_is_done(const Tap *tap);
+/* The reader of the output has gone: the end of the recording, not a failure. */
+bool tap_is_deserted(const Tap *tap);
+/* 0, or a code with reason: the output holds the stream up to there. */
+int tap_get_result(const Tap *tap, Reason *reason);
+uint64_t tap_get_discarded_bytes(const Tap *tap);
+/* What was printed as it came; NULL when the consumer wrote the file. */
+const ExportSummary *tap_get_summary(const Tap *tap);

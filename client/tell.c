@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What ktracectl says on stderr. Every verb uses it, nothing else prints an error. A message is one
+ * line whatever it quotes: names of files, events and processes are others' text and may hold
+ * control characters. A live line on the same terminal is cleared first by its owner, which
+ * registers for that. Owns nothing. */
+
+#include "tell.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "verb.h"
+
+static void (*tell_before)(void *userdata);
+static void *tell_userdata;
+
+void tell_set_before(void (*before)(void *userdata), void *userdata) {
+        tell_before = before;
+        tell_userdata = userdata;
+}
+
+void tell_clean(char *text) {
+        for (unsigned char *p = (unsigned char *)text; *p; p++) {
+                if (*p < 0x20 || *p == 0x7f)
+                        *p = '?';
+                /* C1 controls in UTF-8: some terminals obey them. */
+                else if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
+                        *p++ = '?', *p = '?';
+        }
+}
+
+static void tell_args(const char *format, va_list args) {
+        char text[4096];
+
+        (void)vsnprintf(text, sizeof(text), format, args);
+        tell_clean(text);
+        if (tell_before)
+                tell_before(tell_userdata);
+        (void)fflush(stdout);
+        (void)fprintf(stderr, "ktracectl: %s\n", text);
+}
+
+void tell(const char *format, ...) {
+        va_list args;
+
+        va_start(args, format);
+        tell_args(format, args);
+        va_end(args);
+}
+
+int tell_usage(const Context *context, const char *format, ...) {
+        char text[2048];
+        va_list args;
+
+        va_start(args, format);
+        (void)vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        if (context->verb)
+                tell("%s; see 'ktracectl %s --help'", text, context->verb->name);
+        else
+                tell("%s; see 'ktracectl --help'", text);
+        return KT_EXIT_USAGE;
+}
+
+int tell_failure(int code, const Reason *reason) {
+        const ErrorEntry *entry = error_get(code);
+
+        if (reason && reason->text[0])
+                tell("%s", reason->text);
+        else if (code < 0)
+                tell("%s", strerror(-code));
+        else
+                tell("%s", entry->text);
+        return entry->exit_status;
+}

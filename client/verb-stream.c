@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl stream: reads an existing session's stream into a file or prints it, until the session
+ * or its reader ends it. Neither starts nor stops the session. (stream.c is the format.) */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "proxy.h"
+#include "table.h"
+#include "tap.h"
+#include "verb.h"
+#include "watch.h"
+
+enum {
+        OPTION_TO = OPTION_VERB,
+};
+
+typedef struct StreamJob {
+        const char *session, *path, *format;
+        Proxy *proxy;
+        Watch watch;
+        Output *output;
+        Tap *tap;
+} StreamJob;
+
+static int stream_parse(StreamJob *job, Context *context, int argc, char **argv, int *ret_status) {
+        static const struct option options[] = { OPTIONS_GLOBAL,
+                { "output", required_argument, NULL, 'o' },
+                { "to", required_argument, NULL, OPTION_TO },
+                {} };
+        int option;
+
+        job->path = "-";
+        while ((option = options_next(context, argc, argv, "hqo:", options, ret_status)) >= 0)
+                *(option == 'o' ? &job->path : &job->format) = optarg;
+        if (option == OPTIONS_END)
+                option = options_count(context, argc, argv, 1, 1, ret_status);
+        if (option == OPTIONS_END)
+                job->session = argv[optind];
+        return option;
+}
+
+static int stream_open(StreamJob *job, Reason *reason) {
+        _cleanup_free_ char *path = NULL;
+        sigset_t mask;
+        int r = output_open(job->path, job->format, &job->output, reason);
+
+        if (r == 0)
+                r = proxy_open(&job->proxy, reason);
+        if (r == 0)
+                r = proxy_resolve(job->proxy, job->session, &path, reason);
+        if (r != 0)
+                return r;
+        r = watch_block_signals(&mask);
+        if (r >= 0)
+                r = watch_init(&job->watch, job->proxy);
+        if (r >= 0)
+                r = watch_set_session(&job->watch, path);
+        if (r < 0)
+                return r;
+        /* Our writers see EPIPE. */
+        (void)signal(SIGPIPE, SIG_IGN);
+        r = output_begin(job->output, reason);
+        if (r == 0)
+                r = tap_open(job->proxy, path, job->output, &job->tap, reason);
+        return r;
+}
+
+/* Until the stream's end, or ^C: then what has come so far is the recording. */
+static int stream_follow(StreamJob *job) {
+        while (!tap_is_done(job->tap) && job->watch.n_signals == 0) {
+                int r = watch_run(&job->watch, UINT64_MAX);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int stream_finish(StreamJob *job, const Context *context, Reason *reason) {
+        const ExportSummary *summary = tap_get_summary(job->tap);
+        char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX];
+        ExportSummary converted;
+        bool is_converted = false;
+        int r = output_finish(job->output, &converted, &is_converted, reason);
+
+        if (r != 0)
+                return r;
+        if (is_converted)
+                summary = &converted;
+        if (!context->quiet && summary)
+                tell("%s: %s events",
+                                output_get_name(job->output),
+                                table_format_number(events, summary->n_events));
+        else if (!context->quiet && output_get_size(job->output) > 0)
+                tell("%s: %s",
+                                output_get_name(job->output),
+                                table_format_bytes(bytes, output_get_size(job->output)));
+        if (summary && summary->n_lost > 0)
+                tell("%s: %s events were lost",
+                                output_get_name(job->output),
+                                table_format_number(events, summary->n_lost));
+        return 0;
+}
+
+static int stream_conduct(StreamJob *job, const Context *context) {
+        Reason reason = {};
+        int finished, r = stream_open(job, &reason);
+
+        if (r != 0) {
+                if (job->output)
+                        output_discard(job->output);
+                return tell_failure(r, &reason);
+        }
+        r = stream_follow(job);
+        if (r >= 0)
+                r = tap_get_result(job->tap, &reason);
+        if (r != 0)
+                (void)tell_failure(r, &reason);
+        reason = (Reason){};
+        finished = stream_finish(job, context, &reason);
+        if (finished != 0)
+                return tell_failure(finished, &reason);
+        return r == 0 ? KT_EXIT_OK : KT_EXIT_FAILED;
+}
+
+static int stream_run(Context *context, int argc, char **argv) {
+        StreamJob job = {};
+        int status;
+
+        if (stream_parse(&job, context, argc, argv, &status) != OPTIONS_END)
+                return status;
+        status = stream_conduct(&job, context);
+        tap_free(job.tap);
+        proxy_free(job.proxy);
+        watch_done(&job.watch);
+        output_free(job.output);
+        return status;
+}
+
+const Verb verb_stream = {
+        .name = "stream",
+        .arguments = "SESSION",
+        .summary = "Read a session's stream until it ends or ^C",
+        .help = "A session has one reader at a time. Without one, events wait in the kernel's buffer\n"
+                "and the newest are dropped and counted once it is full.\n"
+                "\n"
+                "  -o, --output FILE      default: -, printed as it happens\n"
+                "      --to FORMAT        " EXPORT_FORMAT_NAMES
+                "; default: by FILE's suffix, text for -\n",
+        .run = stream_run,
+};

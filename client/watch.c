@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The event loop of `record` and `stream`: signals, the command's process, the session's end, the
+ * daemon's and the bus's. Handlers only set flags; the conduct (recording.c, verb-stream.c) runs
+ * the loop until a flag says enough. Owns the loop and its sources, borrows proxy and child.
+ *
+ * A signal that a terminal made has reached the command as well, the whole foreground group gets
+ * it; one that somebody sent to us alone is passed on to the command. It relies on Ended being sent
+ * to the session's creator only, and trusts no path but the session's own. */
+
+#include "watch.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+static const int watch_signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+int watch_block_signals(sigset_t *ret_mask) {
+        sigset_t mask;
+
+        (void)sigemptyset(&mask);
+        (void)sigaddset(&mask, SIGCHLD);
+        for (size_t i = 0; i < ELEMENTSOF(watch_signals); i++)
+                (void)sigaddset(&mask, watch_signals[i]);
+        return sigprocmask(SIG_BLOCK, &mask, ret_mask) < 0 ? -errno : 0;
+}
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+        Watch *watch = userdata;
+
+        watch->n_signals++;
+        watch->given_up = watch->n_signals >= watch->patience;
+        if (watch->child && !watch->child_gone && si->ssi_code != SI_KERNEL)
+                (void)kill(child_get_pid(watch->child), (int)si->ssi_signo);
+        return 0;
+}
+
+static int on_ended(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        Watch *watch = userdata;
+        const char *path = sd_bus_message_get_path(message), *code, *reason;
+
+        if (!watch->session_path || strcmp(path, watch->session_path) != 0)
+                return 0;
+        if (sd_bus_message_read(message, "ss", &code, &reason) < 0)
+                return 0;
+        watch->ended = true;
+        (void)snprintf(watch->end_code, sizeof(watch->end_code), "%s", code);
+        (void)snprintf(watch->end_reason, sizeof(watch->end_reason), "%s", reason);
+        return 0;
+}
+
+static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        Watch *watch = userdata;
+        const char *name, *old_owner, *new_owner;
+
+        if (sd_bus_message_read(message, "sss", &name, &old_owner, &new_owner) < 0)
+                return 0;
+        if (strcmp(name, KT_BUS_NAME) == 0 && *old_owner)
+                watch->daemon_gone = true;
+        return 0;
+}
+
+static int watch_add_matches(Watch *watch) {
+        int r = sd_bus_match_signal(watch->proxy->bus,
+                        NULL,
+                        KT_BUS_NAME,
+                        NULL,
+                        KT_SESSION_INTERFACE,
+                        "Ended",
+                        on_ended,
+                        watch);
+
+        if (r < 0)
+                return r;
+        return sd_bus_add_match(watch->proxy->bus,
+                        NULL,
+                        "type='signal',sender='org.freedesktop.DBus',"
+                        "path='/org/freedesktop/DBus',interface='org.freedesktop.DBus',"
+                        "member='NameOwnerChanged',arg0='" KT_BUS_NAME "'",
+                        on_owner_changed,
+                        watch);
+}
+
+int watch_init(Watch *watch, Proxy *proxy) {
+        int r;
+
+        *watch = (Watch){ .proxy = proxy, .patience = 1 };
+        r = watch_add_matches(watch);
+        if (r < 0)
+                return r;
+        r = sd_event_new(&watch->event);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(watch_signals); i++)
+                r = sd_event_add_signal(watch->event,
+                                &watch->signals[i],
+                                watch_signals[i],
+                                on_signal,
+                                watch);
+        /* Before everything else: a flood of other events must not keep ^C waiting. */
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(watch_signals); i++)
+                r = sd_event_source_set_priority(watch->signals[i], SD_EVENT_PRIORITY_IMPORTANT);
+        return r < 0 ? r : proxy_attach(proxy, watch->event, &watch->given_up);
+}
+
+void watch_done(Watch *watch) {
+        for (size_t i = 0; i < ELEMENTSOF(watch->signals); i++)
+                sd_event_source_disable_unref(watch->signals[i]);
+        sd_event_source_disable_unref(watch->child_source);
+        sd_event_source_disable_unref(watch->outcome_source);
+        sd_event_unref(watch->event);
+        free(watch->session_path);
+        *watch = (Watch){};
+}
+
+static void watch_learn_outcome(Watch *watch) {
+        if (watch->child_tried)
+                return;
+        watch->child_tried = true;
+        watch->exec_errno = child_read_outcome(watch->child);
+        watch->outcome_source = sd_event_source_disable_unref(watch->outcome_source);
+}
+
+static int on_outcome(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        watch_learn_outcome(userdata);
+        return 0;
+}
+
+static int on_child(sd_event_source *source, const siginfo_t *si, void *userdata) {
+        Watch *watch = userdata;
+
+        watch_learn_outcome(watch);
+        watch->child_gone = true;
+        watch->child_status = child_exit_status(si->si_code, si->si_status);
+        return 0;
+}
+
+int watch_add_child(Watch *watch, Child *child) {
+        int r = sd_event_add_io(watch->event,
+                        &watch->outcome_source,
+                        child_get_fd(child),
+                        EPOLLIN,
+                        on_outcome,
+                        watch);
+
+        if (r < 0)
+                return r;
+        watch->child = child;
+        return sd_event_add_child(watch->event,
+                        &watch->child_source,
+                        child_get_pid(child),
+                        WEXITED,
+                        on_child,
+                        watch);
+}
+
+int watch_set_session(Watch *watch, const char *session_path) {
+        watch->session_path = strdup(session_path);
+        return watch->session_path ? 0 : -ENOMEM;
+}
+
+void watch_set_patience(Watch *watch, unsigned n_signals) {
+        watch->patience = n_signals;
+        watch->given_up = watch->n_signals >= n_signals;
+}
+
+bool watch_is_cut(const Watch *watch) {
+        return watch->ended || watch->daemon_gone || watch->proxy->lost;
+}
+
+int watch_run(Watch *watch, uint64_t usec) {
+        return sd_event_run(watch->event, usec);
+}

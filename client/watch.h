@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "child.h"
+#include "proxy.h"
+
+/* What may happen while a stream is recorded, as flags that the event loop sets. */
+typedef struct Watch {
+        Proxy *proxy;
+        sd_event *event;
+        unsigned n_signals; /* SIGINT, SIGTERM, SIGHUP */
+        unsigned patience;  /* this many make `given_up` true */
+        bool given_up;
+
+        Child *child;     /* NULL: none, or not yet released */
+        bool child_tried; /* its exec's outcome is known */
+        int exec_errno;
+        bool child_gone;
+        int child_status;
+
+        char *session_path; /* NULL: none yet */
+        bool ended;         /* not by us */
+        char end_code[32];
+        char end_reason[256];
+        bool daemon_gone;
+
+        sd_event_source *signals[3];
+        sd_event_source *child_source;
+        sd_event_source *outcome_source;
+} Watch;
+
+/* Blocks the signals that a watch reads, for all processes forked later too; ret_mask: the mask
+ * before. To be called before anything is started. */
+int watch_block_signals(sigset_t *ret_mask);
+/* Attaches proxy to a loop of its own. */
+int watch_init(Watch *watch, Proxy *proxy);
+void watch_done(Watch *watch);
+int watch_add_child(Watch *watch, Child *child);
+int watch_set_session(Watch *watch, const char *session_path);
+void watch_set_patience(Watch *watch, unsigned n_signals);
+/* The session, its daemon or the bus has gone. */
+bool watch_is_cut(const Watch *watch);
+/* Runs the loop once. */
+int watch_run(Watch *watch, uint64_t usec);
