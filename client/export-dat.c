@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Writes trace.dat version 6 (trace-cmd.dat.v6(5)), which every trace-cmd and KernelShark reads.
+ * Called by export. The sub-buffers go in as the kernel laid them out: a cut one is filled up with
+ * a hole, and losses that only the stream's frames told are put where trace-cmd looks for them, in
+ * the commit word of the next sub-buffer. Kernel symbols and printk formats are not in a stream, so
+ * not in the file. */
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cleanup.h"
+#include "export-dat.h"
+
+#define MISSED_EVENTS (UINT64_C(1) << 31)
+#define MISSED_STORED (UINT64_C(1) << 30)
+#define COMMIT_MASK   ((UINT64_C(1) << 27) - 1)
+
+enum {
+        OPTION_CPUSTAT = 2,
+        OPTION_TRACECLOCK = 4,
+        OPTION_UNAME = 5,
+        OPTION_VERSION = 9,
+};
+
+/* Errors stay in the FILE (ferror), so that a file of many small parts reads as a list of them. */
+static void put(FILE *out, const void *data, size_t size) {
+        (void)fwrite(data, 1, size, out);
+}
+
+static void put_number(FILE *out, uint64_t number, size_t size) {
+        number = htole64(number);
+        put(out, &number, size);
+}
+
+static void put_text(FILE *out, const char *text) {
+        put_number(out, strlen(text), 8);
+        put(out, text, strlen(text));
+}
+
+static void put_option(FILE *out, unsigned id, const char *text) {
+        put_number(out, id, 2);
+        put_number(out, strlen(text) + 1, 4);
+        put(out, text, strlen(text) + 1);
+}
+
+static void put_head(FILE *out, const Trace *trace) {
+        static const uint8_t magic[] = "\x17\x08\x44tracing6";
+        const char *page = stream_string(trace->stream.metadata, "header-page");
+        const char *event = stream_string(trace->stream.metadata, "header-event");
+
+        put(out, magic, sizeof(magic));
+        put_number(out, 0, 1); /* little-endian */
+        put_number(out, trace->decode->long_size, 1);
+        put_number(out, trace->stream.subbuf_size, 4);
+        put(out, "header_page", 12);
+        put_text(out, page ? page : "");
+        put(out, "header_event", 13);
+        put_text(out, event ? event : "");
+}
+
+typedef struct System {
+        const char *name;
+        uint32_t n_events;
+} System;
+
+/* stream.c has checked that each event has both strings. */
+static const char *event_string(json_object *events, size_t i, const char *key) {
+        return stream_string(json_object_array_get_idx(events, i), key);
+}
+
+static void put_formats(FILE *out, json_object *events, const System *system) {
+        put_number(out, system->n_events, 4);
+        for (size_t i = 0; i < json_object_array_length(events); i++)
+                if (strcmp(event_string(events, i, "system"), system->name) == 0)
+                        put_text(out, event_string(events, i, "format"));
+}
+
+static size_t count_systems(json_object *events, System *systems) {
+        size_t n = 1;
+
+        systems[0] = (System){ .name = "ftrace" };
+        for (size_t i = 0; i < json_object_array_length(events); i++) {
+                const char *name = event_string(events, i, "system");
+                size_t k = 0;
+
+                while (k < n && strcmp(systems[k].name, name) != 0)
+                        k++;
+                if (k == n)
+                        systems[n++] = (System){ .name = name };
+                systems[k].n_events++;
+        }
+        return n;
+}
+
+static int put_events(FILE *out, const Trace *trace) {
+        _cleanup_free_ System *systems = NULL;
+        json_object *events;
+        size_t n;
+
+        if (!json_object_object_get_ex(trace->stream.metadata, "events", &events))
+                return -EBADMSG;
+        systems = calloc(json_object_array_length(events) + 1, sizeof(*systems));
+        if (!systems)
+                return -ENOMEM;
+        n = count_systems(events, systems);
+        put_formats(out, events, &systems[0]);
+        put_number(out, n - 1, 4);
+        for (size_t i = 1; i < n; i++) {
+                put(out, systems[i].name, strlen(systems[i].name) + 1);
+                put_formats(out, events, &systems[i]);
+        }
+        return 0;
+}
+
+/* "PID NAME" lines, as in saved_cmdlines. */
+static int put_commands(FILE *out, const Trace *trace) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *lines = open_memstream(&text, &size);
+
+        if (!lines)
+                return -errno;
+        if (trace->stream.commands) {
+                json_object_object_foreach(trace->stream.commands, key, value) {
+                        const char *name = json_object_get_string(value);
+
+                        fprintf(lines, "%ld ", strtol(key, NULL, 10));
+                        for (; *name; name++)
+                                fputc(*name == '\n' ? '?' : *name, lines);
+                        fputc('\n', lines);
+                }
+        }
+        if (fclose(lines) != 0) {
+                free(text);
+                return -ENOMEM;
+        }
+        put_text(out, text);
+        free(text);
+        return 0;
+}
+
+static uint64_t get_count(const json_object *cpu, const char *key) {
+        json_object *value;
+
+        return json_object_object_get_ex(cpu, key, &value) ? json_object_get_uint64(value) : 0;
+}
+
+static void put_statistics(FILE *out, const Trace *trace) {
+        json_object *cpus;
+
+        if (!trace->stream.statistics ||
+                        !json_object_object_get_ex(trace->stream.statistics, "cpus", &cpus) ||
+                        !json_object_is_type(cpus, json_type_array))
+                return;
+        for (size_t i = 0; i < json_object_array_length(cpus); i++) {
+                json_object *cpu = json_object_array_get_idx(cpus, i);
+                char text[256];
+
+                if (!json_object_is_type(cpu, json_type_object))
+                        continue;
+                snprintf(text,
+                                sizeof(text),
+                                "CPU: %" PRIu64 "\nentries: %" PRIu64 "\noverrun: %" PRIu64
+                                "\nbytes: %" PRIu64 "\ndropped events: %" PRIu64
+                                "\nread events: %" PRIu64 "\n",
+                                get_count(cpu, "cpu"),
+                                get_count(cpu, "entries"),
+                                get_count(cpu, "overwritten"),
+                                get_count(cpu, "bytes"),
+                                get_count(cpu, "lost"),
+                                get_count(cpu, "read"));
+                put_option(out, OPTION_CPUSTAT, text);
+        }
+}
+
+static void put_options(FILE *out, const Trace *trace) {
+        const char *machine = stream_string(trace->stream.metadata, "machine");
+        const char *kernel = stream_string(trace->stream.metadata, "kernel");
+        const char *arch = stream_string(trace->stream.metadata, "arch");
+        char uname[512], clock[64];
+
+        snprintf(uname,
+                        sizeof(uname),
+                        "Linux %s %s %s",
+                        machine ? machine : "?",
+                        kernel ? kernel : "?",
+                        arch ? arch : "?");
+        snprintf(clock, sizeof(clock), "[%s]", trace->decode->clock);
+        put(out, "options  ", 10);
+        put_statistics(out, trace);
+        put_option(out, OPTION_TRACECLOCK, clock);
+        put_option(out, OPTION_UNAME, uname);
+        put_option(out, OPTION_VERSION, "ktracectl " KT_VERSION);
+        put_number(out, 0, 2);
+}
+
+/* Bytes of a chunk when its last sub-buffer is whole. */
+static uint64_t full_size(const Trace *trace, const TraceChunk *chunk) {
+        uint64_t unit = trace->stream.subbuf_size;
+
+        return (chunk->size + unit - 1) / unit * unit;
+}
+
+static uint64_t lane_size(const Trace *trace, const TraceLane *lane) {
+        uint64_t size = 0;
+
+        for (size_t i = 0; i < lane->n_chunks; i++)
+                size += full_size(trace, &lane->chunks[i]);
+        return size;
+}
+
+static uint64_t align(const Trace *trace, uint64_t offset) {
+        /* Also where sub-buffers are smaller than pages: trace-cmd maps them. */
+        uint64_t unit = MAX_OF(trace->stream.subbuf_size, (size_t)65536);
+
+        return (offset + unit - 1) / unit * unit;
+}
+
+/* lanes: by CPU, NULL for one without data. Returns where the file ends. */
+static uint64_t put_table(FILE *out,
+                const Trace *trace,
+                TraceLane *const *lanes,
+                unsigned n_cpus,
+                uint64_t offset) {
+        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+                uint64_t size = lanes[cpu] ? lane_size(trace, lanes[cpu]) : 0;
+
+                put_number(out, offset, 8);
+                put_number(out, size, 8);
+                offset = align(trace, offset + size);
+        }
+        return offset;
+}
+
+/* Writes lost into a sub-buffer's commit word, and the number behind its records if there is room.
+ */
+static void mark_lost(const Trace *trace, uint8_t *subbuf, uint64_t lost) {
+        size_t header = 8 + (size_t)trace->decode->long_size;
+        uint32_t word;
+        uint64_t committed, number = htole64(lost);
+
+        memcpy(&word, subbuf + 8, sizeof(word));
+        word = le32toh(word);
+        committed = word & COMMIT_MASK;
+        word |= (uint32_t)MISSED_EVENTS;
+        if (committed <= trace->stream.subbuf_size - header - 8) {
+                word |= (uint32_t)MISSED_STORED;
+                memcpy(subbuf + header + committed, &number, trace->decode->long_size);
+        }
+        word = htole32(word);
+        memcpy(subbuf + 8, &word, sizeof(word));
+}
+
+static int put_chunk(FILE *out,
+                const Trace *trace,
+                const TraceChunk *chunk,
+                uint8_t *buffer,
+                uint64_t lost) {
+        size_t unit = trace->stream.subbuf_size;
+
+        for (uint64_t place = 0; place < chunk->size; place += unit) {
+                size_t n = (size_t)MIN_OF(chunk->size - place, (uint64_t)unit);
+                int r = trace_read(trace, chunk->offset + place, buffer, n);
+
+                if (r <= 0)
+                        return r < 0 ? r : -EIO;
+                memset(buffer + n, 0, unit - n);
+                if (place == 0 && lost > 0)
+                        mark_lost(trace, buffer, lost);
+                /* Behind the number that mark_lost() may have added there is nothing but zeros. */
+                n = MIN_OF(n + 16, unit);
+                put(out, buffer, n);
+                if (n < unit && fseeko(out, (off_t)(unit - n), SEEK_CUR) < 0)
+                        return -errno;
+        }
+        return ferror(out) ? -EIO : 0;
+}
+
+static int put_lane(FILE *out, const Trace *trace, const TraceLane *lane, uint8_t *buffer) {
+        uint64_t lost = 0;
+
+        for (size_t i = 0; i < lane->n_chunks; i++) {
+                int r;
+
+                lost += lane->chunks[i].lost;
+                if (lane->chunks[i].size == 0)
+                        continue;
+                r = put_chunk(out, trace, &lane->chunks[i], buffer, lost);
+                if (r < 0)
+                        return r;
+                lost = 0;
+        }
+        return 0;
+}
+
+static int put_data(FILE *out,
+                const Trace *trace,
+                TraceLane *const *lanes,
+                unsigned n_cpus,
+                uint64_t offset) {
+        _cleanup_free_ uint8_t *buffer = malloc(trace->stream.subbuf_size);
+
+        if (!buffer)
+                return -ENOMEM;
+        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+                int r;
+
+                if (!lanes[cpu])
+                        continue;
+                if (fseeko(out, (off_t)offset, SEEK_SET) < 0)
+                        return -errno;
+                r = put_lane(out, trace, lanes[cpu], buffer);
+                if (r < 0)
+                        return r;
+                offset = align(trace, offset + lane_size(trace, lanes[cpu]));
+        }
+        return 0;
+}
+
+static int put_file(FILE *out, const Trace *trace, TraceLane *const *lanes, unsigned n_cpus) {
+        char clock[64];
+        uint64_t start, end;
+        int r;
+
+        put_head(out, trace);
+        r = put_events(out, trace);
+        if (r < 0)
+                return r;
+        put_number(out, 0, 4); /* kallsyms */
+        put_number(out, 0, 4); /* printk formats */
+        r = put_commands(out, trace);
+        if (r < 0)
+                return r;
+        put_number(out, n_cpus, 4);
+        put_options(out, trace);
+        put(out, "flyrecord", 10);
+
+        snprintf(clock, sizeof(clock), "[%s]\n", trace->decode->clock);
+        start = align(trace, (uint64_t)ftello(out) + (uint64_t)n_cpus * 16 + 8 + strlen(clock));
+        end = put_table(out, trace, lanes, n_cpus, start);
+        put_text(out, clock);
+        r = put_data(out, trace, lanes, n_cpus, start);
+        if (r < 0)
+                return r;
+        if (fflush(out) != 0 || ftruncate(fileno(out), (off_t)end) < 0)
+                return -errno;
+        return ferror(out) ? -EIO : 0;
+}
+
+int dat_write(Trace *trace, FILE *out, Reason *reason) {
+        _cleanup_free_ TraceLane **lanes = NULL;
+        unsigned n_cpus = trace->decode->n_cpus;
+        struct stat st;
+
+        if (fstat(fileno(out), &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode) || fseeko(out, 0, SEEK_SET) < 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "a trace.dat must be written to a regular file: use -o FILE");
+        if (trace->n_lanes > 0)
+                n_cpus = MAX_OF(n_cpus, trace->lanes[trace->n_lanes - 1]->cpu + 1);
+        lanes = calloc(n_cpus, sizeof(*lanes));
+        if (!lanes)
+                return -ENOMEM;
+        for (size_t i = 0; i < trace->n_lanes; i++)
+                lanes[trace->lanes[i]->cpu] = trace->lanes[i];
+        return put_file(out, trace, lanes, n_cpus);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdio.h>
+
+#include "error.h"
+#include "trace.h"
+
+/* Writes a trace of a .kts stream as trace.dat version 6 from out's beginning; out must be able to
+ * seek. 0, -errno, KT_E_FAILED with reason. */
+int dat_write(Trace *trace, FILE *out, Reason *reason);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One JSON object a line: events from their fields (no print formats, no plugins), losses,
+ * statistics, the end, errors. Printed directly, since an object tree per record would cost more
+ * than all the rest. Called by printer. Strings may hold anything: what is no UTF-8 becomes U+FFFD,
+ * so each line is valid whatever was traced. Documented in ktracectl(1). */
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "printer.h"
+#include "utf8.h"
+
+static void add_string(Printer *printer, const char *text, size_t size) {
+        line_char(printer, '"');
+        while (size > 0) {
+                size_t length = utf8_length(text, size), plain = 0;
+                unsigned char c = (unsigned char)text[0];
+
+                while (plain < size && (unsigned char)text[plain] >= 0x20 &&
+                                (unsigned char)text[plain] < 0x7f && text[plain] != '"' &&
+                                text[plain] != '\\')
+                        plain++;
+                if (plain > 0) {
+                        line_add(printer, text, plain);
+                        length = plain;
+                } else if (length == 0) {
+                        line_add(printer, "\\ufffd", 6);
+                        length = 1;
+                } else if (length > 1 && (c != 0xc2 || (unsigned char)text[1] >= 0xa0))
+                        line_add(printer, text, length);
+                else if (c == '"' || c == '\\') {
+                        line_char(printer, '\\');
+                        line_char(printer, (char)c);
+                } else /* control characters, C1 too: the line may be shown on a terminal */
+                        line_format(printer,
+                                        "\\u%04x",
+                                        (unsigned)(length > 1 ? (unsigned char)text[1] : c));
+                text += length;
+                size -= length;
+        }
+        line_char(printer, '"');
+}
+
+static void add_key_string(Printer *printer, const char *key, const char *text) {
+        line_format(printer, ",\"%s\":", key);
+        add_string(printer, text, strlen(text));
+}
+
+/* Seconds change rarely: the date is not made anew for each record. */
+static void add_wall(Printer *printer, uint64_t ts) {
+        static __thread time_t last_second;
+        static __thread char last_date[32];
+        int64_t wall = (int64_t)(ts + (uint64_t)printer->decode->wall_offset_ns);
+        time_t second = wall / INT64_C(1000000000);
+        int64_t ns = wall % INT64_C(1000000000);
+        struct tm tm;
+
+        if (ns < 0) {
+                ns += INT64_C(1000000000);
+                second--;
+        }
+        if (second != last_second || last_date[0] == '\0') {
+                if (!gmtime_r(&second, &tm) || tm.tm_year > 8099 || tm.tm_year < -1900)
+                        return;
+                strftime(last_date, sizeof(last_date), "%Y-%m-%dT%H:%M:%S", &tm);
+                last_second = second;
+        }
+        line_format(printer, ",\"wall\":\"%s.%09" PRId64 "Z\"", last_date, ns);
+}
+
+static void add_time(Printer *printer, uint64_t ts) {
+        line_add(printer, "{\"ts\":", 6);
+        line_number(printer, ts);
+        if (printer->decode->has_wall)
+                add_wall(printer, ts);
+}
+
+static void add_buffer(Printer *printer, const char *buffer) {
+        if (buffer[0] != '\0')
+                add_key_string(printer, "instance", buffer);
+}
+
+static void add_signed(Printer *printer, uint64_t value, bool is_signed) {
+        if (is_signed && (int64_t)value < 0) {
+                line_char(printer, '-');
+                value = -value;
+        }
+        line_number(printer, value);
+}
+
+static void add_array(Printer *printer,
+                const ShapeField *field,
+                const uint8_t *data,
+                uint32_t size) {
+        line_char(printer, '[');
+        for (uint32_t i = 0; i + field->element <= size; i += field->element) {
+                if (i > 0)
+                        line_char(printer, ',');
+                add_signed(printer,
+                                shape_number(data + i, field->element, field->is_signed),
+                                field->is_signed);
+        }
+        line_char(printer, ']');
+}
+
+static void add_field(Printer *printer, const ShapeField *field, const Record *record) {
+        uint32_t offset, size;
+
+        add_string(printer, field->name, strlen(field->name));
+        line_char(printer, ':');
+        shape_locate(field, record->data, record->size, &offset, &size);
+        if (size == 0) {
+                line_add(printer, field->kind == SHAPE_STRING ? "\"\"" : "[]", 2);
+                return;
+        }
+        switch (field->kind) {
+        case SHAPE_STRING:
+                add_string(printer,
+                                (const char *)record->data + offset,
+                                strnlen((const char *)record->data + offset, size));
+                return;
+        case SHAPE_ARRAY:
+                add_array(printer, field, record->data + offset, size);
+                return;
+        case SHAPE_POINTER:
+                line_format(printer,
+                                "\"0x%" PRIx64 "\"",
+                                shape_number(record->data + offset, size, false));
+                return;
+        default:
+                add_signed(printer,
+                                shape_number(record->data + offset, size, field->is_signed),
+                                field->is_signed);
+        }
+}
+
+static void add_error(Printer *printer, const char *error) {
+        add_key_string(printer, "error", error);
+        line_add(printer, "}\n", 2);
+}
+
+void json_record(Printer *printer, const Shape *shape, const Record *record, const char *buffer) {
+        int pid = decode_record_pid(record);
+
+        add_time(printer, record->ts);
+        line_add(printer, ",\"cpu\":", 7);
+        line_number(printer, record->cpu);
+        add_buffer(printer, buffer);
+        line_add(printer, ",\"pid\":", 7);
+        add_signed(printer, (uint64_t)(int64_t)pid, true);
+        add_key_string(printer, "comm", decode_command(printer->decode, pid));
+        if (!shape) {
+                add_error(printer, "a record of an event whose format is not known");
+                return;
+        }
+        add_key_string(printer, "system", shape->event->system);
+        add_key_string(printer, "event", shape->event->name);
+        if (!shape_fits(shape, record->data, record->size)) {
+                add_error(printer, "a record that is not as its format says");
+                return;
+        }
+        line_add(printer, ",\"fields\":{", 11);
+        for (size_t i = 0; i < shape->n_fields; i++) {
+                if (i > 0)
+                        line_char(printer, ',');
+                add_field(printer, &shape->fields[i], record);
+        }
+        line_add(printer, "}}\n", 3);
+}
+
+void json_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer) {
+        if (lost > 0)
+                line_format(printer, "{\"lost\":%" PRId64 ",\"cpu\":%u", lost, at->cpu);
+        else
+                line_format(printer, "{\"lost\":null,\"cpu\":%u", at->cpu);
+        add_buffer(printer, buffer);
+        line_add(printer, "}\n", 2);
+}
+
+void json_late(Printer *printer, unsigned cpu) {
+        line_format(printer, "{\"late\":true,\"cpu\":%u}\n", cpu);
+}
+
+static bool is_utf8(const char *text, size_t size) {
+        for (size_t length; size > 0; text += length, size -= length) {
+                length = utf8_length(text, size);
+                if (length == 0)
+                        return false;
+        }
+        return true;
+}
+
+int json_end(Printer *printer, const Stream *stream, const char *missing) {
+        if (stream->statistics) {
+                const char *text = json_object_to_json_string_ext(
+                                stream->statistics, JSON_C_TO_STRING_PLAIN);
+
+                if (is_utf8(text, strlen(text))) {
+                        line_add(printer, "{\"statistics\":", 14);
+                        line_add(printer, text, strlen(text));
+                        line_add(printer, "}\n", 2);
+                }
+        }
+        if (stream->is_ended) {
+                line_add(printer, "{\"end\":{\"code\":", 15);
+                add_string(printer, stream->end_code, strlen(stream->end_code));
+                add_key_string(printer, "reason", stream->end_reason);
+                line_add(printer, "}}\n", 3);
+        }
+        if (missing[0] != '\0') {
+                line_add(printer, "{\"error\":", 9);
+                add_string(printer, missing, strlen(missing));
+                line_add(printer, "}\n", 2);
+        }
+        return line_write(printer);
+}

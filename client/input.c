@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A trace that a verb reads: how it is opened and what is said about it on stderr. Called by report
+ * and convert. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "input.h"
+
+int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *reason) {
+        bool is_stdin = strcmp(path, "-") == 0;
+        int fd;
+
+        *ret_name = is_stdin ? "standard input" : path;
+        if (is_stdin)
+                fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+        else
+                fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd < 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: cannot be opened: %s",
+                                *ret_name,
+                                strerror(errno));
+        *ret_fd = fd;
+        return 0;
+}
+
+int input_tell_failure(const char *name, int code, const Reason *reason) {
+        if (code < 0) {
+                tell("%s: %s", name, strerror(-code));
+                return KT_EXIT_FAILED;
+        }
+        return tell_failure(code, reason);
+}
+
+int input_tell_summary(const Context *context, const char *name, const ExportSummary *summary) {
+        if (summary->n_lost > 0 && !context->quiet)
+                tell("%s: %" PRIu64 " events were lost while it was recorded",
+                                name,
+                                summary->n_lost);
+        if (summary->missing[0] == '\0')
+                return KT_EXIT_OK;
+        tell("%s: %s", name, summary->missing);
+        return KT_EXIT_LOST;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "export.h"
+#include "verb.h"
+
+/* Opens a trace to read; path "-": standard input. *ret_name is set in any case. */
+int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *reason);
+/* Tells a failure of export_file and returns the exit status. */
+int input_tell_failure(const char *name, int code, const Reason *reason);
+/* Tells what the trace lacks; KT_EXIT_LOST when its end does, else 0. */
+int input_tell_summary(const Context *context, const char *name, const ExportSummary *summary);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "decode.h"
+#include "export.h"
+#include "stream.h"
+
+/* Prints records as lines of text or JSON. */
+typedef struct Printer {
+        ExportFormat format; /* EXPORT_TEXT, EXPORT_JSON; EXPORT_KTS only counts */
+        FILE *out;
+        Decode *decode;  /* borrowed */
+        bool is_escaped; /* out is a terminal: nothing that it would act on reaches it */
+        int name_width;  /* of the widest instance's name; 0: one buffer only */
+        uint64_t n_events, n_lost;
+        char *line;
+        size_t line_size, line_used;
+        bool is_short_of_memory;
+} Printer;
+
+void printer_init(Printer *printer, ExportFormat format, FILE *out, Decode *decode);
+void printer_clear(Printer *printer);
+
+/* buffer: the instance's name, "" for the only or top buffer. All return 0 or -errno. */
+int printer_begin(Printer *printer);
+int printer_record(Printer *printer, const Record *record, const char *buffer);
+int printer_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer);
+/* The records of this CPU that follow are older than what was printed. */
+int printer_late(Printer *printer, unsigned cpu);
+/* Statistics and end, and what is missing (may be empty); text has no place for them. */
+int printer_end(Printer *printer, const Stream *stream, const char *missing);
+
+/* One line is put together here, then written at once. */
+void line_char(Printer *printer, char c);
+void line_add(Printer *printer, const char *text, size_t size);
+void line_format(Printer *printer, const char *format, ...) _printf_(2, 3);
+void line_number(Printer *printer, uint64_t number);
+int line_write(Printer *printer);
+
+void text_record(Printer *printer, const Shape *shape, const Record *record);
+void text_loss(Printer *printer, unsigned cpu, int64_t lost);
+void json_record(Printer *printer, const Shape *shape, const Record *record, const char *buffer);
+void json_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer);
+void json_late(Printer *printer, unsigned cpu);
+int json_end(Printer *printer, const Stream *stream, const char *missing);

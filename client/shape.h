@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <traceevent/event-parse.h>
+
+#include "error.h"
+
+typedef enum ShapeKind {
+        SHAPE_NUMBER,
+        SHAPE_POINTER,
+        SHAPE_STRING,
+        SHAPE_ARRAY,
+} ShapeKind;
+
+typedef struct ShapeField {
+        const char *name; /* borrowed from libtraceevent */
+        ShapeKind kind;
+        uint32_t offset;
+        uint32_t size;    /* 0: up to the record's end */
+        uint32_t element; /* arrays: bytes of one, 1, 2, 4 or 8 */
+        bool is_signed;
+        bool is_dynamic;  /* at offset lies length << 16 | place */
+        bool is_relative; /* the place counts from the end of that word */
+} ShapeField;
+
+/* A print argument that walks an array: libtraceevent does not look whether it ends. */
+typedef struct ShapeLoop {
+        const struct tep_print_arg *array, *count, *element; /* element NULL: bytes */
+} ShapeLoop;
+
+#define SHAPE_LOOPS_MAX 8
+
+/* What is known of one event's records. */
+typedef struct Shape {
+        struct tep_event *event; /* borrowed */
+        uint32_t min_size;       /* smaller records are damaged */
+        ShapeField *fields;      /* without the common ones */
+        size_t n_fields;
+        ShapeLoop loops[SHAPE_LOOPS_MAX];
+        size_t n_loops;
+        bool is_printable; /* its print format is safe to run */
+        bool is_multiline; /* newlines in its text come from the kernel's format */
+} Shape;
+
+/* Refuses texts that would send libtraceevent's parser too deep: KT_E_FAILED with reason. */
+int shape_check_text(const char *text, size_t size, Reason *reason);
+/* False: a printf format with a width that would make a line of gigabytes. */
+bool shape_check_widths(const char *format);
+/* KT_E_FAILED with reason: fields beyond any record. */
+int shape_new(struct tep_event *event, Shape **ret, Reason *reason);
+Shape *shape_free(Shape *shape);
+DEFINE_CLEANUP(Shape, shape_free);
+
+/* Whether all fields lie inside the record. */
+bool shape_fits(const Shape *shape, const uint8_t *data, uint32_t size);
+/* Whether the print format may be run on a record that fits. */
+bool shape_may_print(const Shape *shape, const uint8_t *data, uint32_t size);
+/* Where a field of a record that fits lies. */
+void shape_locate(const ShapeField *field,
+                const uint8_t *data,
+                uint32_t size,
+                uint32_t *ret_offset,
+                uint32_t *ret_size);
+/* 1, 2, 4 or 8 bytes, sign-extended when asked. */
+uint64_t shape_number(const uint8_t *data, uint32_t size, bool is_signed);

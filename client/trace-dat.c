@@ -1,0 +1,643 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Loads a trace.dat of trace-cmd into a Trace: version 6, and version 7 plain or packed with zstd,
+ * as trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1.6 describe them. Called by
+ * trace_open(). Top buffer and instances become the trace's buffers. Options that only help other
+ * tools are skipped. Not read, and said so: big-endian files, text of latency tracers, guests whose
+ * times need their host's file, other compressions. */
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "trace.h"
+
+#define STRING_MAX_SIZE 256
+#define TEXT_MAX_SIZE   ((uint64_t)256 * 1024 * 1024) /* kallsyms is some 15 MB */
+#define OPTION_MAX_SIZE (16 * 1024 * 1024)
+#define OPTIONS_MAX     64 /* sections */
+#define CHUNK_MAX_SIZE  (16 * 1024 * 1024)
+#define EVENTS_MAX      65536
+#define CPUS_MAX        8192
+#define BUFFERS_MAX     1024
+
+enum {
+        OPTION_DONE = 0,
+        OPTION_DATE = 1,
+        OPTION_BUFFER = 3,
+        OPTION_TRACECLOCK = 4,
+        OPTION_OFFSET = 7,
+        OPTION_CPUCOUNT = 8,
+        OPTION_TIME_SHIFT = 12,
+        OPTION_TSC2NSEC = 14,
+        SECTION_HEADER_INFO = 16,
+        SECTION_FTRACE_EVENTS,
+        SECTION_EVENT_FORMATS,
+        SECTION_KALLSYMS,
+        SECTION_PRINTK,
+        SECTION_CMDLINES,
+        SECTION_BUFFER_TEXT,
+        _SECTION_N,
+};
+
+#define SECTION_IS_COMPRESSED 1
+
+/* A part of the file, or of what was unpacked from it, read front to back. */
+typedef struct Input {
+        const Trace *trace;
+        const uint8_t *data; /* NULL: the file */
+        uint64_t place, end;
+} Input;
+
+typedef struct DatBuffer {
+        uint64_t offset;
+        char name[STRING_MAX_SIZE];
+        uint8_t *cpus; /* version 7: the rest of its option */
+        size_t cpus_size;
+} DatBuffer;
+
+typedef struct Dat {
+        Trace *trace;
+        Decode *decode;
+        unsigned version;
+        uint32_t page_size;
+        bool is_packed; /* the file names a compression */
+        bool has_clock; /* version 6: its name stands behind the table of CPUs */
+        uint32_t n_cpus;
+        uint64_t sections[_SECTION_N]; /* version 7: offsets, 0: none */
+        DatBuffer *buffers;
+        size_t n_buffers;
+        Reason *reason;
+} Dat;
+
+static int refuse(Dat *dat, const char *what) {
+        return reason_set(dat->reason, KT_E_FAILED, "%s", what);
+}
+
+static int cut(Dat *dat, const char *where) {
+        return reason_set(dat->reason, KT_E_FAILED, "the trace.dat is cut or damaged in %s", where);
+}
+
+static bool input_get(Input *input, void *data, uint64_t size) {
+        if (size > input->end - input->place)
+                return false;
+        if (input->data)
+                memcpy(data, input->data + input->place, size);
+        else if (trace_read(input->trace, input->place, data, size) != 1)
+                return false;
+        input->place += size;
+        return true;
+}
+
+static bool input_get_number(Input *input, unsigned size, uint64_t *ret) {
+        uint64_t value = 0;
+
+        if (!input_get(input, &value, size))
+                return false;
+        *ret = le64toh(value);
+        return true;
+}
+
+static bool input_get_u32(Input *input, uint32_t *ret) {
+        uint64_t value;
+
+        if (!input_get_number(input, 4, &value))
+                return false;
+        *ret = (uint32_t)value;
+        return true;
+}
+
+static bool input_get_string(Input *input, char ret[static STRING_MAX_SIZE]) {
+        for (size_t i = 0; i < STRING_MAX_SIZE; i++) {
+                if (!input_get(input, &ret[i], 1))
+                        return false;
+                if (ret[i] == '\0')
+                        return true;
+        }
+        return false;
+}
+
+/* A text of its own with a NUL behind it; NULL: cut, absurd, or no memory. */
+static char *input_get_text(Input *input, uint64_t size) {
+        char *text;
+
+        if (size > TEXT_MAX_SIZE || size > input->end - input->place)
+                return NULL;
+        text = malloc(size + 1);
+        if (!text)
+                return NULL;
+        if (!input_get(input, text, size)) {
+                free(text);
+                return NULL;
+        }
+        text[size] = '\0';
+        return text;
+}
+
+static int read_header_info(Dat *dat, Input *input) {
+        _cleanup_free_ char *page = NULL, *event = NULL;
+        const char *commit, *size_text;
+        char word[16];
+        uint64_t size;
+
+        if (!input_get(input, word, 12) || memcmp(word, "header_page", 12) != 0 ||
+                        !input_get_number(input, 8, &size) || !(page = input_get_text(input, size)))
+                return cut(dat, "header_page");
+        /* The kernel's long, which may be wider than the recorder's. */
+        commit = strstr(page, "commit;");
+        size_text = commit ? strstr(commit, "size:") : NULL;
+        dat->decode->long_size = size_text && size_text[5] == '4' ? 4 : 8;
+
+        if (!input_get(input, word, 13) || memcmp(word, "header_event", 13) != 0 ||
+                        !input_get_number(input, 8, &size) ||
+                        !(event = input_get_text(input, size)))
+                return cut(dat, "header_event");
+        return 0;
+}
+
+static int read_formats(Dat *dat, Input *input, const char *system) {
+        uint32_t n;
+
+        if (!input_get_u32(input, &n) || n > EVENTS_MAX)
+                return cut(dat, "the event formats");
+        for (uint32_t i = 0; i < n; i++) {
+                _cleanup_free_ char *text = NULL;
+                uint64_t size;
+                int r;
+
+                if (!input_get_number(input, 8, &size) || !(text = input_get_text(input, size)))
+                        return cut(dat, "the event formats");
+                r = decode_add_event(dat->decode, system, text, size, dat->reason);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int read_ftrace_events(Dat *dat, Input *input) {
+        return read_formats(dat, input, "ftrace");
+}
+
+static int read_events(Dat *dat, Input *input) {
+        uint32_t n;
+
+        if (!input_get_u32(input, &n) || n > EVENTS_MAX)
+                return cut(dat, "the event systems");
+        for (uint32_t i = 0; i < n; i++) {
+                char system[STRING_MAX_SIZE];
+                int r;
+
+                if (!input_get_string(input, system))
+                        return cut(dat, "the event systems");
+                r = read_formats(dat, input, system);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int read_symbols(Dat *dat, Input *input) {
+        _cleanup_free_ char *text = NULL;
+        uint32_t size;
+
+        if (!input_get_u32(input, &size) || !(text = input_get_text(input, size)))
+                return cut(dat, "the kernel's symbols");
+        if (size > 0)
+                (void)tep_parse_kallsyms(dat->decode->tep, text);
+        return 0;
+}
+
+static int read_printk(Dat *dat, Input *input) {
+        _cleanup_free_ char *text = NULL;
+        uint32_t size;
+
+        if (!input_get_u32(input, &size) || !(text = input_get_text(input, size)))
+                return cut(dat, "the printk formats");
+        if (size > 0 && shape_check_widths(text))
+                (void)tep_parse_printk_formats(dat->decode->tep, text);
+        return 0;
+}
+
+static int read_commands(Dat *dat, Input *input) {
+        _cleanup_free_ char *text = NULL;
+        uint64_t size;
+
+        if (!input_get_number(input, 8, &size) || !(text = input_get_text(input, size)))
+                return cut(dat, "the command names");
+        if (size > 0)
+                (void)tep_parse_saved_cmdlines(dat->decode->tep, text);
+        return 0;
+}
+
+static int (*const section_readers[_SECTION_N])(Dat *, Input *) = {
+        [SECTION_HEADER_INFO] = read_header_info,
+        [SECTION_FTRACE_EVENTS] = read_ftrace_events,
+        [SECTION_EVENT_FORMATS] = read_events,
+        [SECTION_KALLSYMS] = read_symbols,
+        [SECTION_PRINTK] = read_printk,
+        [SECTION_CMDLINES] = read_commands,
+};
+
+/* "local global [mono]" */
+static void set_clock(Dat *dat, char *text) {
+        char *clock = strchr(text, '[');
+
+        if (!clock)
+                return;
+        clock++;
+        clock[strcspn(clock, "]")] = '\0';
+        decode_set_clock(dat->decode, clock);
+        /* Nothing in the file leads to wall time; ts_mult makes nanoseconds of any clock. */
+        if (dat->trace->ts_mult > 0)
+                dat->decode->is_usec = true;
+}
+
+static int add_buffer(Dat *dat, Input *input) {
+        DatBuffer *buffers, *buffer;
+
+        if (dat->n_buffers == BUFFERS_MAX)
+                return cut(dat, "the buffers");
+        buffers = reallocarray(dat->buffers, dat->n_buffers + 1, sizeof(*buffers));
+        if (!buffers)
+                return -ENOMEM;
+        dat->buffers = buffers;
+        buffer = &buffers[dat->n_buffers];
+        *buffer = (DatBuffer){ 0 };
+        if (!input_get_number(input, 8, &buffer->offset) || !input_get_string(input, buffer->name))
+                return cut(dat, "a buffer's option");
+        buffer->cpus_size = input->end - input->place;
+        buffer->cpus = (uint8_t *)input_get_text(input, buffer->cpus_size);
+        if (!buffer->cpus)
+                return -ENOMEM;
+        dat->n_buffers++;
+        return 0;
+}
+
+static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
+        Input input = { .trace = dat->trace, .data = (const uint8_t *)text, .end = size };
+        uint64_t value;
+        uint32_t word;
+
+        switch (id) {
+        case OPTION_DATE:
+                dat->trace->ts_offset += (int64_t)((uint64_t)strtoll(text, NULL, 0) * 1000);
+                return 0;
+        case OPTION_OFFSET:
+                dat->trace->ts_offset += strtoll(text, NULL, 0);
+                return 0;
+        case OPTION_BUFFER:
+                return add_buffer(dat, &input);
+        case OPTION_TRACECLOCK:
+                dat->has_clock = true;
+                set_clock(dat, text);
+                return 0;
+        case OPTION_CPUCOUNT:
+                if (input_get_u32(&input, &word) && word <= CPUS_MAX)
+                        dat->decode->n_cpus = MAX_OF(dat->decode->n_cpus, word);
+                return 0;
+        case OPTION_TIME_SHIFT:
+                return refuse(dat, "the trace of a guest, its times need those of its host");
+        case OPTION_TSC2NSEC:
+                if (input_get_u32(&input, &dat->trace->ts_mult) &&
+                                input_get_u32(&input, &dat->trace->ts_shift)) {
+                        if (dat->trace->ts_shift > 63)
+                                return cut(dat, "its clock's option");
+                        dat->decode->is_usec = dat->decode->is_ns = true;
+                }
+                return 0;
+        case SECTION_BUFFER_TEXT:
+                return refuse(dat, "it holds the text of a latency tracer, no events");
+        default:
+                if (id >= SECTION_HEADER_INFO && id < _SECTION_N &&
+                                input_get_number(&input, 8, &value))
+                        dat->sections[id] = value;
+                return 0;
+        }
+}
+
+/* Options up to the one that ends them; ret_next: where version 7 has more, 0 for nowhere. */
+static int read_options(Dat *dat, Input *input, uint64_t *ret_next) {
+        *ret_next = 0;
+        for (;;) {
+                _cleanup_free_ char *text = NULL;
+                uint64_t id;
+                uint32_t size;
+                int r;
+
+                if (!input_get_number(input, 2, &id))
+                        return cut(dat, "the options");
+                if (dat->version == 6 && id == OPTION_DONE)
+                        return 0;
+                if (!input_get_u32(input, &size) || size > OPTION_MAX_SIZE ||
+                                !(text = input_get_text(input, size)))
+                        return cut(dat, "the options");
+                if (id == OPTION_DONE) {
+                        memcpy(ret_next, text, MIN_OF(size, (uint32_t)8));
+                        *ret_next = le64toh(*ret_next);
+                        return 0;
+                }
+                r = take_option(dat, (unsigned)id, text, size);
+                if (r != 0)
+                        return r;
+        }
+}
+
+static int add_plain_cpu(Dat *dat, unsigned cpu, uint64_t offset, uint64_t size) {
+        TraceChunk chunk = { .offset = offset, .size = size };
+        uint64_t file_size = dat->trace->size;
+
+        if (size == 0)
+                return 0;
+        if (offset > file_size || size > file_size - offset) {
+                snprintf(dat->trace->missing,
+                                sizeof(dat->trace->missing),
+                                "cut after %" PRIu64 " bytes: in the data of CPU %u",
+                                file_size,
+                                cpu);
+                if (offset >= file_size)
+                        return 0;
+                chunk.size = (file_size - offset) / dat->page_size * dat->page_size;
+        }
+        return trace_add_chunk(dat->trace, cpu, &chunk);
+}
+
+static int add_packed_cpu(Dat *dat, unsigned cpu, uint64_t offset) {
+        Input input = { .trace = dat->trace, .place = offset, .end = dat->trace->size };
+        uint32_t n;
+
+        if (offset > dat->trace->size || !input_get_u32(&input, &n))
+                return cut(dat, "a CPU's data");
+        for (uint32_t i = 0; i < n; i++) {
+                TraceChunk chunk = { 0 };
+                uint32_t size;
+                int r;
+
+                if (!input_get_u32(&input, &chunk.packed) || !input_get_u32(&input, &size) ||
+                                size > CHUNK_MAX_SIZE || chunk.packed > CHUNK_MAX_SIZE ||
+                                chunk.packed == 0 || chunk.packed > input.end - input.place)
+                        return cut(dat, "a CPU's packed data");
+                chunk.offset = input.place;
+                chunk.size = size;
+                r = trace_add_chunk(dat->trace, cpu, &chunk);
+                if (r < 0)
+                        return r;
+                input.place += chunk.packed;
+        }
+        return 0;
+}
+
+static int open_section(Dat *dat, uint64_t offset, Input *ret, unsigned *ret_id, bool *ret_packed) {
+        Input input = { .trace = dat->trace, .place = offset, .end = dat->trace->size };
+        uint64_t id, flags, size;
+        uint32_t description;
+
+        if (offset > input.end || !input_get_number(&input, 2, &id) ||
+                        !input_get_number(&input, 2, &flags) ||
+                        !input_get_u32(&input, &description) || !input_get_number(&input, 8, &size))
+                return cut(dat, "a section's header");
+        input.end = input.place + MIN_OF(size, input.end - input.place);
+        *ret = input;
+        *ret_id = (unsigned)id;
+        *ret_packed = flags & SECTION_IS_COMPRESSED;
+        return 0;
+}
+
+static int unpack_section(Dat *dat, Input *input, uint8_t **ret) {
+        _cleanup_free_ uint8_t *data = NULL;
+        TraceChunk chunk = { 0 };
+        uint32_t size;
+        int r;
+
+        if (!dat->is_packed || !input_get_u32(input, &chunk.packed) ||
+                        !input_get_u32(input, &size) || chunk.packed > input->end - input->place ||
+                        size > TEXT_MAX_SIZE)
+                return cut(dat, "a packed section");
+        chunk.offset = input->place;
+        chunk.size = size;
+        data = malloc((size_t)size + 1);
+        if (!data)
+                return -ENOMEM;
+        r = trace_unpack(dat->trace, &chunk, data);
+        if (r == -EBADMSG)
+                return cut(dat, "a packed section");
+        if (r < 0)
+                return r;
+        *input = (Input){ .trace = dat->trace, .data = data, .end = size };
+        *ret = TAKE_PTR(data);
+        return 0;
+}
+
+/* Runs read on a section's content, unpacked when need be. */
+static int with_section(Dat *dat,
+                uint64_t offset,
+                unsigned id,
+                int (*read)(Dat *dat, Input *input)) {
+        _cleanup_free_ uint8_t *data = NULL;
+        unsigned found;
+        bool is_packed;
+        Input input;
+        int r;
+
+        r = open_section(dat, offset, &input, &found, &is_packed);
+        if (r != 0)
+                return r;
+        if (found != id)
+                return cut(dat, "a section's header");
+        if (is_packed) {
+                r = unpack_section(dat, &input, &data);
+                if (r != 0)
+                        return r;
+        }
+        return read(dat, &input);
+}
+
+static int add_buffer_v7(Dat *dat, const DatBuffer *buffer) {
+        Input input = { .trace = dat->trace, .data = buffer->cpus, .end = buffer->cpus_size };
+        char clock[STRING_MAX_SIZE];
+        uint32_t page_size, n_cpus;
+        Input section;
+        unsigned id;
+        bool is_packed;
+        int r;
+
+        r = open_section(dat, buffer->offset, &section, &id, &is_packed);
+        if (r != 0)
+                return r;
+        if (id != OPTION_BUFFER || !input_get_string(&input, clock) ||
+                        !input_get_u32(&input, &page_size) || !input_get_u32(&input, &n_cpus) ||
+                        page_size < 512 || page_size > CHUNK_MAX_SIZE || n_cpus > CPUS_MAX ||
+                        (is_packed && !dat->is_packed))
+                return cut(dat, "a buffer's option");
+        if (buffer->name[0] == '\0')
+                dat->decode->n_cpus = MAX_OF(dat->decode->n_cpus, n_cpus);
+        dat->page_size = page_size;
+        r = trace_add_buffer(dat->trace, buffer->name, page_size);
+        for (uint32_t i = 0; i < n_cpus && r == 0; i++) {
+                uint64_t offset, size;
+                uint32_t cpu;
+
+                if (!input_get_u32(&input, &cpu) || !input_get_number(&input, 8, &offset) ||
+                                !input_get_number(&input, 8, &size) || cpu >= CPUS_MAX)
+                        return cut(dat, "a buffer's option");
+                if (size == 0)
+                        continue;
+                r = is_packed ? add_packed_cpu(dat, cpu, offset)
+                              : add_plain_cpu(dat, cpu, offset, size);
+        }
+        return r;
+}
+
+static int load_v7(Dat *dat, Input *input) {
+        uint64_t next;
+        int r;
+
+        if (!input_get_number(input, 8, &next))
+                return cut(dat, "its header");
+        for (unsigned i = 0; next != 0; i++) {
+                _cleanup_free_ uint8_t *data = NULL;
+                bool is_packed;
+                unsigned id;
+                Input section;
+
+                if (i == OPTIONS_MAX)
+                        return cut(dat, "the options: they lead in a circle");
+                r = open_section(dat, next, &section, &id, &is_packed);
+                if (r == 0 && id != OPTION_DONE)
+                        r = cut(dat, "the options");
+                if (r == 0 && is_packed)
+                        r = unpack_section(dat, &section, &data);
+                if (r == 0)
+                        r = read_options(dat, &section, &next);
+                if (r != 0)
+                        return r;
+        }
+        for (unsigned id = SECTION_HEADER_INFO; id <= SECTION_CMDLINES; id++) {
+                if (dat->sections[id] == 0)
+                        continue;
+                r = with_section(dat, dat->sections[id], id, section_readers[id]);
+                if (r != 0)
+                        return r;
+        }
+        for (size_t i = 0; i < dat->n_buffers; i++) {
+                r = add_buffer_v7(dat, &dat->buffers[i]);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* The table of offsets and sizes that ends version 6's head; of an instance it has its own place.
+ */
+static int read_cpu_table(Dat *dat, Input *input, const char *name) {
+        char word[10];
+        uint64_t next;
+        int r;
+
+        if (!input_get(input, word, sizeof(word)))
+                return cut(dat, "its header");
+        if (memcmp(word, "options", 7) == 0) {
+                r = read_options(dat, input, &next);
+                if (r != 0)
+                        return r;
+                if (!input_get(input, word, sizeof(word)))
+                        return cut(dat, "its header");
+        }
+        if (memcmp(word, "latency", 7) == 0)
+                return refuse(dat, "it holds the text of a latency tracer, no events");
+        if (memcmp(word, "flyrecord", 9) != 0)
+                return cut(dat, "its header");
+
+        r = trace_add_buffer(dat->trace, name, dat->page_size);
+        for (uint32_t cpu = 0; cpu < dat->n_cpus && r == 0; cpu++) {
+                uint64_t offset, size;
+
+                if (!input_get_number(input, 8, &offset) || !input_get_number(input, 8, &size))
+                        return cut(dat, "the table of CPUs");
+                r = add_plain_cpu(dat, cpu, offset, size);
+        }
+        return r;
+}
+
+static int load_v6(Dat *dat, Input *input) {
+        _cleanup_free_ char *clock = NULL;
+        uint64_t size;
+        int r;
+
+        for (unsigned id = SECTION_HEADER_INFO; id <= SECTION_CMDLINES; id++) {
+                r = section_readers[id](dat, input);
+                if (r != 0)
+                        return r;
+        }
+        if (!input_get_u32(input, &dat->n_cpus) || dat->n_cpus > CPUS_MAX)
+                return cut(dat, "its number of CPUs");
+        dat->decode->n_cpus = dat->n_cpus;
+        r = read_cpu_table(dat, input, "");
+        if (r != 0)
+                return r;
+        if (dat->has_clock && input_get_number(input, 8, &size) && size > 0 &&
+                        size < STRING_MAX_SIZE && (clock = input_get_text(input, size)))
+                set_clock(dat, clock);
+        for (size_t i = 0; i < dat->n_buffers; i++) {
+                input->place = MIN_OF(dat->buffers[i].offset, input->end);
+                r = read_cpu_table(dat, input, dat->buffers[i].name);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int load_head(Dat *dat, Input *input) {
+        char version[STRING_MAX_SIZE], name[STRING_MAX_SIZE];
+        uint8_t flags[2];
+
+        input->place = 10;
+        if (!input_get_string(input, version) || !input_get(input, flags, sizeof(flags)) ||
+                        !input_get_u32(input, &dat->page_size))
+                return cut(dat, "its header");
+        if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
+                return reason_set(dat->reason,
+                                KT_E_FAILED,
+                                "a trace.dat of version %s, only 6 and 7 are known",
+                                version);
+        if (flags[0] != 0)
+                return refuse(dat, "a trace.dat of a big-endian machine, which is not read here");
+        if ((flags[1] != 4 && flags[1] != 8) || dat->page_size < 512 ||
+                        dat->page_size > CHUNK_MAX_SIZE)
+                return cut(dat, "its header");
+        dat->version = (unsigned)(version[0] - '0');
+        tep_set_long_size(dat->decode->tep, flags[1]);
+        if (dat->version == 6)
+                return 0;
+
+        if (!input_get_string(input, name) || !input_get_string(input, version))
+                return cut(dat, "its header");
+        dat->is_packed = strcmp(name, "none") != 0;
+        if (dat->is_packed && strcmp(name, "zstd") != 0)
+                return reason_set(dat->reason,
+                                KT_E_FAILED,
+                                "packed with %s; 'trace-cmd convert --compression zstd' repacks it",
+                                name);
+        return 0;
+}
+
+int trace_load_dat(Trace *trace, Reason *reason) {
+        Dat dat = { .trace = trace, .reason = reason };
+        Input input = { .trace = trace, .end = trace->size };
+        int r;
+
+        r = decode_new(trace->stream.with_plugins, &trace->stream.decode);
+        if (r < 0)
+                return r;
+        dat.decode = trace->stream.decode;
+
+        r = load_head(&dat, &input);
+        if (r == 0)
+                r = dat.version == 6 ? load_v6(&dat, &input) : load_v7(&dat, &input);
+        tep_set_cpus(dat.decode->tep, (int)dat.decode->n_cpus);
+        for (size_t i = 0; i < dat.n_buffers; i++)
+                free(dat.buffers[i].cpus);
+        free(dat.buffers);
+        return r;
+}
