@@ -79,7 +79,10 @@ int instance_enable_system(const Instance *instance, const char *system, bool on
  * record can arrive. */
 int instance_disable_all(const Instance *instance);
 
-/* Opens per_cpu/cpuN/FILE (trace_pipe_raw, stats) or any other file of the instance, CLOEXEC. */
+/* Opens per_cpu/cpuN/FILE (trace_pipe_raw, stats) or any other file of the instance, CLOEXEC.
+ * Kernels >= 6.9: once a duplicate of a trace_pipe_raw was closed by anyone (we, after passing it;
+ * a child that inherited it), reads of the empty ring return 0 instead of EAGAIN. That is no end.
+ */
 int instance_open_file(const Instance *instance, const char *path, int flags);
 int instance_n_cpus(const Instance *instance, unsigned *ret);
 /* Does not block. */

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What daemon/kernel and the session's fence rely on, each with the sentence that stands there,
+ * asked of the kernel that runs. A failure here is a kernel that behaves differently: the code that
+ * says the sentence is wrong on it. */
+
+#include "native.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "event.h"
+#include "path.h"
+
+#define SENTINEL 4194304
+
+/* A new instance has tracing_on = 1 and every event off. */
+static void test_new_instance(Instance *instance) {
+        _cleanup_free_ char *enabled = NULL;
+        bool on = false;
+
+        g_assert_cmpint(instance_get_tracing(instance, &on), ==, 0);
+        g_assert_true(on);
+        g_assert_cmpint(tracefs_read(instance->fd, "events/enable", &enabled, NULL), ==, 0);
+        g_assert_cmpstr(enabled, ==, "0\n");
+}
+
+/* A filter that is refused removes the one before and leaves the event on. */
+static void test_refused_filter_is_open(Instance *instance) {
+        static const char path[] = "events/raw_syscalls/sys_enter/filter";
+        Worker worker;
+
+        worker_start(&worker);
+        g_assert_cmpint(instance_add_pid(instance, worker.pid), ==, 0);
+        g_assert_cmpint(instance_set_filter(
+                                        instance, "raw_syscalls", "sys_enter", "id == 999", NULL),
+                        ==,
+                        0);
+        g_assert_cmpint(instance_enable_event(instance, "raw_syscalls", "sys_enter", true), ==, 0);
+        worker_call(&worker);
+        g_assert_cmpuint(native_count(instance, worker.pid), ==, 0);
+
+        g_assert_cmpint(tracefs_write(instance->fd, path, "nosuch == 1"), ==, -EINVAL);
+        worker_call(&worker);
+        g_assert_cmpuint(native_count(instance, worker.pid), >=, WORKER_CALLS);
+        worker_stop(&worker);
+}
+
+/* The filter file then reads back the refused text, and writing "0" makes it "none". */
+static void test_refused_filter_is_kept_as_text(Instance *instance) {
+        static const char path[] = "events/raw_syscalls/sys_enter/filter";
+        _cleanup_free_ char *refused = NULL, *cleared = NULL;
+
+        g_assert_cmpint(tracefs_write(instance->fd, path, "nosuch == 1"), ==, -EINVAL);
+        g_assert_cmpint(tracefs_read(instance->fd, path, &refused, NULL), ==, 0);
+        g_assert_true(g_str_has_prefix(refused, "nosuch == 1\n"));
+        g_assert_cmpint(tracefs_write(instance->fd, path, "0"), ==, 0);
+        g_assert_cmpint(tracefs_read(instance->fd, path, &cleared, NULL), ==, 0);
+        g_assert_cmpstr(cleared, ==, "none\n");
+}
+
+/* A refused write returns ENOENT for an open parenthesis. */
+static void test_open_parenthesis(Instance *instance) {
+        static const char path[] = "events/raw_syscalls/sys_enter/filter";
+        g_assert_cmpint(tracefs_write(instance->fd, path, "(id == 1"), ==, -ENOENT);
+}
+
+/* The whole write is at most 4095 bytes. */
+static void test_filter_length(Instance *instance) {
+        static const char path[] = "events/raw_syscalls/sys_enter/filter";
+        char text[4097];
+
+        memset(text, ' ', sizeof(text));
+        memcpy(text, "id == 1", strlen("id == 1"));
+        text[4095] = '\0';
+        g_assert_cmpint(tracefs_write(instance->fd, path, text), ==, 0);
+        text[4095] = ' ';
+        text[4096] = '\0';
+        g_assert_cmpint(tracefs_write(instance->fd, path, text), ==, -EINVAL);
+}
+
+/* `!(common_flags & 88)` is accepted by every event that has a filter, joined to a fence or alone.
+ */
+static void test_context_filter(Instance *instance) {
+        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+        size_t n_without = 0;
+        Reason reason = {};
+
+        g_assert_cmpint(event_list_load(native_tracefs, &list), ==, 0);
+        for (size_t i = 0; i < list->n_events; i++) {
+                const EventName *event = &list->events[i];
+                int r = instance_set_filter(instance,
+                                event->system,
+                                event->name,
+                                "(common_pid != 0) && !(common_flags & 88)",
+                                &reason);
+                if (r == -EOPNOTSUPP)
+                        n_without++;
+                else if (r != 0)
+                        g_error("%s:%s: %d %s", event->system, event->name, r, reason.text);
+        }
+        g_assert_cmpuint(list->n_events, >, 100);
+        g_assert_cmpuint(n_without, <, list->n_events / 100);
+}
+
+/* Events of the shipped policy all take a filter. */
+static void test_shipped_events(Instance *instance) {
+        static const char *const events[][2] = {
+                { "raw_syscalls", "sys_enter" },
+                { "raw_syscalls", "sys_exit" },
+                { "syscalls", "sys_enter_openat" },
+                { "syscalls", "sys_exit_openat" },
+                { "sched", "sched_process_exec" },
+                { "sched", "sched_process_exit" },
+                { "sched", "sched_process_fork" },
+                { "sched", "sched_process_wait" },
+                { "task", "task_newtask" },
+                { "task", "task_rename" },
+                { "exceptions", "page_fault_user" },
+                { "signal", "signal_deliver" },
+        };
+        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+
+        g_assert_cmpint(event_list_load(native_tracefs, &list), ==, 0);
+        for (size_t i = 0; i < ELEMENTSOF(events); i++) {
+                /* Some architectures and configurations lack a few. */
+                if (event_list_find(list, events[i][0], events[i][1]) < 0)
+                        continue;
+                g_assert_cmpint(instance_set_filter(instance,
+                                                events[i][0],
+                                                events[i][1],
+                                                "!(common_flags & 88)",
+                                                NULL),
+                                ==,
+                                0);
+        }
+}
+
+/* All names of the kernel's own are names as path.c takes them. */
+static void test_names(Instance *instance _unused_) {
+        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+
+        g_assert_cmpint(event_list_load(native_tracefs, &list), ==, 0);
+        for (size_t i = 0; i < list->n_events; i++)
+                if (!path_is_name(list->events[i].system) || !path_is_name(list->events[i].name))
+                        g_error("%s:%s", list->events[i].system, list->events[i].name);
+}
+
+/* set_event_pid opened without O_TRUNC appends, with it it replaces. */
+static void test_pids_append(Instance *instance) {
+        g_assert_cmpint(instance_add_pid(instance, SENTINEL), ==, 0);
+        g_assert_cmpint(instance_add_pid(instance, 1), ==, 0);
+        native_assert_pids(instance, (pid_t[]){ 1, SENTINEL }, 2);
+        g_assert_cmpint(tracefs_write_truncate(instance->fd, "set_event_pid", "4194304"), ==, 0);
+        native_assert_pids(instance, (pid_t[]){ SENTINEL }, 1);
+}
+
+/* An empty list traces everybody. */
+static void test_empty_list(Instance *instance) {
+        Worker worker;
+
+        worker_start(&worker);
+        native_enable_calls(instance);
+        worker_call(&worker);
+        g_assert_cmpuint(native_count(instance, worker.pid), ==, WORKER_CALLS);
+        worker_stop(&worker);
+}
+
+/* The sentinel pid is accepted, is nobody, and keeps the list from ever being empty: what is
+ * enabled after the last process has ended still records nobody else. */
+static void test_sentinel(Instance *instance) {
+        Worker listed, stranger;
+
+        worker_start(&listed);
+        worker_start(&stranger);
+        g_assert_cmpint(instance_add_pid(instance, SENTINEL), ==, 0);
+        g_assert_cmpint(instance_set_option(instance, "event-fork", true), ==, 0);
+        g_assert_cmpint(instance_add_pid(instance, listed.pid), ==, 0);
+        worker_stop(&listed);
+        g_assert_true(native_wait_unlisted(instance, listed.pid));
+        native_assert_pids(instance, (pid_t[]){ SENTINEL }, 1);
+
+        native_enable_calls(instance);
+        worker_call(&stranger);
+        g_assert_cmpuint(native_count(instance, 0), ==, 0);
+        worker_stop(&stranger);
+}
+
+/* Without event-fork the pid of a dead process stays listed. */
+static void test_dead_pid(Instance *instance) {
+        Worker worker;
+
+        worker_start(&worker);
+        g_assert_cmpint(instance_add_pid(instance, worker.pid), ==, 0);
+        worker_stop(&worker);
+        g_usleep(200 * 1000);
+        native_assert_pids(instance, &worker.pid, 1);
+}
+
+/* event-fork adds children and new threads; the list is one of threads: a thread that was there
+ * before and is not listed is not traced. */
+static void test_event_fork(Instance *instance) {
+        Worker worker;
+
+        worker_start(&worker);
+        g_assert_cmpint(instance_set_option(instance, "event-fork", true), ==, 0);
+        g_assert_cmpint(instance_add_pid(instance, worker.pid), ==, 0);
+        native_enable_calls(instance);
+
+        pid_t sibling = worker_call_in_thread(&worker);
+        g_assert_cmpint(sibling, ==, worker.tid);
+        g_assert_cmpuint(native_count(instance, sibling), ==, 0);
+        pid_t thread = worker_call_in_new_thread(&worker);
+        g_assert_cmpuint(native_count(instance, thread), ==, WORKER_CALLS);
+        pid_t child = worker_call_in_child(&worker);
+        g_assert_cmpuint(native_count(instance, child), ==, WORKER_CALLS);
+
+        g_assert_cmpint(instance_add_pid(instance, sibling), ==, 0);
+        worker_call_in_thread(&worker);
+        g_assert_cmpuint(native_count(instance, sibling), ==, WORKER_CALLS);
+        worker_stop(&worker);
+}
+
+/* A trace_pipe_raw or stats that is open keeps the instance from being removed; an open directory
+ * or format does not. */
+static void test_held_files(Instance *instance) {
+        static const char *const holding[] = { "per_cpu/cpu0/trace_pipe_raw",
+                "per_cpu/cpu0/stats" };
+        Instance *other = NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(holding); i++) {
+                int fd = instance_open_file(instance, holding[i], O_RDONLY);
+                g_assert_cmpint(fd, >=, 0);
+                g_assert_cmpint(instance_remove(native_tracefs, instance->name), ==, -EBUSY);
+                close(fd);
+        }
+
+        g_assert_cmpint(instance_create(native_tracefs, native_id(), &other), ==, 0);
+        int format = instance_open_file(other, "events/sched/sched_switch/format", O_RDONLY);
+        int directory = instance_open_file(other, "events/sched", O_RDONLY | O_DIRECTORY);
+        g_assert_cmpint(format, >=, 0);
+        g_assert_cmpint(directory, >=, 0);
+        g_assert_cmpint(instance_remove(native_tracefs, other->name), ==, 0);
+        close(format);
+        close(directory);
+        instance_free(other);
+}
+
+/* Fills the ring of one CPU with more than two sub-buffers. */
+static int fill(const Instance *instance) {
+        size_t subbuf_size;
+        cpu_set_t one;
+
+        CPU_ZERO(&one);
+        CPU_SET(0, &one);
+        if (sched_setaffinity(0, sizeof(one), &one) < 0)
+                return -errno;
+        g_assert_cmpint(instance_add_pid(instance, getpid()), ==, 0);
+        native_enable_calls(instance);
+        g_assert_cmpint(instance_get_subbuf_size(instance, &subbuf_size), ==, 0);
+        for (size_t i = 0; i < subbuf_size / 16; i++)
+                (void)syscall(SYS_getppid);
+        g_assert_cmpint(instance_disable_all(instance), ==, 0);
+        return 0;
+}
+
+static bool is_empty(int fd) {
+        char buffer[65536];
+        ssize_t n = read(fd, buffer, sizeof(buffer));
+        return n == 0 || (n < 0 && errno == EAGAIN);
+}
+
+/* Once anyone has closed a duplicate of it (a child that inherited it, whoever passed it on), a
+ * read of an empty trace_pipe_raw returns 0 instead of EAGAIN: that is no end, records that come
+ * later are told by poll and read. */
+static void test_raw_read_after_close(Instance *instance) {
+        _cleanup_close_ int fd = instance_open_file(
+                        instance, "per_cpu/cpu0/trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+        struct pollfd p = { .fd = fd, .events = POLLIN };
+        char buffer[65536];
+
+        g_assert_cmpint(read(fd, buffer, sizeof(buffer)), ==, -1);
+        g_assert_cmpint(errno, ==, EAGAIN);
+        close(dup(fd));
+        g_assert_true(is_empty(fd));
+        g_assert_cmpint(tracefs_write(instance->fd, "buffer_percent", "0"), ==, 0);
+        g_assert_cmpint(poll(&p, 1, 0), ==, 0);
+
+        if (fill(instance) < 0) {
+                g_test_skip("CPU 0 is not for us");
+                return;
+        }
+        g_assert_cmpint(poll(&p, 1, 1000), ==, 1);
+        g_assert_cmpint(read(fd, buffer, sizeof(buffer)), >, 0);
+}
+
+/* A read of trace_pipe_raw returns at most one sub-buffer; meanwhile buffer_percent can be written
+ * and the ring resized, cleared and switched. */
+static void test_raw_read(Instance *instance) {
+        _cleanup_free_ char *buffer = malloc(1024 * 1024);
+        size_t subbuf_size;
+
+        if (fill(instance) < 0) {
+                g_test_skip("CPU 0 is not for us");
+                return;
+        }
+        g_assert_cmpint(instance_get_subbuf_size(instance, &subbuf_size), ==, 0);
+        int fd = instance_open_file(instance, "per_cpu/cpu0/trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+        g_assert_cmpint(fd, >=, 0);
+        for (int i = 0; i < 2; i++) {
+                ssize_t n = read(fd, buffer, 1024 * 1024);
+                g_assert_cmpint(n, >, 0);
+                g_assert_cmpint(n, <=, (ssize_t)subbuf_size);
+                g_assert_cmpint(tracefs_write(instance->fd, "buffer_percent", i ? "50" : "0"),
+                                ==,
+                                0);
+        }
+        g_assert_cmpint(instance_set_tracing(instance, false), ==, 0);
+        g_assert_cmpint(instance_clear(instance), ==, 0);
+        g_assert_cmpint(instance_set_buffer_kb(instance, 64), ==, 0);
+        g_assert_true(is_empty(fd));
+        close(fd);
+}
+
+/* per_cpu/cpuN/stats has the counters by these names; what is read moves from one to another. */
+static void test_stats(Instance *instance) {
+        _cleanup_free_ char *buffer = malloc(1024 * 1024);
+        CpuStatistics before, after;
+
+        if (fill(instance) < 0) {
+                g_test_skip("CPU 0 is not for us");
+                return;
+        }
+        int stats = instance_open_file(instance, "per_cpu/cpu0/stats", O_RDONLY);
+        g_assert_cmpint(instance_read_statistics_fd(stats, &before), ==, 0);
+        g_assert_cmpuint(before.entries, >, 0);
+        g_assert_cmpuint(before.bytes, >, before.entries * 8);
+        g_assert_cmpuint(before.read, ==, 0);
+
+        int fd = instance_open_file(instance, "per_cpu/cpu0/trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+        g_assert_cmpint(read(fd, buffer, 1024 * 1024), >, 0);
+        close(fd);
+        g_assert_cmpint(instance_read_statistics_fd(stats, &after), ==, 0);
+        close(stats);
+        g_assert_cmpuint(after.read, >, 0);
+        g_assert_cmpuint(after.entries + after.read, ==, before.entries);
+}
+
+/* With overwrite off what finds the ring full is dropped and counted. */
+static void test_dropped(Instance *instance) {
+        CpuStatistics s;
+
+        g_assert_cmpint(instance_set_option(instance, "overwrite", false), ==, 0);
+        g_assert_cmpint(instance_set_buffer_kb(instance, 8), ==, 0);
+        if (fill(instance) < 0) {
+                g_test_skip("CPU 0 is not for us");
+                return;
+        }
+        for (int i = 0; i < 2; i++)
+                g_assert_cmpint(fill(instance) < 0 ? -1 : 0, ==, 0);
+        g_assert_cmpint(instance_read_statistics(instance, 0, &s), ==, 0);
+        g_assert_cmpuint(s.dropped, >, 0);
+        g_assert_cmpuint(s.overrun, ==, 0);
+}
+
+static uint64_t sum_offered(const Instance *instance) {
+        unsigned n_cpus = 0;
+        uint64_t sum = 0;
+
+        g_assert_cmpint(instance_n_cpus(instance, &n_cpus), ==, 0);
+        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+                CpuStatistics s;
+                g_assert_cmpint(instance_read_statistics(instance, cpu, &s), ==, 0);
+                sum += s.entries + s.overrun + s.dropped + s.read;
+        }
+        return sum;
+}
+
+/* After events/enable = 0 and membarrier no record arrives, however busy the traced are. */
+static void test_disable_all(Instance *instance) {
+        Worker workers[2];
+
+        for (size_t i = 0; i < ELEMENTSOF(workers); i++) {
+                worker_start(&workers[i]);
+                g_assert_cmpint(instance_add_pid(instance, workers[i].pid), ==, 0);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(workers); i++)
+                worker_spin(&workers[i]);
+        for (int i = 0; i < 5; i++) {
+                native_enable_calls(instance);
+                g_usleep(10 * 1000);
+                g_assert_cmpint(instance_disable_all(instance), ==, 0);
+                uint64_t sum = sum_offered(instance);
+                g_assert_cmpuint(sum, >, 0);
+                g_usleep(20 * 1000);
+                g_assert_cmpuint(sum_offered(instance), ==, sum);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(workers); i++)
+                worker_stop(&workers[i]);
+}
+
+static void add_tests(void) {
+        native_add_test("/contract/new-instance", test_new_instance);
+        native_add_test("/contract/filter/refused-is-open", test_refused_filter_is_open);
+        native_add_test("/contract/filter/refused-is-kept", test_refused_filter_is_kept_as_text);
+        native_add_test("/contract/filter/open-parenthesis", test_open_parenthesis);
+        native_add_test("/contract/filter/length", test_filter_length);
+        native_add_test("/contract/filter/context", test_context_filter);
+        native_add_test("/contract/filter/shipped-events", test_shipped_events);
+        native_add_test("/contract/names", test_names);
+        native_add_test("/contract/pids/append", test_pids_append);
+        native_add_test("/contract/pids/empty-list", test_empty_list);
+        native_add_test("/contract/pids/sentinel", test_sentinel);
+        native_add_test("/contract/pids/dead", test_dead_pid);
+        native_add_test("/contract/pids/event-fork", test_event_fork);
+        native_add_test("/contract/held-files", test_held_files);
+        native_add_test("/contract/ring/raw-read", test_raw_read);
+        native_add_test("/contract/ring/raw-read-after-close", test_raw_read_after_close);
+        native_add_test("/contract/ring/stats", test_stats);
+        native_add_test("/contract/ring/dropped", test_dropped);
+        native_add_test("/contract/disable-all", test_disable_all);
+}
+
+int main(int argc, char **argv) {
+        return native_main(argc, argv, add_tests);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "event.h"
+
+#include <errno.h>
+#include <glib.h>
+
+#include "fake-tree.h"
+
+typedef struct Fixture {
+        char *tree;
+        Tracefs *tracefs;
+} Fixture;
+
+static void set_up(Fixture *f, gconstpointer data) {
+        f->tree = fake_tree_new();
+        g_assert_cmpint(tracefs_open(f->tree, &f->tracefs, NULL), ==, 0);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        tracefs_free(f->tracefs);
+        fake_tree_remove(f->tree);
+        g_free(f->tree);
+}
+
+static void test_sorted_once(Fixture *f, gconstpointer data) {
+        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+
+        fake_tree_write(f->tree,
+                        "available_events",
+                        "sched:sched_waking\nirq:softirq_entry\nsched:sched_switch\n"
+                        "sched_ext:dump\nsched:sched_switch\n");
+        g_assert_cmpint(event_list_load(f->tracefs, &list), ==, 0);
+        g_assert_cmpuint(list->n_events, ==, 4);
+        g_assert_cmpstr(list->events[0].system, ==, "irq");
+        g_assert_cmpstr(list->events[1].name, ==, "sched_switch");
+        g_assert_cmpstr(list->events[2].name, ==, "sched_waking");
+        g_assert_cmpstr(list->events[3].system, ==, "sched_ext");
+        g_assert_cmpint(event_list_find(list, "sched", "sched_waking"), ==, 2);
+        g_assert_cmpint(event_list_find(list, "sched", "dump"), ==, -1);
+        g_assert_cmpint(event_list_find(list, "", ""), ==, -1);
+}
+
+static void test_empty_and_unended(Fixture *f, gconstpointer data) {
+        EventList *list = NULL;
+
+        fake_tree_write(f->tree, "available_events", "");
+        g_assert_cmpint(event_list_load(f->tracefs, &list), ==, 0);
+        g_assert_cmpuint(list->n_events, ==, 0);
+        g_assert_cmpint(event_list_find(list, "sched", "sched_switch"), ==, -1);
+        list = event_list_free(list);
+
+        fake_tree_write(f->tree, "available_events", "\nsched:sched_switch");
+        g_assert_cmpint(event_list_load(f->tracefs, &list), ==, 0);
+        g_assert_cmpint(event_list_find(list, "sched", "sched_switch"), ==, 0);
+        event_list_free(list);
+}
+
+static void test_bad_lines(Fixture *f, gconstpointer data) {
+        static const char *const bad[] = { "sched\n", ":name\n", "sched:\n", "a:b\nc\n" };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                EventList *list = NULL;
+                fake_tree_write(f->tree, "available_events", bad[i]);
+                g_assert_cmpint(event_list_load(f->tracefs, &list), ==, -EBADMSG);
+                g_assert_null(list);
+        }
+}
+
+static void test_missing_list(Fixture *f, gconstpointer data) {
+        EventList *list = NULL;
+        g_assert_cmpint(event_list_load(f->tracefs, &list), ==, -ENOENT);
+        g_assert_null(list);
+}
+
+static void test_format(Fixture *f, gconstpointer data) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+
+        fake_tree_write(f->tree, "events/sched/sched_switch/format", "name: sched_switch\n");
+        g_assert_cmpint(event_read_format(f->tracefs, "sched", "sched_switch", &text, &size),
+                        ==,
+                        0);
+        g_assert_cmpstr(text, ==, "name: sched_switch\n");
+        g_assert_cmpuint(size, ==, strlen(text));
+        g_assert_cmpint(event_read_format(f->tracefs, "sched", "nosuch", &text, &size),
+                        ==,
+                        -ENOENT);
+}
+
+static void test_format_climbs_nowhere(Fixture *f, gconstpointer data) {
+        static const char *const names[][2] = {
+                { "..", "instances" },
+                { "sched", ".." },
+                { "sched", "../sched/sched_switch" },
+                { "sched/sched_switch", "" },
+                { "", "sched" },
+                { ".", "sched" },
+                { "sched", "a\nb" },
+        };
+        _cleanup_free_ char *text = NULL;
+
+        fake_tree_write(f->tree, "events/sched/sched_switch/format", "x");
+        fake_tree_write(f->tree, "format", "x");
+        for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+                int r = event_read_format(f->tracefs, names[i][0], names[i][1], &text, NULL);
+                g_assert_cmpint(r, ==, -ENOENT);
+                g_assert_null(text);
+        }
+}
+
+static void add(const char *path, void (*test)(Fixture *f, gconstpointer data)) {
+        g_test_add(path, Fixture, NULL, set_up, test, tear_down);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        add("/event/list/sorted-once", test_sorted_once);
+        add("/event/list/empty-and-unended", test_empty_and_unended);
+        add("/event/list/bad-lines", test_bad_lines);
+        add("/event/list/missing", test_missing_list);
+        add("/event/format/read", test_format);
+        add("/event/format/climbs-nowhere", test_format_climbs_nowhere);
+        return g_test_run();
+}
