@@ -2,6 +2,7 @@
 /* ktracectl: finds the verb, hands it the rest of the command line and leaves with its exit status.
  * Owns the table of verbs and the pager. Opens neither the bus nor a file. */
 
+#include <ctype.h>
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
@@ -27,14 +28,17 @@ static const Verb *const verbs[] = {
 };
 
 static void print_help(void) {
-        printf("ktracectl [OPTION…] VERB …\n\n"
+        printf("ktracectl [OPTION...] VERB [ARGUMENT...]\n\n"
                "Record what the kernel does for your own processes, as any user.\n\n"
                "Verbs:\n");
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
                 char usage[64];
 
                 (void)snprintf(usage, sizeof(usage), "%s %s", verbs[i]->name, verbs[i]->arguments);
-                printf("  %-34s %s\n", usage, verbs[i]->summary);
+                printf("  %-34s %c%s\n",
+                                usage,
+                                toupper(verbs[i]->summary[0]),
+                                verbs[i]->summary + 1);
         }
         printf("\nOptions, before or after the verb:\n"
                "  --json[=pretty|short|off]  listings as JSON\n"

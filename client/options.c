@@ -6,6 +6,7 @@
 
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +26,12 @@ static int json_mode_from_string(const char *text, JsonMode *ret) {
 }
 
 void verb_print_help(const Verb *verb) {
-        printf("ktracectl %s%s%s\n\n%s.\n",
+        printf("ktracectl %s%s%s\n\n%c%s.\n",
                         verb->name,
                         *verb->arguments ? " " : "",
                         verb->arguments,
-                        verb->summary);
+                        toupper(verb->summary[0]),
+                        verb->summary + 1);
         if (verb->help)
                 printf("\n%s", verb->help);
         if (verb->print_more)

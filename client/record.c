@@ -145,7 +145,7 @@ static int record_run(Context *context, int argc, char **argv) {
 
 const Verb verb_record = {
         .name = "record",
-        .arguments = "[OPTION…] [-- CMD…]",
+        .arguments = "[OPTION...] [-- CMD...]",
         .summary = "Record events of a command, of processes or of the whole system into a file",
         .help = "With CMD and no scope, CMD and its children are recorded, from CMD's first system call\n"
                 "on, until CMD ends. Without CMD, until ^C. Unless root runs it, CMD cannot gain\n"

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Each way in which a call fails, as one line with the remedy and an exit status. */
+
+#include <errno.h>
+#include <gio/gio.h>
+#include <glib.h>
+#include <string.h>
+
+#include "proxy.h"
+
+static void assert_judged(const char *name, const char *message, int code, const char *said) {
+        sd_bus_error error = SD_BUS_ERROR_MAKE_CONST(name, message);
+        Reason reason = {};
+
+        g_assert_cmpint(proxy_judge(&error, -EIO, &reason), ==, code);
+        if (!strstr(reason.text, said))
+                g_error("%s: \"%s\" does not say \"%s\"", name, reason.text, said);
+        g_assert_null(strchr(reason.text, '\n'));
+}
+
+static void test_own_errors(void) {
+        assert_judged(KT_ERROR_PREFIX "AccessDenied",
+                        "rule x says no",
+                        KT_E_ACCESS_DENIED,
+                        "rule x says no");
+        assert_judged(KT_ERROR_PREFIX "LimitReached", "too many", KT_E_LIMIT_REACHED, "too many");
+        assert_judged(KT_ERROR_PREFIX "Failed", "", KT_E_FAILED, error_get(KT_E_FAILED)->text);
+        assert_judged(KT_ERROR_PREFIX "StreamBusy",
+                        "two\nlines\033[2J",
+                        KT_E_STREAM_BUSY,
+                        "two?lines?[2J");
+        g_assert_cmpint(error_get(KT_E_ACCESS_DENIED)->exit_status, ==, KT_EXIT_DENIED);
+}
+
+static void test_bus_errors(void) {
+        assert_judged(SD_BUS_ERROR_SERVICE_UNKNOWN, "m", KT_E_FAILED, "systemctl start ktraced");
+        assert_judged(SD_BUS_ERROR_NAME_HAS_NO_OWNER, "m", KT_E_FAILED, "not running");
+        assert_judged(SD_BUS_ERROR_NO_REPLY, "m", KT_E_FAILED, "journalctl -u ktraced");
+        assert_judged("org.freedesktop.DBus.Error.Spawn.ExecFailed",
+                        "m",
+                        KT_E_FAILED,
+                        "could not start ktraced");
+        assert_judged("org.freedesktop.systemd1.NoSuchUnit",
+                        "m",
+                        KT_E_FAILED,
+                        "systemctl status ktraced");
+        assert_judged(SD_BUS_ERROR_ACCESS_DENIED, "m", KT_E_ACCESS_DENIED, "D-Bus rules");
+        assert_judged(SD_BUS_ERROR_UNKNOWN_OBJECT, "m", KT_E_NO_SUCH_SESSION, "no such session");
+        assert_judged(SD_BUS_ERROR_UNKNOWN_METHOD, "m", KT_E_FAILED, "another version");
+        assert_judged("com.example.Odd", "m", KT_E_FAILED, "com.example.Odd: m");
+}
+
+static void test_errnos(void) {
+        Reason reason = {};
+
+        g_assert_cmpint(proxy_judge(NULL, -ECONNRESET, &reason), ==, KT_E_FAILED);
+        g_assert_nonnull(strstr(reason.text, "lost"));
+        g_assert_cmpint(proxy_judge(NULL, -ETIMEDOUT, &reason), ==, KT_E_FAILED);
+        g_assert_nonnull(strstr(reason.text, "in time"));
+}
+
+static void assert_no_bus(const char *address, const char *said) {
+        Proxy *proxy = NULL;
+        Reason reason = {};
+
+        g_assert_true(g_setenv("DBUS_SYSTEM_BUS_ADDRESS", address, true));
+        g_assert_cmpint(proxy_open(&proxy, &reason), ==, KT_E_FAILED);
+        g_assert_null(proxy);
+        g_assert_nonnull(strstr(reason.text, said));
+        g_assert_nonnull(strstr(reason.text, address));
+}
+
+static void test_no_bus(void) {
+        assert_no_bus("unix:path=/nonexistent/bus", "No such file");
+        assert_no_bus("nonsense", "DBUS_SYSTEM_BUS_ADDRESS");
+}
+
+/* The standard bus under our name: up, but without ktraced. */
+static void test_no_daemon(void) {
+        g_autofree char *dbus = g_find_program_in_path("dbus-daemon");
+        GTestDBus *bus;
+        Proxy *proxy = NULL;
+        Reason reason = {};
+        json_object *rows = NULL;
+        bool running = true;
+
+        if (!dbus) {
+                g_test_skip("dbus-daemon is not installed");
+                return;
+        }
+        bus = g_test_dbus_new(G_TEST_DBUS_NONE);
+        g_test_dbus_up(bus);
+        g_assert_true(g_setenv("DBUS_SYSTEM_BUS_ADDRESS", g_test_dbus_get_bus_address(bus), true));
+        g_assert_cmpint(proxy_open(&proxy, &reason), ==, 0);
+        g_assert_cmpint(proxy_is_running(proxy, &running, &reason), ==, 0);
+        g_assert_false(running);
+        g_assert_cmpint(proxy_list(proxy, &rows, &reason), ==, KT_E_FAILED);
+        g_assert_nonnull(strstr(reason.text, "systemctl start ktraced"));
+        proxy_free(proxy);
+        g_test_dbus_down(bus);
+        g_object_unref(bus);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/client/proxy/own-errors", test_own_errors);
+        g_test_add_func("/client/proxy/bus-errors", test_bus_errors);
+        g_test_add_func("/client/proxy/errnos", test_errnos);
+        g_test_add_func("/client/proxy/no-bus", test_no_bus);
+        g_test_add_func("/client/proxy/no-daemon", test_no_daemon);
+        return g_test_run();
+}
