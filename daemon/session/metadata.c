@@ -105,7 +105,7 @@ static int format_id(const char *text, uint64_t *ret) {
 
 static int add_event(json_object *events, const Trace *trace, const GrantEvent *event) {
         _cleanup_free_ char *text = NULL;
-        uint64_t id;
+        uint64_t id = 0;
 
         int r = event_read_format(trace->tracefs, event->system, event->name, &text, NULL);
         r = r ?: format_id(text, &id);

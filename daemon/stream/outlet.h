@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+typedef enum OutletKind {
+        OUTLET_OWN_PIPE, /* made by the daemon, O_NONBLOCK is ours */
+        OUTLET_FILE,
+        OUTLET_FOREIGN_PIPE, /* O_NONBLOCK is the client's: poll, then at most PIPE_BUF */
+        OUTLET_SOCKET,
+} OutletKind;
+
+/* What the client's fd is; it may hang here on a file server that does not answer. Returns 0, or
+ * -errno with one line in text of CONTROL_TEXT_MAX bytes. */
+int outlet_examine(int fd, OutletKind *ret, char *text, size_t size);
+/* Bytes taken, -EAGAIN, or -errno. */
+ssize_t outlet_write(int fd, OutletKind kind, const struct iovec *iov, int n_iov);
+/* Regular files never make one wait. */
+bool outlet_can_wait(OutletKind kind);

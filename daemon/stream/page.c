@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One sub-buffer as the kernel laid it out: 8 bytes time stamp, 8 bytes commit, then records. Walks
+ * it in place and zeroes every byte that no field of a known event owns, because the kernel does
+ * not: holes between fields and the bodies of discarded records carry whatever the memory held
+ * before. Pure; the bytes are believed in nothing: every length is checked against the sub-buffer,
+ * and what cannot be walked is cut.
+ *
+ * Relies on the record layout of include/linux/ring_buffer.h: a 32-bit word of 5 bits type_len and
+ * 27 bits time delta; type_len 1..28 is the length in words, 0 puts it into the next word, 29 is
+ * padding (with a delta of 0 to the end of the sub-buffer), 30 and 31 carry one more word of time.
+ * And on kernel/trace/ring_buffer.c: bit 31 of commit tells that events were missed, bit 30 that
+ * their count is stored behind the records. */
+
+#include "page.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "format.h"
+
+#define COMMIT_MISSED_STORED (1U << 30)
+#define COMMIT_MASK          ((1U << 20) - 1)
+
+#define TYPE_DATA_MAX 28
+#define TYPE_PADDING  29
+#define TYPE_EXTEND   30
+#define TYPE_STAMP    31
+#define TYPE_MASK     31U
+#define DELTA_ONE     (1U << 5)
+
+#define MASK_RANGES_MAX 64
+
+typedef struct Range {
+        uint32_t begin, end;
+} Range;
+
+typedef struct Located { /* a __data_loc or __rel_loc field */
+        uint32_t offset;
+        bool is_relative;
+        bool is_string;
+} Located;
+
+typedef struct Mask {
+        uint32_t fixed_end; /* behind the last field */
+        bool is_open; /* the last field is an array without a size: it reaches to the record's end
+                       */
+        bool is_open_string;
+        Range *holes; /* between fields, in order */
+        size_t n_holes;
+        Located *located;
+        size_t n_located;
+} Mask;
+
+struct PageMasks {
+        Mask **by_id;
+        size_t n_ids;
+};
+
+static Mask *mask_free(Mask *mask) {
+        if (!mask)
+                return NULL;
+        free(mask->holes);
+        free(mask->located);
+        free(mask);
+        return NULL;
+}
+
+DEFINE_CLEANUP(Mask, mask_free);
+
+static int compare_offsets(const void *a, const void *b) {
+        const FormatField *const *x = a, *const *y = b;
+
+        return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
+}
+
+static void mask_add_field(Mask *mask, const FormatField *field) {
+        if (field->offset > mask->fixed_end)
+                mask->holes[mask->n_holes++] = (Range){ mask->fixed_end, field->offset };
+        mask->fixed_end = MAX_OF(mask->fixed_end, field->offset + field->size);
+        if (field->kind != FIELD_PLAIN)
+                mask->located[mask->n_located++] = (Located){
+                        field->offset, field->kind == FIELD_REL_LOC, field->is_string
+                };
+        else if (field->size == 0) {
+                mask->is_open = true;
+                mask->is_open_string = field->is_string;
+        }
+}
+
+static int mask_new(const Format *format, Mask **ret) {
+        _cleanup_(mask_free_cleanup) Mask *mask = calloc(1, sizeof(*mask));
+        _cleanup_free_ const FormatField **sorted = calloc(format->n_fields + 1, sizeof(*sorted));
+
+        if (!mask || !sorted)
+                return -ENOMEM;
+        mask->holes = calloc(format->n_fields + 1, sizeof(Range));
+        mask->located = calloc(format->n_fields + 1, sizeof(Located));
+        if (!mask->holes || !mask->located)
+                return -ENOMEM;
+        for (size_t i = 0; i < format->n_fields; i++)
+                sorted[i] = &format->fields[i];
+        qsort(sorted, format->n_fields, sizeof(*sorted), compare_offsets);
+        for (size_t i = 0; i < format->n_fields; i++)
+                mask_add_field(mask, sorted[i]);
+        if (mask->n_located > MASK_RANGES_MAX)
+                return -E2BIG;
+        *ret = TAKE_PTR(mask);
+        return 0;
+}
+
+static int masks_add(PageMasks *masks, json_object *event) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        json_object *text;
+        Mask *mask;
+
+        if (!json_object_object_get_ex(event, "format", &text) ||
+                        !json_object_is_type(text, json_type_string))
+                return -EBADMSG;
+        int r = format_parse(json_object_get_string(text),
+                        (size_t)json_object_get_string_len(text),
+                        &format,
+                        NULL);
+        if (r < 0)
+                return r;
+        if (format->id >= 65536) /* common_type has 16 bits */
+                return -EBADMSG;
+        if (format->id >= masks->n_ids) {
+                size_t n = format->id + 1;
+                Mask **bigger = reallocarray(masks->by_id, n, sizeof(*bigger));
+
+                if (!bigger)
+                        return -ENOMEM;
+                memset(bigger + masks->n_ids, 0, (n - masks->n_ids) * sizeof(*bigger));
+                masks->by_id = bigger;
+                masks->n_ids = n;
+        }
+        r = mask_new(format, &mask);
+        if (r < 0)
+                return r;
+        mask_free(masks->by_id[format->id]);
+        masks->by_id[format->id] = mask;
+        return 0;
+}
+
+int page_masks_new(json_object *events, PageMasks **ret) {
+        _cleanup_(page_masks_free_cleanup) PageMasks *masks = calloc(1, sizeof(*masks));
+
+        if (!masks)
+                return -ENOMEM;
+        if (!json_object_is_type(events, json_type_array))
+                return -EBADMSG;
+        for (size_t i = 0; i < json_object_array_length(events); i++) {
+                int r = masks_add(masks, json_object_array_get_idx(events, i));
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(masks);
+        return 0;
+}
+
+PageMasks *page_masks_free(PageMasks *masks) {
+        if (!masks)
+                return NULL;
+        for (size_t i = 0; i < masks->n_ids; i++)
+                mask_free(masks->by_id[i]);
+        free(masks->by_id);
+        free(masks);
+        return NULL;
+}
+
+static uint32_t get_u32(const uint8_t *at) {
+        uint32_t value;
+
+        memcpy(&value, at, sizeof(value));
+        return value;
+}
+
+static void put_u32(uint8_t *at, uint32_t value) {
+        memcpy(at, &value, sizeof(value));
+}
+
+static size_t page_get_commit(const uint8_t *page, size_t size) {
+        size_t commit = get_u32(page + 8) & COMMIT_MASK;
+
+        return MIN_OF(commit, size - PAGE_HEADER_SIZE);
+}
+
+size_t page_get_used(const uint8_t *page, size_t size) {
+        size_t used = PAGE_HEADER_SIZE + page_get_commit(page, size);
+
+        if (get_u32(page + 8) & COMMIT_MISSED_STORED)
+                used = MIN_OF(used + sizeof(uint64_t), size);
+        return used;
+}
+
+/* Where a located field's payload lies in the record; empty when it is not inside. */
+static Range find_located(const Located *located,
+                const uint8_t *record,
+                size_t size,
+                uint32_t fixed_end) {
+        Range range = {};
+
+        if (located->offset + 4 > size)
+                return range;
+        uint32_t loc = get_u32(record + located->offset);
+        uint32_t begin = (loc & 0xffff) + (located->is_relative ? located->offset + 4 : 0),
+                 length = loc >> 16;
+        if (begin < fixed_end || begin > size || length > size - begin)
+                return range;
+        range = (Range){ begin, begin + length };
+        if (located->is_string && length > 0) {
+                const uint8_t *nul = memchr(record + begin, 0, length);
+
+                if (nul)
+                        range.end = (uint32_t)(nul - record);
+        }
+        return range;
+}
+
+/* Zeroes record[from, size) but for the ranges. */
+static void zero_between(uint8_t *record, size_t from, size_t size, Range *ranges, size_t n) {
+        for (size_t i = 1; i < n; i++) /* few: by insertion */
+                for (size_t k = i; k > 0 && ranges[k].begin < ranges[k - 1].begin; k--) {
+                        Range swap = ranges[k];
+
+                        ranges[k] = ranges[k - 1];
+                        ranges[k - 1] = swap;
+                }
+        for (size_t i = 0; i < n; i++) {
+                if (ranges[i].end <= from)
+                        continue;
+                if (ranges[i].begin > from)
+                        memset(record + from, 0, ranges[i].begin - from);
+                from = ranges[i].end;
+        }
+        if (from < size)
+                memset(record + from, 0, size - from);
+}
+
+static void clean_record(const Mask *mask, uint8_t *record, size_t size) {
+        Range ranges[MASK_RANGES_MAX];
+
+        for (size_t i = 0; i < mask->n_holes && mask->holes[i].begin < size; i++)
+                memset(record + mask->holes[i].begin,
+                                0,
+                                MIN_OF(mask->holes[i].end, size) - mask->holes[i].begin);
+        if (mask->fixed_end >= size)
+                return;
+        if (mask->is_open) {
+                const uint8_t *nul = mask->is_open_string ? memchr(record + mask->fixed_end,
+                                                                            0,
+                                                                            size - mask->fixed_end)
+                                                          : NULL;
+
+                if (nul)
+                        zero_between(record, (size_t)(nul - record), size, NULL, 0);
+                return;
+        }
+        for (size_t i = 0; i < mask->n_located; i++)
+                ranges[i] = find_located(&mask->located[i], record, size, mask->fixed_end);
+        zero_between(record, mask->fixed_end, size, ranges, mask->n_located);
+}
+
+static void tally_pid(PageTally *tally, const uint8_t *record, size_t size) {
+        if (!tally->pids || size < 8)
+                return;
+        uint32_t pid = get_u32(record + 4);
+        if (pid < PAGE_PIDS_MAX)
+                tally->pids[pid / 8] |= (uint8_t)(1U << (pid % 8));
+}
+
+/* A data record: `body` of it, in `whole` bytes from its word on. */
+static void clean_data(const PageMasks *masks,
+                uint8_t *at,
+                size_t whole,
+                size_t body,
+                PageTally *tally) {
+        uint8_t *record = at + whole - body;
+        uint16_t id = 0;
+
+        if (body >= 2)
+                memcpy(&id, record, sizeof(id));
+        const Mask *mask = body >= 2 && id < masks->n_ids ? masks->by_id[id] : NULL;
+        if (mask) {
+                tally_pid(tally, record, body);
+                clean_record(mask, record, body);
+                return;
+        }
+        /* Unknown: padding of the same length. A delta of 0 would mean "to the end of the
+         * sub-buffer". */
+        uint32_t delta = get_u32(at) & ~TYPE_MASK;
+        put_u32(at, (delta ?: DELTA_ONE) | TYPE_PADDING);
+        put_u32(at + 4, (uint32_t)whole - 4);
+        memset(at + 8, 0, whole - 8);
+        tally->n_unknown++;
+}
+
+/* Bytes of the record at `at`, at most `left`; 0: it cannot be walked, or it is padding to the end.
+ */
+static size_t clean_one(const PageMasks *masks, uint8_t *at, size_t left, PageTally *tally) {
+        uint32_t word = get_u32(at), type = word & TYPE_MASK;
+        size_t whole = 8;
+
+        if (left < 8 && type != TYPE_PADDING)
+                return 0;
+        if (type == TYPE_EXTEND || type == TYPE_STAMP)
+                return whole;
+        if (type >= 1 && type <= TYPE_DATA_MAX) {
+                whole = 4 + 4 * (size_t)type;
+                if (whole > left)
+                        return 0;
+                clean_data(masks, at, whole, whole - 4, tally);
+                return whole;
+        }
+        if (type == TYPE_PADDING && word == TYPE_PADDING) {
+                memset(at + 4, 0, left - 4);
+                return left;
+        }
+        if (left < 8)
+                return 0;
+        whole = 4 + (size_t)get_u32(at + 4);
+        if (whole < 8 || whole > left || whole % 4 != 0)
+                return 0;
+        if (type == TYPE_PADDING)
+                memset(at + 8, 0, whole - 8);
+        else
+                clean_data(masks, at, whole, whole - 8, tally);
+        return whole;
+}
+
+void page_clean(const PageMasks *masks, uint8_t *page, size_t size, PageTally *tally) {
+        size_t end = PAGE_HEADER_SIZE + page_get_commit(page, size),
+               used = page_get_used(page, size), at = PAGE_HEADER_SIZE;
+
+        while (end - at >= 4) {
+                size_t whole = clean_one(masks, page + at, end - at, tally);
+
+                if (whole == 0)
+                        break;
+                at += whole;
+        }
+        if (at < end) { /* padding to the end of what was committed */
+                tally->n_unparsed++;
+                memset(page + at, 0, end - at);
+                if (end - at >= 4)
+                        put_u32(page + at, TYPE_PADDING);
+        }
+        memset(page + used, 0, size - used);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The way out of the consumer: frames are written at once where the sink takes them, in one call
+ * and without a copy; what it does not take is copied and kept in order. The consumer stops reading
+ * the ring while anything is kept, so that the kernel counts what is lost; only at the end of a
+ * session it reads on, into here.
+ *
+ * A sink that fails keeps failing: the rest is counted as discarded. A regular file is cut back to
+ * its last whole frame, so that ENOSPC leaves a file that reads to its end. */
+
+#include "queue.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cleanup.h"
+
+typedef struct Chunk {
+        struct Chunk *next;
+        size_t at, size;
+        bool is_data;
+        uint8_t bytes[];
+} Chunk;
+
+void queue_init(Queue *queue) {
+        *queue = (Queue){ .fd = -1 };
+        queue->last = &queue->first;
+}
+
+static void queue_pop(Queue *queue) {
+        Chunk *chunk = queue->first;
+
+        queue->first = chunk->next;
+        if (!queue->first)
+                queue->last = &queue->first;
+        free(chunk);
+}
+
+static void queue_fail(Queue *queue, int error) {
+        if (queue->error != 0)
+                return;
+        queue->error = error;
+        /* Without the frame that broke off. What was in the file before us is not ours to cut. */
+        if (queue->kind == OUTLET_FILE && queue->written_bytes > queue->whole_bytes) {
+                off_t end = lseek(queue->fd, 0, SEEK_CUR);
+                off_t cut = (off_t)(queue->written_bytes - queue->whole_bytes);
+
+                if (end >= cut && ftruncate(queue->fd, end - cut) == 0)
+                        queue->written_bytes = queue->whole_bytes;
+        }
+}
+
+static void queue_discard(Queue *queue) {
+        while (queue->first) {
+                if (queue->first->is_data)
+                        queue->discarded_bytes += queue->first->size - queue->first->at;
+                queue_pop(queue);
+        }
+}
+
+void queue_clear(Queue *queue) {
+        queue_discard(queue);
+        close_cleanup(&queue->fd);
+}
+
+bool queue_is_empty(const Queue *queue) {
+        return !queue->first;
+}
+
+/* Writes as much as the sink takes; bytes done. */
+static size_t queue_write(Queue *queue, struct iovec *iov, int n_iov) {
+        size_t done = 0;
+
+        while (n_iov > 0 && queue->error == 0) {
+                ssize_t n = outlet_write(queue->fd, queue->kind, iov, n_iov);
+
+                if (n == -EINTR)
+                        continue;
+                if (n == -EAGAIN)
+                        break;
+                if (n < 0) {
+                        queue_fail(queue, (int)-n);
+                        break;
+                }
+                done += (size_t)n;
+                queue->written_bytes += (uint64_t)n;
+                while (n_iov > 0 && (size_t)n >= iov->iov_len) {
+                        n -= (ssize_t)iov->iov_len;
+                        iov++;
+                        n_iov--;
+                }
+                if (n_iov > 0) {
+                        iov->iov_base = (uint8_t *)iov->iov_base + n;
+                        iov->iov_len -= (size_t)n;
+                }
+        }
+        return done;
+}
+
+void queue_flush(Queue *queue) {
+        while (queue->first && queue->error == 0 && queue->fd >= 0) {
+                Chunk *chunk = queue->first;
+                struct iovec iov = { chunk->bytes + chunk->at, chunk->size - chunk->at };
+
+                chunk->at += queue_write(queue, &iov, 1);
+                if (chunk->at < chunk->size)
+                        break;
+                queue->whole_bytes = queue->written_bytes;
+                queue_pop(queue);
+        }
+        if (queue->error != 0)
+                queue_discard(queue);
+}
+
+static int queue_keep(Queue *queue,
+                const uint8_t *head,
+                size_t head_size,
+                const void *data,
+                size_t size,
+                size_t at) {
+        Chunk *chunk = malloc(sizeof(*chunk) + head_size + size);
+
+        if (!chunk)
+                return -ENOMEM;
+        *chunk = (Chunk){ .at = at, .size = head_size + size, .is_data = size > 0 };
+        memcpy(chunk->bytes, head, head_size);
+        if (size > 0)
+                memcpy(chunk->bytes + head_size, data, size);
+        *queue->last = chunk;
+        queue->last = &chunk->next;
+        return 0;
+}
+
+int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t size) {
+        uint8_t head[sizeof(FrameHeader)];
+        size_t head_size = header ? sizeof(head) : 0, done = 0;
+
+        if (header)
+                frame_header_encode(head, header);
+        if (queue->error == 0 && queue_is_empty(queue) && queue->fd >= 0) {
+                struct iovec iov[] = { { head, head_size }, { (void *)data, size } };
+
+                done = queue_write(queue, header ? iov : iov + 1, header ? 2 : 1);
+        }
+        if (queue->error != 0) {
+                if (header && header->type == FRAME_DATA)
+                        queue->discarded_bytes += size;
+                queue_discard(queue);
+                return 0;
+        }
+        if (done == head_size + size) {
+                queue->whole_bytes = queue->written_bytes;
+                return 0;
+        }
+        return queue_keep(queue, head, head_size, data, size, done);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct RingStatistics {
+        uint64_t entries, overrun, commit_overrun, dropped, read;
+} RingStatistics;
+
+/* One CPU's ring: its raw reader and its counters. */
+typedef struct Ring {
+        unsigned cpu;
+        int raw_fd; /* -1: not given yet, or closed */
+        int stats_fd;
+        uint64_t told_lost; /* of the kernel's counters, in frames so far */
+        RingStatistics last;
+} Ring;
+
+/* Reads whole sub-buffers into the batch until one is not full yet, the ring is empty or the batch
+ * is. Returns the bytes, the last sub-buffer cut behind what it carries. ret_more: there may be
+ * more. */
+ssize_t ring_read(Ring *ring,
+                uint8_t *batch,
+                size_t batch_size,
+                size_t subbuf_size,
+                bool *ret_more);
+/* Events that the kernel could not keep since the last call. */
+uint64_t ring_take_lost(Ring *ring);
+/* Reads the counters into ring->last. */
+int ring_read_statistics(Ring *ring);
+void ring_close(Ring *ring);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The daemon's side of a consumer: starts one and passes messages. Under systemd it connects to
+ * ktrace-consumer.socket, and systemd makes the process: supervised, limited, and not a child of
+ * ours. Elsewhere it forks the same binary, which changes its user itself. Used by the session
+ * floor in the event loop.
+ *
+ * Nobody here waits for a process: one that hangs in the kernel stays hanging beyond SIGKILL. A
+ * child that is still there when its Consumer is freed is reaped by an event source that floats
+ * until then. */
+
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "fd.h"
+
+struct Consumer {
+        int fd;
+        pid_t pid;
+        int pidfd; /* of a forked one; -1: systemd's */
+        sd_event_source *source;
+        const ConsumerHandlers *handlers;
+        void *userdata;
+};
+
+static int consumer_on_io(sd_event_source *source _unused_,
+                int fd,
+                uint32_t revents _unused_,
+                void *userdata) {
+        Consumer *consumer = userdata;
+        ControlMessage message;
+        size_t n_fds;
+
+        ssize_t n = fd_receive(fd, &message, sizeof(message), NULL, 0, &n_fds);
+        if (n == -EAGAIN)
+                return 0;
+        if (n == sizeof(message) && message.version == CONTROL_VERSION) {
+                consumer->handlers->on_message(consumer, &message, consumer->userdata);
+                return 0;
+        }
+        /* Closed, or not our build: either way it is over. */
+        (void)sd_event_source_set_enabled(consumer->source, SD_EVENT_OFF);
+        consumer->handlers->on_closed(consumer, consumer->userdata);
+        return 0;
+}
+
+/* In the child: only what is safe between fork and exec. */
+static _Noreturn void run_child(const ConsumerLauncher *launcher, int fd) {
+        char *const argv[] = {
+                (char *)"ktrace-consumer", (char *)"--user", (char *)launcher->user, NULL
+        };
+        char *const environment[] = { NULL };
+        sigset_t none;
+
+        sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        int null = open("/dev/null", O_RDWR);
+        if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+                _exit(126);
+        if (fd == 3) {
+                if (fcntl(fd, F_SETFD, 0) < 0)
+                        _exit(126);
+        } else if (dup2(fd, 3) < 0)
+                _exit(126);
+        (void)close_range(4, ~0U, 0);
+        execve(launcher->binary, argv, environment);
+        _exit(127);
+}
+
+static int on_child_exit(sd_event_source *source,
+                int fd,
+                uint32_t revents _unused_,
+                void *userdata _unused_) {
+        siginfo_t info;
+
+        (void)waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG); /* only to reap */
+        return sd_event_source_set_floating(source, false); /* the last reference, closes fd */
+}
+
+/* By pidfd: a SIGCHLD handler would take the exits of the buffer-growing children from the worker
+ * thread. */
+static int reap_later(sd_event *event, int pidfd) {
+        sd_event_source *source;
+        _cleanup_close_ int fd = fcntl(pidfd, F_DUPFD_CLOEXEC, 3);
+
+        if (fd < 0)
+                return -errno;
+        int r = sd_event_add_io(event, &source, fd, EPOLLIN, on_child_exit, NULL);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_io_fd_own(source, true);
+        fd = -1; /* the source's */
+        r = sd_event_source_set_floating(source, true);
+        sd_event_source_unref(source);
+        return r;
+}
+
+static int check_launcher(const ConsumerLauncher *launcher, Reason *reason) {
+        char buffer[16384];
+        struct passwd entry, *found = NULL;
+
+        int r = getpwnam_r(launcher->user, &entry, buffer, sizeof(buffer), &found);
+        if (r != 0)
+                return -r;
+        if (!found)
+                return reason_set(reason,
+                                KT_E_NO_CONSUMER,
+                                "consumer user \"%s\" does not exist: run systemd-sysusers, or give --consumer-user=",
+                                launcher->user);
+        if (found->pw_uid == 0)
+                return reason_set(reason,
+                                KT_E_NO_CONSUMER,
+                                "consumer user \"%s\" is root: streams are never read as root",
+                                launcher->user);
+        if (access(launcher->binary, X_OK) < 0)
+                return reason_set(reason,
+                                KT_E_NO_CONSUMER,
+                                "%s: %s: install ktraced whole, or give --consumer=",
+                                launcher->binary,
+                                strerror(errno));
+        return 0;
+}
+
+static int fork_consumer(const ConsumerLauncher *launcher, Consumer *consumer, Reason *reason) {
+        int fds[2];
+
+        int r = check_launcher(launcher, reason);
+        if (r != 0)
+                return r;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
+                return -errno;
+        consumer->fd = fds[0];
+        consumer->pid = fork();
+        if (consumer->pid == 0)
+                run_child(launcher, fds[1]);
+        r = consumer->pid < 0 ? -errno : 0;
+        close(fds[1]);
+        if (r < 0)
+                return r;
+        consumer->pidfd = (int)syscall(SYS_pidfd_open, consumer->pid, 0);
+        if (consumer->pidfd < 0)
+                return -errno;
+        /* The exit may come long after the Consumer is freed. */
+        return reap_later(launcher->event, consumer->pidfd);
+}
+
+/* -ENOENT or -ECONNREFUSED: no systemd here. */
+static int connect_consumer(const ConsumerLauncher *launcher, int *ret_fd) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        struct ucred peer;
+        socklen_t size = sizeof(peer);
+
+        if (!launcher->socket_path)
+                return -ENOENT;
+        if (strlen(launcher->socket_path) >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        memcpy(address.sun_path, launcher->socket_path, strlen(launcher->socket_path) + 1);
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return -errno;
+        if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+                return -errno;
+        /* Who listens: systemd made the socket before it was anybody's. */
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+                return -errno;
+        if (peer.uid != 0)
+                return -EPERM;
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}
+
+int consumer_spawn(const ConsumerLauncher *launcher,
+                const ConsumerHandlers *handlers,
+                void *userdata,
+                Consumer **ret,
+                Reason *reason) {
+        _cleanup_(consumer_free_cleanup) Consumer *consumer = calloc(1, sizeof(*consumer));
+
+        if (!consumer)
+                return -ENOMEM;
+        consumer->fd = consumer->pidfd = -1;
+        consumer->handlers = handlers;
+        consumer->userdata = userdata;
+        int r = connect_consumer(launcher, &consumer->fd);
+        if (r == -ENOENT || r == -ECONNREFUSED)
+                r = fork_consumer(launcher, consumer, reason);
+        if (r == -EAGAIN)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "too many stream workers are being started: try again");
+        if (r != 0)
+                return r;
+        r = sd_event_add_io(launcher->event,
+                        &consumer->source,
+                        consumer->fd,
+                        EPOLLIN,
+                        consumer_on_io,
+                        consumer);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(consumer->source, "consumer");
+        *ret = TAKE_PTR(consumer);
+        return 0;
+}
+
+int consumer_send(Consumer *consumer, const ControlMessage *message, const int *fds, size_t n_fds) {
+        return fd_send(consumer->fd, message, sizeof(*message), fds, n_fds);
+}
+
+Consumer *consumer_release(Consumer *consumer) {
+        if (!consumer)
+                return NULL;
+        sd_event_source_disable_unref(consumer->source);
+        close_cleanup(&consumer->fd);
+        close_cleanup(&consumer->pidfd);
+        free(consumer);
+        return NULL;
+}
+
+Consumer *consumer_free(Consumer *consumer) {
+        if (consumer && consumer->pidfd >= 0)
+                (void)syscall(SYS_pidfd_send_signal,
+                                consumer->pidfd,
+                                SIGKILL,
+                                NULL,
+                                0); /* gone: as wanted */
+        return consumer_release(consumer);
+}
+
+pid_t consumer_get_pid(const Consumer *consumer) {
+        return consumer ? consumer->pid : 0;
+}
