@@ -139,7 +139,7 @@ static void set_active(Consumer *c, bool active) {
         if (c->is_released || c->percent_fd < 0)
                 return;
         const char *percent = active ? ACTIVE_PERCENT : "0";
-        if (pwrite(c->percent_fd, percent, strlen(percent), 0) < 0)
+        if (write(c->percent_fd, percent, strlen(percent)) < 0)
                 active = true; /* the timer alone keeps the data coming */
         c->is_active = active;
         watch_rings(c, true);
@@ -404,8 +404,9 @@ static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t
         for (unsigned i = 0; i < message->rings.n; i++) {
                 Ring *ring = &c->rings[c->n_rings_given++];
 
-                ring->raw_fd = TAKE_FD(fds[at++]);
-                ring->stats_fd = TAKE_FD(fds[at++]);
+                ring->raw_fd = TAKE_FD(fds[at]);
+                ring->stats_fd = TAKE_FD(fds[at + 1]);
+                at += 2;
         }
         if (c->n_rings_given == c->n_cpus)
                 set_active(c, false);

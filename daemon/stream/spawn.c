@@ -101,7 +101,7 @@ static int reap_later(sd_event *event, int pidfd) {
         fd = -1; /* the source's */
         r = sd_event_source_set_floating(source, true);
         sd_event_source_unref(source);
-        return r;
+        return r < 0 ? r : 0;
 }
 
 static int check_launcher(const ConsumerLauncher *launcher, Reason *reason) {
