@@ -2,10 +2,12 @@
 #include "bus-fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -16,6 +18,7 @@ static struct {
         GPid bus, daemon;
         const char *untraceable;
         gboolean running;
+        int lock;
 } fixture;
 
 static const char bus_config[] =
@@ -76,6 +79,15 @@ static void end(GPid *pid) {
         g_assert_cmpint(waitpid(*pid, &status, 0), ==, *pid);
         *pid = 0;
         g_assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+}
+
+/* Instances are the kernel's, not the namespace's, and a daemon that starts takes those of another
+ * for orphans: one at a time on a machine, the native suite included. */
+static void wait_for_others(void) {
+        fixture.lock = open("/run/lock/ktrace-native", O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+
+        g_assert_no_errno(fixture.lock);
+        g_assert_no_errno(flock(fixture.lock, LOCK_EX));
 }
 
 static const char *mount_tracefs(void) {
@@ -153,6 +165,7 @@ gboolean bus_fixture_start(const char **ret_reason) {
         g_assert_nonnull(g_getenv("KTRACE_SOURCE_ROOT"));
         /* With it the daemon would end when idle. */
         g_unsetenv("NOTIFY_SOCKET");
+        wait_for_others();
         fixture.dir = g_dir_make_tmp("ktrace-bus-XXXXXX", NULL);
         g_assert_no_errno(chmod(fixture.dir, 0755));
         /* Before GLib makes its threads: they would stay in the old namespace. */
@@ -190,6 +203,7 @@ void bus_fixture_stop(void) {
         g_free(fixture.dir);
         g_free(fixture.tracefs);
         g_free(fixture.address);
+        close(fixture.lock);
         fixture.running = FALSE;
 }
 

@@ -2,7 +2,7 @@
 /* interfaces/\*.xml says what the daemon answers to Introspect, member by member. */
 #include "bus-fixture.h"
 
-#define PROPERTIES "org.freedesktop.DBus.Properties"
+#define EMITS_CHANGE "org.freedesktop.DBus.Property.EmitsChangedSignal"
 
 static GDBusInterfaceInfo *read_file(const char *interface) {
         g_autofree char *path = g_strdup_printf(
@@ -46,6 +46,10 @@ static void append_arguments(GString *text, const char *direction, GDBusArgInfo 
                                 (*arguments)->signature);
 }
 
+static int compare_lines(gconstpointer a, gconstpointer b) {
+        return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* One line a member, sorted. */
 static char *describe(const GDBusInterfaceInfo *info) {
         g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
@@ -69,11 +73,9 @@ static char *describe(const GDBusInterfaceInfo *info) {
                                                 (*p)->name,
                                                 (*p)->signature,
                                                 (*p)->flags,
-                                                g_dbus_annotation_info_lookup((*p)->annotations,
-                                                                PROPERTIES ".EmitsChanged"
-                                                                           "Signal")
-                                                                ?: ""));
-        g_ptr_array_sort(lines, (GCompareFunc)g_strcmp0);
+                                                g_dbus_annotation_info_lookup(
+                                                                (*p)->annotations, EMITS_CHANGE)));
+        g_ptr_array_sort(lines, compare_lines);
         g_ptr_array_add(lines, NULL);
         return g_strjoinv("\n", (char **)lines->pdata);
 }

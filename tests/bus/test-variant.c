@@ -42,10 +42,10 @@ static int convert(const char *json, sd_bus_message **ret) {
         do {                                                                                \
                 sd_bus_message *m = NULL;                                                   \
                 g_assert_cmpint(convert("{\"k\":" json "}", &m), ==, 0);                    \
-                const char *key;                                                            \
+                const char *name;                                                           \
                 g_assert_cmpint(sd_bus_message_enter_container(m, 'a', "{sv}"), >, 0);      \
                 g_assert_cmpint(sd_bus_message_enter_container(m, 'e', "sv"), >, 0);        \
-                g_assert_cmpint(sd_bus_message_read(m, "s", &key), >, 0);                   \
+                g_assert_cmpint(sd_bus_message_read(m, "s", &name), >, 0);                  \
                 g_assert_cmpint(sd_bus_message_read(m, "v", signature, __VA_ARGS__), >, 0); \
                 sd_bus_message_unref(m);                                                    \
         } while (0)
