@@ -184,6 +184,30 @@ int instance_add_pid(const Instance *instance, pid_t tid) {
         return tracefs_write(instance->fd, "set_event_pid", text);
 }
 
+/* One write of a few thousand bytes: the kernel takes any length, but holds its lock meanwhile. */
+#define PIDS_PER_WRITE 256
+
+static int add_some_pids(const Instance *instance, const pid_t *tids, size_t n) {
+        char text[PIDS_PER_WRITE * 12];
+        size_t at = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                if (tids[i] <= 0)
+                        return -EINVAL;
+                at += (size_t)snprintf(text + at, sizeof(text) - at, "%d\n", tids[i]);
+        }
+        return tracefs_write(instance->fd, "set_event_pid", text);
+}
+
+int instance_add_pids(const Instance *instance, const pid_t *tids, size_t n) {
+        for (size_t at = 0; at < n; at += PIDS_PER_WRITE) {
+                int r = add_some_pids(instance, tids + at, MIN_OF(n - at, (size_t)PIDS_PER_WRITE));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 int instance_read_pids(const Instance *instance, pid_t **ret, size_t *ret_n) {
         _cleanup_free_ char *text = NULL;
         size_t size, n = 0;

@@ -54,6 +54,8 @@ int instance_set_clock(const Instance *instance, const char *clock, Reason *reas
 int instance_set_option(const Instance *instance, const char *option, bool on);
 /* Appends one thread id to set_event_pid. -ESRCH is never returned: the kernel does not check. */
 int instance_add_pid(const Instance *instance, pid_t tid);
+/* The same for many in few writes: each but the first waits for RCU. */
+int instance_add_pids(const Instance *instance, const pid_t *tids, size_t n);
 /* The whole set_event_pid list. Does not block. */
 int instance_read_pids(const Instance *instance, pid_t **ret, size_t *ret_n);
 /* False when the list is empty: then the kernel traces everybody. */

@@ -28,99 +28,105 @@
 /* Passes over /proc for scope own: each finds what was started during the one before. */
 #define ARM_PASSES 8
 
-typedef struct Listed {
-        Task *tasks;
-        size_t n;
-} Listed;
-
-static void listed_clear(Listed *listed) {
-        free(listed->tasks);
+void arm_clear(Arm *arm) {
+        free(arm->listed);
+        arm->listed = NULL;
+        arm->n_listed = 0;
 }
 
-static bool listed_has(const Listed *listed, const Task *task) {
-        for (size_t i = 0; i < listed->n; i++)
-                if (listed->tasks[i].tid == task->tid &&
-                                listed->tasks[i].start_time == task->start_time)
-                        return true;
-        return false;
+static bool is_same(const Task *a, const Task *b) {
+        return a->tid == b->tid && a->start_time == b->start_time;
 }
 
-static int listed_add(Listed *listed, const Task *task) {
-        Task *bigger = reallocarray(listed->tasks, listed->n + 1, sizeof(Task));
+static int task_compare(const void *a, const void *b) {
+        const Task *x = a, *y = b;
 
-        if (!bigger)
+        if (x->tid != y->tid)
+                return x->tid < y->tid ? -1 : 1;
+        return x->start_time < y->start_time ? -1 : x->start_time > y->start_time;
+}
+
+static bool arm_has(const Arm *arm, const Task *task) {
+        return arm->n_listed > 0 &&
+               bsearch(task, arm->listed, arm->n_listed, sizeof(Task), task_compare);
+}
+
+/* Writes those that are not on the list yet, in as few writes as can be: each waits for RCU. */
+static int arm_list(Arm *arm, const Task *tasks, size_t n_tasks) {
+        _cleanup_free_ pid_t *tids = calloc(n_tasks + 1, sizeof(pid_t));
+        Task *bigger = reallocarray(arm->listed, arm->n_listed + n_tasks + 1, sizeof(Task));
+        size_t n = 0, n_listed = arm->n_listed;
+
+        if (bigger)
+                arm->listed = bigger;
+        if (!tids || !bigger)
                 return -ENOMEM;
-        listed->tasks = bigger;
-        listed->tasks[listed->n++] = *task;
-        return 0;
-}
-
-/* Lists what is missing. */
-static int listed_update(Listed *listed, const Instance *instance, pid_t pid) {
-        _cleanup_free_ Task *tasks = NULL;
-        size_t n = 0;
-
-        int r = process_list_threads(pid, &tasks, &n);
+        if (arm->needs_sentinel)
+                tids[n++] = ARM_SENTINEL;
+        for (size_t i = 0; i < n_tasks; i++) {
+                if (arm_has(arm, &tasks[i]))
+                        continue;
+                tids[n++] = tasks[i].tid;
+                bigger[n_listed++] = tasks[i];
+        }
+        if (n == 0)
+                return 0;
+        int r = instance_add_pids(arm->instance, tids, n);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < n; i++) {
-                if (listed_has(listed, &tasks[i]))
-                        continue;
-                r = instance_add_pid(instance, tasks[i].tid);
-                if (r == 0)
-                        r = listed_add(listed, &tasks[i]);
-                if (r < 0)
-                        return r;
-        }
+        arm->needs_sentinel = false;
+        arm->n_listed = n_listed;
+        qsort(arm->listed, arm->n_listed, sizeof(Task), task_compare);
         return 0;
 }
 
-/* Drops the dead, so that what remains was alive at the time of the call. */
-static int listed_keep_alive(Listed *listed, pid_t pid) {
+/* How many of the tasks are alive now; the dead are dropped. */
+static int keep_alive(pid_t pid, Task *tasks, size_t *n_tasks) {
         size_t n = 0;
 
-        for (size_t i = 0; i < listed->n; i++) {
-                uint64_t start;
-                int r = process_read_start(pid, listed->tasks[i].tid, &start, NULL);
+        for (size_t i = 0; i < *n_tasks; i++) {
+                Task now = { .tid = tasks[i].tid };
+                int r = process_read_start(pid, now.tid, &now.start_time, NULL);
 
                 if (r < 0 && r != -ESRCH)
                         return r;
-                if (r == 0 && start == listed->tasks[i].start_time)
-                        listed->tasks[n++] = listed->tasks[i];
+                if (r == 0 && is_same(&now, &tasks[i]))
+                        tasks[n++] = tasks[i];
         }
-        listed->n = n;
+        *n_tasks = n;
         return 0;
 }
 
-/* True once it is sure that no thread of the process is missing from the list. */
-static int listed_is_whole(Listed *listed, pid_t pid, bool *ret) {
+/* Of listed tasks: is no thread of the process missing among them? */
+static int is_whole(pid_t pid, Task *tasks, size_t *n_tasks, bool *ret) {
         TaskStatus status;
 
-        int r = listed_keep_alive(listed, pid);
-        if (r < 0)
-                return r;
-        size_t n_before = listed->n;
-        r = process_read_status(pid, pid, &status);
-        if (r < 0)
-                return r;
-        r = listed_keep_alive(listed, pid);
-        if (r < 0)
-                return r;
-        *ret = listed->n == n_before && listed->n == status.n_threads;
-        return 0;
+        int r = keep_alive(pid, tasks, n_tasks);
+        size_t n_before = *n_tasks;
+        r = r ?: process_read_status(pid, pid, &status);
+        r = r ?: keep_alive(pid, tasks, n_tasks);
+        if (r == 0)
+                *ret = *n_tasks == n_before && *n_tasks == status.n_threads;
+        return r;
 }
 
-static int arm_list_threads(const Instance *instance, pid_t pid, Listed *listed, Reason *reason) {
+/* ret: every thread, all of them listed. */
+static int arm_list_threads(Arm *arm, pid_t pid, Task **ret, size_t *ret_n, Reason *reason) {
         for (unsigned i = 0; i < ARM_ROUNDS; i++) {
-                bool is_whole;
-                int r = listed_update(listed, instance, pid);
+                _cleanup_free_ Task *tasks = NULL;
+                bool whole = false;
+                size_t n = 0;
 
-                if (r == 0)
-                        r = listed_is_whole(listed, pid, &is_whole);
+                int r = process_list_threads(pid, &tasks, &n);
+                r = r ?: arm_list(arm, tasks, n);
+                r = r ?: is_whole(pid, tasks, &n, &whole);
                 if (r < 0)
                         return r;
-                if (is_whole)
+                if (whole) {
+                        *ret = TAKE_PTR(tasks);
+                        *ret_n = n;
                         return 0;
+                }
         }
         return reason_set(reason,
                         KT_E_KERNEL_REFUSED,
@@ -174,28 +180,24 @@ static int arm_check_first(pid_t pid, const Subject *owner, Reason *reason) {
         return r ?: arm_check(pid, tasks, n, owner, reason);
 }
 
-static int arm_list(const Instance *instance,
-                const Subject *owner,
-                pid_t pid,
-                bool single_thread,
-                ArmReport *report,
-                Reason *reason) {
-        _cleanup_(listed_clear) Listed listed = {};
+static int arm_whole(Arm *arm, pid_t pid, bool single_thread, Reason *reason) {
+        _cleanup_free_ Task *tasks = NULL;
+        size_t n = 0;
 
-        int r = arm_list_threads(instance, pid, &listed, reason);
+        int r = arm_list_threads(arm, pid, &tasks, &n, reason);
         if (r != 0)
                 return r;
-        if (single_thread && listed.n != 1)
+        if (single_thread && n != 1)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
                                 "scope command: process %d has %zu threads: hold back a process of one",
                                 pid,
-                                listed.n);
-        r = arm_check(pid, listed.tasks, listed.n, owner, reason);
+                                n);
+        r = arm_check(pid, tasks, n, arm->owner, reason);
         if (r != 0)
                 return r;
-        report->n_processes++;
-        report->n_threads += listed.n;
+        arm->report.n_processes++;
+        arm->report.n_threads += n;
         return 0;
 }
 
@@ -207,96 +209,132 @@ static bool pidfd_is_alive(int pidfd) {
         return poll(&p, 1, 0) == 0;
 }
 
-static int arm_process(const Instance *instance,
-                const Subject *owner,
-                pid_t pid,
-                bool single_thread,
-                ArmReport *report,
-                Reason *reason) {
+static int arm_process(Arm *arm, pid_t pid, bool single_thread, Reason *reason) {
         _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
         int error = pidfd < 0 ? -errno : 0;
 
         if (error != 0 && error != -ESRCH &&
                         error != -EINVAL) /* EINVAL: a thread, told by arm_check_first */
                 return error;
-        int r = error == -ESRCH ? error : arm_check_first(pid, owner, reason);
+        int r = error == -ESRCH ? error : arm_check_first(pid, arm->owner, reason);
         if (r == 0 && pidfd >= 0)
-                r = arm_list(instance, owner, pid, single_thread, report, reason);
+                r = arm_whole(arm, pid, single_thread, reason);
         if (r == -ESRCH || (r == 0 && (pidfd < 0 || !pidfd_is_alive(pidfd))))
                 return reason_set(reason, KT_E_NO_SUCH_PROCESS, "process %d does not exist", pid);
         return r;
 }
 
-int arm_processes(const Instance *instance,
-                const Subject *owner,
-                const pid_t *pids,
-                size_t n_pids,
-                bool single_thread,
-                ArmReport *report,
-                Reason *reason) {
+int arm_processes(Arm *arm, const pid_t *pids, size_t n_pids, bool single_thread, Reason *reason) {
         for (size_t i = 0; i < n_pids; i++) {
-                int r = arm_process(instance, owner, pids[i], single_thread, report, reason);
+                int r = arm_process(arm, pids[i], single_thread, reason);
                 if (r != 0)
                         return r;
         }
         return 0;
 }
 
-/* One process found by arm_own. Unfit ones are left out before they are listed; one that turns
- * unfit while it is listed fails the whole, since a number cannot be taken off the kernel's list.
- */
-static int arm_found(const Instance *instance,
-                const Subject *owner,
-                pid_t pid,
-                Listed *seen,
-                ArmReport *report,
-                Reason *reason) {
-        Task task = { .tid = pid };
-        Reason why = {};
+/* Processes of one pass over /proc. */
+typedef struct Found {
+        Task *seen; /* leaders, also the unfit */
+        size_t n_seen;
+        Task *threads; /* of the fit ones that are new in this pass */
+        size_t n_threads;
+        pid_t *fit;
+        size_t n_fit;
+} Found;
 
-        int r = process_read_start(pid, pid, &task.start_time, NULL);
-        if (r < 0)
-                return r == -ESRCH ? 0 : r;
-        if (listed_has(seen, &task))
-                return 0;
-        r = listed_add(seen, &task);
-        if (r < 0)
-                return r;
-
-        r = arm_check_first(pid, owner, &why);
-        if (r > 0 && report->n_left_out++ == 0)
-                snprintf(report->left_out,
-                                sizeof(report->left_out),
-                                "%.*s",
-                                (int)sizeof(report->left_out) - 1,
-                                why.text);
-        if (r == 0)
-                r = arm_process(instance, owner, pid, false, report, reason);
-        else if (r > 0 || r == -ESRCH)
-                return 0;
-        return r == KT_E_NO_SUCH_PROCESS ? 0 : r; /* ended in between */
+static void found_clear(Found *found) {
+        free(found->seen);
+        free(found->threads);
+        free(found->fit);
 }
 
-int arm_own(const Instance *instance, const Subject *owner, ArmReport *report, Reason *reason) {
-        _cleanup_(listed_clear) Listed seen = {};
+static int append(void **array, size_t *n, const void *items, size_t n_items, size_t size) {
+        char *bigger = reallocarray(*array, *n + n_items, size);
+
+        if (!bigger)
+                return -ENOMEM;
+        memcpy(bigger + *n * size, items, n_items * size);
+        *array = bigger;
+        *n += n_items;
+        return 0;
+}
+
+static bool found_has(const Found *found, const Task *task) {
+        for (size_t i = 0; i < found->n_seen; i++)
+                if (is_same(&found->seen[i], task))
+                        return true;
+        return false;
+}
+
+/* Judges one process before anything of it is listed. */
+static int found_add(Found *found, Arm *arm, pid_t pid) {
+        _cleanup_free_ Task *tasks = NULL;
+        Task leader = { .tid = pid };
+        Reason why = {};
+        size_t n = 0;
+
+        int r = process_read_start(pid, pid, &leader.start_time, NULL);
+        if (r < 0)
+                return r == -ESRCH ? 0 : r;
+        if (found_has(found, &leader))
+                return 0;
+        r = append((void **)&found->seen, &found->n_seen, &leader, 1, sizeof(Task));
+        r = r ?: arm_check_first(pid, arm->owner, &why);
+        if (r > 0) {
+                if (arm->report.n_left_out++ == 0)
+                        snprintf(arm->report.left_out,
+                                        sizeof(arm->report.left_out),
+                                        "%.*s",
+                                        (int)sizeof(arm->report.left_out) - 1,
+                                        why.text);
+                return 0;
+        }
+        r = r ?: process_list_threads(pid, &tasks, &n);
+        if (r < 0)
+                return r == -ESRCH ? 0 : r;
+        r = append((void **)&found->threads, &found->n_threads, tasks, n, sizeof(Task));
+        return r ?: append((void **)&found->fit, &found->n_fit, &pid, 1, sizeof(pid_t));
+}
+
+/* One pass: all that is new and fit is listed in one write, then each process is armed as any
+ * other. One that turns unfit in between fails the whole, since a number cannot be taken off the
+ * kernel's list. */
+static int arm_pass(Arm *arm, Found *found, Reason *reason) {
+        _cleanup_free_ pid_t *pids = NULL;
+        size_t n = 0;
+
+        found->n_fit = found->n_threads = 0;
+        int r = process_list_of(arm->owner->uid, &pids, &n);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = found_add(found, arm, pids[i]);
+        if (r == 0 && found->n_threads > 0)
+                r = arm_list(arm, found->threads, found->n_threads);
+        for (size_t i = 0; r == 0 && i < found->n_fit; i++) {
+                r = arm_process(arm, found->fit[i], false, reason);
+                if (r == KT_E_NO_SUCH_PROCESS) /* ended in between */
+                        r = 0;
+        }
+        return r;
+}
+
+int arm_own(Arm *arm, Reason *reason) {
+        _cleanup_(found_clear) Found found = {};
 
         for (unsigned i = 0; i < ARM_PASSES; i++) {
-                _cleanup_free_ pid_t *pids = NULL;
-                size_t n = 0, n_seen = seen.n;
+                size_t n_seen = found.n_seen;
+                int r = arm_pass(arm, &found, reason);
 
-                int r = process_list_of(owner->uid, &pids, &n);
-                for (size_t k = 0; r == 0 && k < n; k++)
-                        r = arm_found(instance, owner, pids[k], &seen, report, reason);
                 if (r != 0)
                         return r;
-                if (seen.n == n_seen)
+                if (found.n_seen == n_seen)
                         break;
         }
-        if (report->n_processes == 0)
+        if (arm->report.n_processes == 0)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
                                 "scope own: none of your %zu processes may be traced: %s",
-                                report->n_left_out,
-                                report->left_out);
+                                arm->report.n_left_out,
+                                arm->report.left_out);
         return 0;
 }

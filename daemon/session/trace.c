@@ -116,10 +116,9 @@ static int step_options(void *context, Reason *reason) {
         int r = instance_set_option(trace->instance, "overwrite", false);
         if (r == 0)
                 r = instance_set_clock(trace->instance, trace->spec->clock, reason);
-        if (r != 0 || !trace_lists_pids(trace))
-                return r;
-        r = instance_add_pid(trace->instance, ARM_SENTINEL);
-        return r ?: instance_set_option(trace->instance, "event-fork", true);
+        if (r == 0 && trace_lists_pids(trace))
+                r = instance_set_option(trace->instance, "event-fork", true);
+        return r;
 }
 
 static int step_statistics(void *context, Reason *reason _unused_) {
@@ -165,7 +164,7 @@ static int step_latch(void *context, Reason *reason) {
         bool on, has_sentinel = true;
 
         int r = instance_get_tracing(trace->instance, &on);
-        if (r == 0 && trace_lists_pids(trace))
+        if (r == 0 && trace->has_list)
                 r = instance_has_pid(trace->instance, ARM_SENTINEL, &has_sentinel);
         if (r < 0)
                 return r;
@@ -175,41 +174,44 @@ static int step_latch(void *context, Reason *reason) {
                                 "the instance was changed by somebody else (%s): destroy the session and make a new one",
                                 on ? "set_event_pid" : "tracing_on");
         trace->next = 0;
+        trace->is_live = true; /* until proven otherwise */
         return 0;
 }
 
 /* Truncation empties the list for an instant: only while every event is off. */
-static int trace_reset_pids(const Trace *trace) {
+static int trace_reset_pids(Trace *trace) {
         char sentinel[16];
 
         snprintf(sentinel, sizeof(sentinel), "%d", ARM_SENTINEL);
-        return tracefs_write_truncate(trace->instance->fd, "set_event_pid", sentinel);
+        int r = tracefs_write_truncate(trace->instance->fd, "set_event_pid", sentinel);
+        trace->has_list = trace->has_list || r == 0;
+        return r;
 }
 
 static int step_pids(void *context, Reason *reason) {
         Trace *trace = context;
         const Spec *spec = trace->spec;
+        _cleanup_(arm_clear) Arm arm = { .instance = trace->instance, .owner = trace->owner };
+        int r = 0;
 
-        switch (spec->scope) {
-        case SCOPE_OWN: /* anew at each start: processes may have come, or may have turned unfit */
-                trace->report = (ArmReport){};
-                int r = trace_reset_pids(trace);
-                return r ?: arm_own(trace->instance, trace->owner, &trace->report, reason);
-        case SCOPE_COMMAND:
-        case SCOPE_PIDS:
-                if (trace->is_armed)
-                        return 0;
-                trace->report = (ArmReport){};
-                return arm_processes(trace->instance,
-                                trace->owner,
+        if (!trace_lists_pids(trace) || (trace->is_armed && spec->scope != SCOPE_OWN))
+                return 0;
+        if (trace->has_list) /* of a former start: processes may have come, or may have turned unfit
+                              */
+                r = trace_reset_pids(trace);
+        arm.needs_sentinel = !trace->has_list;
+        /* From the first write on, also when it is the one that fails. */
+        trace->has_list = true;
+        if (r == 0 && spec->scope == SCOPE_OWN)
+                r = arm_own(&arm, reason);
+        else if (r == 0)
+                r = arm_processes(&arm,
                                 spec->pids,
                                 spec->n_pids,
                                 spec->scope == SCOPE_COMMAND,
-                                &trace->report,
                                 reason);
-        default:
-                return 0;
-        }
+        trace->report = arm.report;
+        return r;
 }
 
 static void undo_pids(void *context) {
@@ -302,10 +304,18 @@ static int step_events(void *context, Reason *reason) {
         return r ?: PLAN_AGAIN;
 }
 
+/* Events off, and nothing that was under way can still arrive. */
+static int trace_disable(Trace *trace) {
+        int r = trace->is_live ? instance_disable_all(trace->instance) : 0;
+
+        trace->is_live = r < 0;
+        return r;
+}
+
 static void undo_events(void *context) {
         Trace *trace = context;
 
-        int r = instance_disable_all(trace->instance);
+        int r = trace_disable(trace);
         if (r < 0)
                 log_errno(r,
                                 LOG_ERR,
@@ -325,9 +335,7 @@ static const PlanStep start_steps[] = {
 /* Steps of stop and of the end */
 
 static int step_disable(void *context, Reason *reason _unused_) {
-        Trace *trace = context;
-
-        return instance_disable_all(trace->instance);
+        return trace_disable(context);
 }
 
 static int step_names(void *context, Reason *reason _unused_) {

@@ -162,6 +162,13 @@ int instance_add_pid(const Instance *instance, pid_t tid) {
         return fake_finish(r, "pid %s %d", instance->name, tid);
 }
 
+int instance_add_pids(const Instance *instance, const pid_t *tids, size_t n) {
+        int r = 0;
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = instance_add_pid(instance, tids[i]);
+        return r;
+}
+
 int instance_read_pids(const Instance *instance, pid_t **ret, size_t *ret_n) {
         int r = fake_begin(FAKE_READ);
         const FakeInstance *fake = find_instance(instance);

@@ -69,7 +69,7 @@ static void start_on(Fixture *f, const char *scope, pid_t pid, Call *call) {
         call->session = session;
 }
 
-/* Sentinel, event-fork, pid, filter, event; and tracing_on never written. */
+/* Event-fork, sentinel, pid, filter, event; and tracing_on never written. */
 static void test_order(Fixture *f, gconstpointer userdata) {
         pid_t pid = spawn_target("--no-new-privs");
         g_autofree char *pid_line = g_strdup_printf("pid * %d", pid);
@@ -86,8 +86,8 @@ static void test_order(Fixture *f, gconstpointer userdata) {
                                 "filter * raw_syscalls:sys_enter !(common_flags & 88)", 0),
                 enable = fake_kernel_find("enable * raw_syscalls:sys_enter on", 0);
         g_assert_cmpint(sentinel, >=, 0);
-        g_assert_cmpint(sentinel, <, fork);
-        g_assert_cmpint(fork, <, listed);
+        g_assert_cmpint(fork, <, sentinel);
+        g_assert_cmpint(sentinel, <, listed);
         g_assert_cmpint(listed, <, filter);
         g_assert_cmpint(filter, <, enable);
         g_assert_cmpint(fake_kernel_find("tracing *", 0), ==, -1);
