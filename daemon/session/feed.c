@@ -38,7 +38,7 @@ struct Feed {
         int client_fd; /* until ready */
         Plan rings;
         bool rings_in_flight;
-        bool is_ready, is_released, is_closed;
+        bool is_ready, is_released, is_closed, is_given_up;
         bool flush_wanted;
         ControlMessage finish; /* type 0: not wanted yet */
         int finish_names_fd;
@@ -47,12 +47,8 @@ struct Feed {
         char text[CONTROL_TEXT_MAX];
 };
 
-/* After this call the feed may be freed. */
-static void feed_closed(Feed *feed) {
-        if (feed->is_closed || feed->rings_in_flight)
-                return;
-        feed->is_closed = true;
-        feed->consumer = consumer_free(feed->consumer);
+/* Tells what nobody will tell any more: that it never was ready, that the rings are let go. */
+static void feed_settle(Feed *feed) {
         if (!feed->is_ready) {
                 Reason reason = {};
                 int r = reason_set(&reason,
@@ -64,16 +60,28 @@ static void feed_closed(Feed *feed) {
                 feed->is_ready = true;
                 feed->handlers->on_ready(feed, r, &reason, -1, feed->userdata);
         }
-        if (!feed->is_released) {
+        if (!feed->is_released && !feed->rings_in_flight) {
                 feed->is_released = true;
                 feed->handlers->on_released(feed, feed->userdata);
         }
+}
+
+/* After this call the feed may be freed. */
+static void feed_closed(Feed *feed) {
+        if (feed->is_closed || feed->rings_in_flight)
+                return;
+        feed->is_closed = true;
+        feed->consumer = consumer_free(feed->consumer);
+        feed_settle(feed);
         feed->handlers->on_closed(feed, feed->error, feed->text, feed->userdata);
 }
 
-void feed_cancel(Feed *feed) {
-        feed->consumer = consumer_free(feed->consumer);
-        feed_closed(feed);
+/* Nobody waits for it any more, but it counts until its process is gone: a client whose file server
+ * keeps workers hanging has that many sessions fewer. After this call the feed may be freed. */
+static void feed_give_up(Feed *feed) {
+        consumer_kill(feed->consumer);
+        feed->is_given_up = true;
+        feed_settle(feed);
 }
 
 static int feed_on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
@@ -90,7 +98,7 @@ static int feed_on_timer(sd_event_source *source _unused_, uint64_t usec _unused
                 feed->error = ETIMEDOUT;
                 snprintf(feed->text, sizeof(feed->text), "the sink does not answer");
         }
-        feed_cancel(feed);
+        feed_give_up(feed);
         return 0;
 }
 
@@ -153,7 +161,7 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
         Feed *feed = plan->userdata;
 
         feed->rings_in_flight = false;
-        if (result == 0 && feed->consumer)
+        if (result == 0 && feed->consumer && !feed->is_given_up)
                 feed_send_rings(feed);
         trace_close_rings(feed->trace);
         if (result != 0) {
@@ -166,6 +174,10 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
                 feed_closed(feed);
                 return;
         }
+        if (feed->is_given_up) {
+                feed_settle(feed);
+                return;
+        }
         if (feed->flush_wanted)
                 feed_send_flush(feed);
         if (feed->finish.type)
@@ -173,7 +185,7 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
 }
 
 static void feed_open_rings(Feed *feed) {
-        if (!feed->trace || feed->rings_in_flight)
+        if (!feed->trace || feed->rings_in_flight || feed->is_given_up)
                 return;
         trace_plan_rings(feed->trace, &feed->rings);
         feed->rings.done = feed_on_rings;
@@ -375,6 +387,10 @@ void feed_detach(Feed *feed, const FeedHandlers *handlers, void *userdata) {
         feed->trace = NULL;
         feed->handlers = handlers;
         feed->userdata = userdata;
+}
+
+bool feed_is_given_up(const Feed *feed) {
+        return feed->is_given_up;
 }
 
 bool feed_is_released(const Feed *feed) {

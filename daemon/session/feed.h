@@ -33,14 +33,16 @@ int feed_new(const ConsumerLauncher *launcher,
                 Feed **ret,
                 Reason *reason);
 /* Ends the consumer at once, or leaves it to itself after feed_finish. Never while its rings plan
- * is in flight: see feed_cancel. */
+ * is in flight. */
 Feed *feed_free(Feed *feed);
 /* Reads out the rings, partial sub-buffers too. */
 void feed_flush(Feed *feed);
 /* Reads out the rings into memory, lets them go, writes the rest at the reader's pace and ends. */
 void feed_finish(Feed *feed, int names_fd, const char *code, const char *text);
-/* Gives the consumer up; on_closed follows at once or when the rings plan is over. */
-void feed_cancel(Feed *feed);
+/* It was killed and may hang in the kernel for ever: on_released has come, on_closed may never.
+ * Whoever holds the session lets the registry hold the feed, so that it counts until its process is
+ * gone. */
+bool feed_is_given_up(const Feed *feed);
 /* The session is gone, what was read is still on its way to the client: others take over. After
  * on_released only. */
 void feed_detach(Feed *feed, const FeedHandlers *handlers, void *userdata);

@@ -166,13 +166,21 @@ static void drain_on_closed(Feed *feed _unused_,
         registry_changed(registry);
 }
 
+static void uncounted_on_closed(Feed *feed,
+                int error _unused_,
+                const char *text _unused_,
+                void *userdata _unused_) {
+        feed_free(feed);
+}
+
 void registry_drain(Registry *registry, Feed *feed, uid_t uid) {
         /* Ready and released have come: only closed is left. */
         static const FeedHandlers handlers = { .on_closed = drain_on_closed };
+        static const FeedHandlers uncounted = { .on_closed = uncounted_on_closed };
         Drain *drain = malloc(sizeof(*drain));
 
-        if (!drain) {
-                feed_free(feed);
+        if (!drain) { /* it still frees itself */
+                feed_detach(feed, &uncounted, NULL);
                 return;
         }
         *drain = (Drain){ .registry = registry, .feed = feed, .uid = uid };

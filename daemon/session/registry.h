@@ -50,7 +50,8 @@ struct Session {
 
 TAILQ_HEAD(SessionList, Session);
 
-/* A stream whose session is gone and whose client still reads. */
+/* A stream without its session: what was read is on its way to the client, or its worker hangs in
+ * the kernel. */
 typedef struct Drain {
         Registry *registry;
         Feed *feed;

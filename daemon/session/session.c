@@ -533,9 +533,11 @@ static void session_on_feed_ready(Feed *feed _unused_,
         request_answer(&session->stream_request, result, reason);
 }
 
-static void session_on_feed_released(Feed *feed _unused_, void *userdata) {
+static void session_on_feed_released(Feed *feed, void *userdata) {
         Session *session = userdata;
 
+        if (feed_is_given_up(feed))
+                registry_drain(session->registry, TAKE_PTR(session->feed), session->owner.uid);
         if (session->end == END_RELEASE)
                 session_end_continue(session);
 }

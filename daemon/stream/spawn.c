@@ -226,13 +226,19 @@ Consumer *consumer_release(Consumer *consumer) {
         return NULL;
 }
 
-Consumer *consumer_free(Consumer *consumer) {
-        if (consumer && consumer->pidfd >= 0)
+void consumer_kill(Consumer *consumer) {
+        if (consumer->pidfd >= 0)
                 (void)syscall(SYS_pidfd_send_signal,
                                 consumer->pidfd,
                                 SIGKILL,
                                 NULL,
                                 0); /* gone: as wanted */
+        (void)shutdown(consumer->fd, SHUT_WR);
+}
+
+Consumer *consumer_free(Consumer *consumer) {
+        if (consumer)
+                consumer_kill(consumer);
         return consumer_release(consumer);
 }
 

@@ -35,9 +35,10 @@ int consumer_spawn(const ConsumerLauncher *launcher,
 /* Queues nothing: -EAGAIN when the socket is full, which a healthy consumer never lets happen. fds
  * stay the caller's. */
 int consumer_send(Consumer *consumer, const ControlMessage *message, const int *fds, size_t n_fds);
-/* Ends it at once (SIGKILL in fork mode; closing and SIGKILL by pidfd under systemd where
- * permitted). A process that hangs in the kernel is left behind for the reaper; the object is freed
- * nevertheless. */
+/* Ends it: SIGKILL where it is a child, the end of its control socket elsewhere. on_closed follows
+ * when the process is gone; one that hangs in the kernel never comes to that. */
+void consumer_kill(Consumer *consumer);
+/* Kills it and forgets about it. */
 Consumer *consumer_free(Consumer *consumer);
 /* Closes the daemon's end in peace: the process drains what it has to its sink and exits by itself
  * within its own time limit. */
