@@ -279,7 +279,8 @@ static void log_unsent(int r, const Session *session, const char *member) {
         LogContext context = { .session = session_get_id(session),
                 .uid = session_get_uid(session) };
 
-        if (r < 0)
+        /* Without a bus nobody is left to be told. */
+        if (r < 0 && r != -ENOTCONN)
                 log_errno(r, LOG_WARNING, &context, "Cannot send signal %s", member);
 }
 

@@ -3,8 +3,11 @@
  * bus connection, policy, registry, auth, door. What one floor has to tell another passes through
  * the callbacks here, so that none of them looks up.
  *
- * The bus is joined last: who finds our name can be served. A lost bus ends the daemon with an
- * error, systemd starts it again; what a client owned would be lost with its connection anyway.
+ * The bus name comes before the registry, which removes instances without a session: a second
+ * daemon must end before it takes those of the first for such. Calls that come early wait in the
+ * queue until the loop runs. A lost bus ends the daemon with an error, systemd starts it again;
+ * what a client owned would be lost with its connection anyway.
+ *
  * When started by systemd or by the bus (NOTIFY_SOCKET or DBUS_STARTER_ADDRESS is set) the daemon
  * ends itself after IDLE_USEC without a session and without a caller; started by hand it stays. */
 #include "manager.h"
@@ -38,17 +41,33 @@ typedef struct Manager {
         sd_event_source *idle_timer; /* NULL: started by hand, never ends by itself */
 } Manager;
 
+/* Ends the sessions, answers what is in flight, refuses what is held back. */
+static void close_door(Manager *manager) {
+        manager->registry = registry_free(manager->registry);
+        manager->door = door_free(manager->door);
+        manager->auth = auth_free(manager->auth);
+}
+
 static void manager_clear(Manager *manager) {
         sd_event_source_unref(manager->idle_timer);
         manager->idle_timer = NULL;
-        /* Ends the sessions and answers what is in flight: needs door, auth and bus. */
-        registry_free(manager->registry);
-        door_free(manager->door);
-        auth_free(manager->auth);
+        close_door(manager);
         sd_bus_flush_close_unref(manager->bus);
         policy_free(manager->policy);
         free(manager->consumer_socket);
         sd_event_unref(manager->event);
+}
+
+/* sd-bus closes the connection as soon as the loop is left: what is still to be said is said
+ * before. */
+static int manager_end(Manager *manager) {
+        close_door(manager);
+        return sd_event_exit(manager->event, 0);
+}
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+        sd_notify(0, "STOPPING=1");
+        return manager_end(userdata);
 }
 
 static bool manager_is_idle(const Manager *manager) {
@@ -94,7 +113,7 @@ static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "Cannot release the bus name");
         process_queue(manager->bus);
-        return sd_event_exit(manager->event, 0);
+        return manager_end(manager);
 }
 
 static void on_peer_gone(const char *unique_name, void *userdata) {
@@ -153,13 +172,16 @@ static int make_runtime_directories(const char *path, Reason *reason) {
 }
 
 /* Before any thread is made: they inherit the mask, so that the signals stay ours. */
-static int add_signals(sd_event *event) {
+static int add_signals(Manager *manager) {
         static const int signals[] = { SIGTERM, SIGINT };
         int r;
 
         for (size_t i = 0; i < ELEMENTSOF(signals); i++) {
-                r = sd_event_add_signal(
-                                event, NULL, signals[i] | SD_EVENT_SIGNAL_PROCMASK, NULL, NULL);
+                r = sd_event_add_signal(manager->event,
+                                NULL,
+                                signals[i] | SD_EVENT_SIGNAL_PROCMASK,
+                                on_signal,
+                                manager);
                 if (r < 0)
                         return r;
         }
@@ -198,7 +220,6 @@ static int make_registry(Manager *manager) {
 }
 
 static int join_bus(Manager *manager, Reason *reason) {
-        const AuthHandlers handlers = { .on_peer_gone = on_peer_gone };
         int r;
 
         r = sd_bus_open_system_with_description(&manager->bus, "ktraced");
@@ -211,12 +232,6 @@ static int join_bus(Manager *manager, Reason *reason) {
         if (r < 0)
                 return r;
         r = sd_bus_set_exit_on_disconnect(manager->bus, true);
-        if (r < 0)
-                return r;
-        r = auth_new(manager->bus, &handlers, manager, &manager->auth);
-        if (r < 0)
-                return r;
-        r = door_new(manager->bus, manager->auth, manager->registry, &manager->door);
         if (r < 0)
                 return r;
         r = sd_bus_request_name(manager->bus, KT_BUS_NAME, 0);
@@ -233,6 +248,16 @@ static int join_bus(Manager *manager, Reason *reason) {
                                 KT_BUS_NAME,
                                 strerror(-r));
         return 0;
+}
+
+static int open_door(Manager *manager) {
+        const AuthHandlers handlers = { .on_peer_gone = on_peer_gone };
+        int r;
+
+        r = auth_new(manager->bus, &handlers, manager, &manager->auth);
+        if (r < 0)
+                return r;
+        return door_new(manager->bus, manager->auth, manager->registry, &manager->door);
 }
 
 static int add_idle_timer(Manager *manager) {
@@ -257,7 +282,7 @@ static int manager_start(Manager *manager, Reason *reason) {
         r = sd_event_new(&manager->event);
         if (r < 0)
                 return r;
-        r = add_signals(manager->event);
+        r = add_signals(manager);
         if (r < 0)
                 return r;
         r = policy_load(configuration->lib_dir,
@@ -269,10 +294,13 @@ static int manager_start(Manager *manager, Reason *reason) {
         r = make_runtime_directories(configuration->runtime_dir, reason);
         if (r != 0)
                 return r;
+        r = join_bus(manager, reason);
+        if (r != 0)
+                return r;
         r = make_registry(manager);
         if (r != 0)
                 return r;
-        r = join_bus(manager, reason);
+        r = open_door(manager);
         if (r != 0)
                 return r;
         return add_idle_timer(manager);
@@ -287,7 +315,6 @@ int manager_run(const Configuration *configuration, Reason *reason) {
                 return r;
         sd_notify(0, "READY=1");
         r = sd_event_loop(manager.event);
-        sd_notify(0, "STOPPING=1");
         /* sd-bus exits the loop with a positive code when the bus is gone. */
         return r > 0 ? -ECONNRESET : r;
 }

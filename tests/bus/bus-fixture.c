@@ -130,17 +130,25 @@ static void copy_rules(void) {
                         to, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0644, NULL));
 }
 
-static void start_daemon(void) {
-        g_autofree char *lib = g_strdup_printf("--lib-dir=%s/lib", fixture.dir);
-        g_autofree char *config = g_strdup_printf("--config-dir=%s/etc", fixture.dir);
-        g_autofree char *state = g_strdup_printf("--state-dir=%s/state", fixture.dir);
-        g_autofree char *run = g_strdup_printf("--runtime-dir=%s/run", fixture.dir);
-        g_autofree char *tracefs = g_strdup_printf("--tracefs=%s", fixture.tracefs);
-        g_autoptr(GDBusConnection) bus = NULL;
+/* The daemon's command line; free with g_strfreev. */
+static char **daemon_command(void) {
+        GPtrArray *argv = g_ptr_array_new();
 
-        fixture.daemon = spawn((const char *const[]){
-                        g_getenv("KTRACED"), lib, config, state, run, tracefs, NULL });
-        bus = bus_connect(0);
+        g_ptr_array_add(argv, g_strdup(g_getenv("KTRACED")));
+        g_ptr_array_add(argv, g_strdup_printf("--lib-dir=%s/lib", fixture.dir));
+        g_ptr_array_add(argv, g_strdup_printf("--config-dir=%s/etc", fixture.dir));
+        g_ptr_array_add(argv, g_strdup_printf("--state-dir=%s/state", fixture.dir));
+        g_ptr_array_add(argv, g_strdup_printf("--runtime-dir=%s/run", fixture.dir));
+        g_ptr_array_add(argv, g_strdup_printf("--tracefs=%s", fixture.tracefs));
+        g_ptr_array_add(argv, NULL);
+        return (char **)g_ptr_array_free(argv, FALSE);
+}
+
+void bus_fixture_start_daemon(void) {
+        g_auto(GStrv) argv = daemon_command();
+        g_autoptr(GDBusConnection) bus = bus_connect(0);
+
+        fixture.daemon = spawn((const char *const *)argv);
         for (int i = 0; i < 500; i++) {
                 g_autoptr(GVariant) owner = bus_call(bus,
                                 "/org/freedesktop/DBus",
@@ -154,6 +162,39 @@ static void start_daemon(void) {
                 g_usleep(10000);
         }
         g_error("the daemon does not come");
+}
+
+void bus_fixture_end_daemon(void) {
+        end(&fixture.daemon);
+}
+
+int bus_fixture_run_second(const char *config, unsigned mode, char **ret_text) {
+        g_autofree char *dir = g_build_filename(fixture.dir, "etc", NULL);
+        g_autofree char *path = g_build_filename(dir, "ktraced.json", NULL);
+        g_auto(GStrv) argv = daemon_command();
+        g_autoptr(GError) error = NULL;
+        int status;
+
+        g_assert_no_errno(g_mkdir_with_parents(dir, 0755));
+        if (config) {
+                g_assert_true(g_file_set_contents(path, config, -1, NULL));
+                g_assert_no_errno(chmod(path, mode));
+        }
+        g_assert_true(g_spawn_sync(NULL,
+                        argv,
+                        NULL,
+                        G_SPAWN_DEFAULT,
+                        NULL,
+                        NULL,
+                        NULL,
+                        ret_text,
+                        &status,
+                        &error));
+        g_assert_no_error(error);
+        if (config)
+                g_assert_no_errno(g_unlink(path));
+        g_assert_true(WIFEXITED(status));
+        return WEXITSTATUS(status);
 }
 
 gboolean bus_fixture_start(const char **ret_reason) {
@@ -172,7 +213,7 @@ gboolean bus_fixture_start(const char **ret_reason) {
         fixture.untraceable = mount_tracefs();
         start_bus();
         copy_rules();
-        start_daemon();
+        bus_fixture_start_daemon();
         fixture.running = TRUE;
         return TRUE;
 }

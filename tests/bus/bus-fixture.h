@@ -22,6 +22,12 @@ const char *bus_fixture_get_untraceable(void);
 /* Where tracefs is mounted. */
 const char *bus_fixture_get_tracefs(void);
 GPid bus_fixture_get_daemon(void);
+/* Ends the daemon with SIGTERM, expects status 0. */
+void bus_fixture_end_daemon(void);
+void bus_fixture_start_daemon(void);
+/* Runs a second daemon with CONFIG_DIR/ktraced.json of this text (NULL: none) to its end. Returns
+ * its exit status, and what it said. */
+int bus_fixture_run_second(const char *config, unsigned mode, char **ret_text);
 
 /* A connection of its own with this uid's credentials. */
 GDBusConnection *bus_connect(uid_t uid);
