@@ -12,6 +12,7 @@
 #include <sys/auxv.h>
 
 #include "decode.h"
+#include "guard.h"
 
 /* What stands behind a record is zero for as far as a 16-bit length can lead. */
 #define SCRATCH_SLACK (2 * 65536 + 64)
@@ -98,47 +99,24 @@ static int store_shape(Decode *decode, int id, Shape *shape) {
         return 0;
 }
 
-/* "ID: 315" */
-static int find_id(const char *text, size_t size) {
-        const char *line = memmem(text, size, "\nID:", 4);
-        unsigned long id = 0;
-        size_t i;
-
-        if (!line)
-                return -1;
-        i = (size_t)(line - text) + 4;
-        while (i < size && (text[i] == ' ' || text[i] == '\t'))
-                i++;
-        if (i == size || text[i] < '0' || text[i] > '9')
-                return -1;
-        for (; i < size && text[i] >= '0' && text[i] <= '9' && id <= UINT16_MAX; i++)
-                id = id * 10 + (unsigned long)(text[i] - '0');
-        return id <= UINT16_MAX ? (int)id : -1;
-}
-
 int decode_add_event(Decode *decode,
                 const char *system,
                 const char *text,
                 size_t size,
                 Reason *reason) {
         _cleanup_(shape_free_cleanup) Shape *shape = NULL;
+        _cleanup_free_ char *safe = NULL;
         struct tep_event *event;
         int id, r;
 
-        r = shape_check_text(text, size, reason);
-        if (r != 0)
-                return r;
-        id = find_id(text, size);
-        if (id < 0)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "damaged: a format of %s has no id of 16 bits",
-                                system);
+        r = guard_format(text, size, &safe, &id);
+        if (r < 0)
+                return r == -EBADMSG ? 0 : r;
         /* libtraceevent keeps both events of one id and finds either. */
         if ((size_t)id < decode->n_shapes && decode->shapes[id])
                 return 0;
 
-        (void)tep_parse_event(decode->tep, text, size, system);
+        (void)tep_parse_event(decode->tep, safe, strlen(safe), system);
         event = tep_find_event(decode->tep, id);
         if (!event)
                 return 0;
@@ -167,6 +145,10 @@ int decode_add_command(Decode *decode, int pid, const char *name) {
 
 int decode_record_pid(const Record *record) {
         return record->size < 8 ? -1 : (int)(int32_t)shape_number(record->data + 4, 4, true);
+}
+
+bool decode_knows_command(const Decode *decode, int pid) {
+        return pid <= 0 || tep_is_pid_registered(decode->tep, pid);
 }
 
 const char *decode_command(Decode *decode, int pid) {

@@ -52,6 +52,7 @@ int decode_add_event(Decode *decode,
 int decode_add_command(Decode *decode, int pid, const char *name);
 
 int decode_record_pid(const Record *record);
+bool decode_knows_command(const Decode *decode, int pid);
 const char *decode_command(Decode *decode, int pid);
 /* NULL: no such event. */
 const Shape *decode_find(const Decode *decode, const Record *record);

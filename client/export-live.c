@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "comm.h"
 #include "export.h"
 #include "printer.h"
 #include "stream.h"
@@ -189,8 +190,10 @@ static int print_one(LiveExport *live, LiveLane *lane) {
                 live->printed = lane->record.ts;
         if (r == 0)
                 r = tell_loss(live, lane);
+        comm_look_up(live->stream.decode, decode_record_pid(&lane->record));
         if (r == 0)
                 r = printer_record(&live->printer, &lane->record, "");
+        comm_learn(live->stream.decode, &lane->record);
         lane->has_record = false;
         return r;
 }

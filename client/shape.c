@@ -13,52 +13,9 @@
 
 #include "shape.h"
 
-#define TEXT_MAX    (64 * 1024)
-#define NESTING_MAX 64
-#define UNARY_MAX   16
-#define CHOICES_MAX 1024
-#define TREE_MAX    512
+#define TREE_MAX 512
 /* A record is at most one sub-buffer, and __data_loc counts to this. */
 #define OFFSET_MAX 65536
-
-int shape_check_text(const char *text, size_t size, Reason *reason) {
-        unsigned depth = 0, unary = 0, n_choices = 0;
-        bool in_string = false;
-
-        if (size > TEXT_MAX || memchr(text, '\0', size))
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "damaged: an event format of %zu bytes or with a NUL in it",
-                                size);
-        for (size_t i = 0; i < size; i++) {
-                char c = text[i];
-
-                if (in_string) {
-                        if (c == '\\')
-                                i++;
-                        else if (c == '"')
-                                in_string = false;
-                        continue;
-                }
-                in_string = c == '"';
-                n_choices += c == '?';
-                if (strchr("([{", c))
-                        depth++;
-                else if (strchr(")]}", c) && depth > 0)
-                        depth--;
-                else if (c == '\n')
-                        depth = 0;
-                if (strchr("!~-+*&", c))
-                        unary++;
-                else if (c != ' ')
-                        unary = 0;
-                if (depth > NESTING_MAX || unary > UNARY_MAX || n_choices > CHOICES_MAX)
-                        return reason_set(reason,
-                                        KT_E_FAILED,
-                                        "damaged: an event's print format is nested too deep");
-        }
-        return 0;
-}
 
 uint64_t shape_number(const uint8_t *data, uint32_t size, bool is_signed) {
         uint64_t value = 0;
@@ -75,17 +32,44 @@ static bool is_word(uint32_t size) {
         return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
+/* libtraceevent knows the elements of "__data_loc u8[]" and the like only. */
+static uint32_t element_of(const struct tep_format_field *f) {
+        static const struct {
+                const char *type;
+                uint32_t size;
+        } sizes[] = {
+                { "char", 1 },
+                { "8", 1 },
+                { "16", 2 },
+                { "short", 2 },
+                { "32", 4 },
+                { "64", 8 },
+                { "long", 8 },
+                { "cpumask", 8 },
+                { "int", 4 },
+        };
+
+        if (!(f->flags & TEP_FIELD_IS_DYNAMIC))
+                return is_word(f->elementsize) ? f->elementsize : 1;
+        for (size_t i = 0; i < ELEMENTSOF(sizes); i++)
+                if (strstr(f->type, sizes[i].type))
+                        return sizes[i].size;
+        return 1;
+}
+
 static void field_init(ShapeField *field, const struct tep_format_field *f) {
         *field = (ShapeField){
                 .name = f->name,
                 .offset = (uint32_t)f->offset,
                 .size = (uint32_t)f->size,
-                .element = is_word(f->elementsize) ? f->elementsize : 1,
+                .element = element_of(f),
                 .is_signed = f->flags & TEP_FIELD_IS_SIGNED,
                 .is_dynamic = f->flags & TEP_FIELD_IS_DYNAMIC,
                 .is_relative = f->flags & TEP_FIELD_IS_RELATIVE,
         };
-        if (f->flags & TEP_FIELD_IS_STRING)
+        /* To libtraceevent u8[] is a string too. */
+        if (f->flags & TEP_FIELD_IS_STRING && strstr(f->type, "char") &&
+                        !strstr(f->type, "unsigned char"))
                 field->kind = SHAPE_STRING;
         else if (f->flags & TEP_FIELD_IS_ARRAY || !is_word(field->size))
                 field->kind = SHAPE_ARRAY;
@@ -140,6 +124,32 @@ insane:
                         "damaged: the format of %s:%s has a field beyond any record",
                         shape->event->system,
                         shape->event->name);
+}
+
+static const ShapeField *find_field(const Shape *shape, const char *name, ShapeKind kind) {
+        for (size_t i = 0; i < shape->n_fields; i++)
+                if (shape->fields[i].kind == kind && strcmp(shape->fields[i].name, name) == 0)
+                        return &shape->fields[i];
+        return NULL;
+}
+
+static void collect_names(Shape *shape) {
+        static const char *const pairs[][2] = {
+                { "comm", "pid" },
+                { "newcomm", "pid" },          /* task:task_rename */
+                { "child_comm", "child_pid" }, /* sched:sched_process_fork */
+                { "prev_comm", "prev_pid" },
+                { "next_comm", "next_pid" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(pairs) && shape->n_names < SHAPE_NAMES_MAX; i++) {
+                ShapeName *name = &shape->names[shape->n_names];
+
+                name->name = find_field(shape, pairs[i][0], SHAPE_STRING);
+                name->pid = find_field(shape, pairs[i][1], SHAPE_NUMBER);
+                if (name->name && name->pid)
+                        shape->n_names++;
+        }
 }
 
 /* Numbers of which each step is known to be harmless; *ret_known says whether this one is. */
@@ -262,7 +272,11 @@ static bool tree_is_safe(Shape *shape, struct tep_print_arg *arg, unsigned depth
 /* A width of four digits or out of the record would make a line of gigabytes. */
 bool shape_check_widths(const char *format) {
         for (const char *p = format; (p = strchr(p, '%'));) {
-                p += p[1] == '%' ? 2 : 1;
+                if (p[1] == '%') {
+                        p += 2;
+                        continue;
+                }
+                p++;
                 p += strspn(p, "-+ #0");
                 if (p[0] == '*' && p[1] != 'p')
                         return false;
@@ -287,6 +301,7 @@ int shape_new(struct tep_event *event, Shape **ret, Reason *reason) {
         r = collect_fields(shape, reason);
         if (r != 0)
                 return r;
+        collect_names(shape);
         shape->is_multiline = strcmp(event->system, "ftrace") == 0 &&
                               (strcmp(event->name, "kernel_stack") == 0 ||
                                               strcmp(event->name, "user_stack") == 0);

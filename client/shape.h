@@ -33,6 +33,13 @@ typedef struct ShapeLoop {
 
 #define SHAPE_LOOPS_MAX 8
 
+/* Two fields that together name a task. */
+typedef struct ShapeName {
+        const ShapeField *name, *pid;
+} ShapeName;
+
+#define SHAPE_NAMES_MAX 3
+
 /* What is known of one event's records. */
 typedef struct Shape {
         struct tep_event *event; /* borrowed */
@@ -41,12 +48,12 @@ typedef struct Shape {
         size_t n_fields;
         ShapeLoop loops[SHAPE_LOOPS_MAX];
         size_t n_loops;
+        ShapeName names[SHAPE_NAMES_MAX];
+        size_t n_names;
         bool is_printable; /* its print format is safe to run */
         bool is_multiline; /* newlines in its text come from the kernel's format */
 } Shape;
 
-/* Refuses texts that would send libtraceevent's parser too deep: KT_E_FAILED with reason. */
-int shape_check_text(const char *text, size_t size, Reason *reason);
 /* False: a printf format with a width that would make a line of gigabytes. */
 bool shape_check_widths(const char *format);
 /* KT_E_FAILED with reason: fields beyond any record. */

@@ -12,16 +12,15 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "dat-section.h"
 #include "trace.h"
 
-#define STRING_MAX_SIZE 256
-#define TEXT_MAX_SIZE   ((uint64_t)256 * 1024 * 1024) /* kallsyms is some 15 MB */
-#define OPTION_MAX_SIZE (16 * 1024 * 1024)
-#define OPTIONS_MAX     64 /* sections */
-#define CHUNK_MAX_SIZE  (16 * 1024 * 1024)
-#define EVENTS_MAX      65536
-#define CPUS_MAX        8192
-#define BUFFERS_MAX     1024
+#define SECTION_MAX_SIZE ((uint32_t)256 * 1024 * 1024)
+#define OPTION_MAX_SIZE  (16 * 1024 * 1024)
+#define OPTIONS_MAX      64 /* sections */
+#define CHUNK_MAX_SIZE   (16 * 1024 * 1024)
+#define CPUS_MAX         8192
+#define BUFFERS_MAX      1024
 
 enum {
         OPTION_DONE = 0,
@@ -32,28 +31,14 @@ enum {
         OPTION_CPUCOUNT = 8,
         OPTION_TIME_SHIFT = 12,
         OPTION_TSC2NSEC = 14,
-        SECTION_HEADER_INFO = 16,
-        SECTION_FTRACE_EVENTS,
-        SECTION_EVENT_FORMATS,
-        SECTION_KALLSYMS,
-        SECTION_PRINTK,
-        SECTION_CMDLINES,
-        SECTION_BUFFER_TEXT,
-        _SECTION_N,
+        OPTION_BUFFER_TEXT = 22,
 };
 
 #define SECTION_IS_COMPRESSED 1
 
-/* A part of the file, or of what was unpacked from it, read front to back. */
-typedef struct Input {
-        const Trace *trace;
-        const uint8_t *data; /* NULL: the file */
-        uint64_t place, end;
-} Input;
-
 typedef struct DatBuffer {
         uint64_t offset;
-        char name[STRING_MAX_SIZE];
+        char name[DAT_STRING_MAX];
         uint8_t *cpus; /* version 7: the rest of its option */
         size_t cpus_size;
 } DatBuffer;
@@ -66,7 +51,7 @@ typedef struct Dat {
         bool is_packed; /* the file names a compression */
         bool has_clock; /* version 6: its name stands behind the table of CPUs */
         uint32_t n_cpus;
-        uint64_t sections[_SECTION_N]; /* version 7: offsets, 0: none */
+        uint64_t sections[_DAT_SECTION_N]; /* version 7: offsets, 0: none */
         DatBuffer *buffers;
         size_t n_buffers;
         Reason *reason;
@@ -77,168 +62,8 @@ static int refuse(Dat *dat, const char *what) {
 }
 
 static int cut(Dat *dat, const char *where) {
-        return reason_set(dat->reason, KT_E_FAILED, "the trace.dat is cut or damaged in %s", where);
+        return dat_cut(dat->reason, where);
 }
-
-static bool input_get(Input *input, void *data, uint64_t size) {
-        if (size > input->end - input->place)
-                return false;
-        if (input->data)
-                memcpy(data, input->data + input->place, size);
-        else if (trace_read(input->trace, input->place, data, size) != 1)
-                return false;
-        input->place += size;
-        return true;
-}
-
-static bool input_get_number(Input *input, unsigned size, uint64_t *ret) {
-        uint64_t value = 0;
-
-        if (!input_get(input, &value, size))
-                return false;
-        *ret = le64toh(value);
-        return true;
-}
-
-static bool input_get_u32(Input *input, uint32_t *ret) {
-        uint64_t value;
-
-        if (!input_get_number(input, 4, &value))
-                return false;
-        *ret = (uint32_t)value;
-        return true;
-}
-
-static bool input_get_string(Input *input, char ret[static STRING_MAX_SIZE]) {
-        for (size_t i = 0; i < STRING_MAX_SIZE; i++) {
-                if (!input_get(input, &ret[i], 1))
-                        return false;
-                if (ret[i] == '\0')
-                        return true;
-        }
-        return false;
-}
-
-/* A text of its own with a NUL behind it; NULL: cut, absurd, or no memory. */
-static char *input_get_text(Input *input, uint64_t size) {
-        char *text;
-
-        if (size > TEXT_MAX_SIZE || size > input->end - input->place)
-                return NULL;
-        text = malloc(size + 1);
-        if (!text)
-                return NULL;
-        if (!input_get(input, text, size)) {
-                free(text);
-                return NULL;
-        }
-        text[size] = '\0';
-        return text;
-}
-
-static int read_header_info(Dat *dat, Input *input) {
-        _cleanup_free_ char *page = NULL, *event = NULL;
-        const char *commit, *size_text;
-        char word[16];
-        uint64_t size;
-
-        if (!input_get(input, word, 12) || memcmp(word, "header_page", 12) != 0 ||
-                        !input_get_number(input, 8, &size) || !(page = input_get_text(input, size)))
-                return cut(dat, "header_page");
-        /* The kernel's long, which may be wider than the recorder's. */
-        commit = strstr(page, "commit;");
-        size_text = commit ? strstr(commit, "size:") : NULL;
-        dat->decode->long_size = size_text && size_text[5] == '4' ? 4 : 8;
-
-        if (!input_get(input, word, 13) || memcmp(word, "header_event", 13) != 0 ||
-                        !input_get_number(input, 8, &size) ||
-                        !(event = input_get_text(input, size)))
-                return cut(dat, "header_event");
-        return 0;
-}
-
-static int read_formats(Dat *dat, Input *input, const char *system) {
-        uint32_t n;
-
-        if (!input_get_u32(input, &n) || n > EVENTS_MAX)
-                return cut(dat, "the event formats");
-        for (uint32_t i = 0; i < n; i++) {
-                _cleanup_free_ char *text = NULL;
-                uint64_t size;
-                int r;
-
-                if (!input_get_number(input, 8, &size) || !(text = input_get_text(input, size)))
-                        return cut(dat, "the event formats");
-                r = decode_add_event(dat->decode, system, text, size, dat->reason);
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int read_ftrace_events(Dat *dat, Input *input) {
-        return read_formats(dat, input, "ftrace");
-}
-
-static int read_events(Dat *dat, Input *input) {
-        uint32_t n;
-
-        if (!input_get_u32(input, &n) || n > EVENTS_MAX)
-                return cut(dat, "the event systems");
-        for (uint32_t i = 0; i < n; i++) {
-                char system[STRING_MAX_SIZE];
-                int r;
-
-                if (!input_get_string(input, system))
-                        return cut(dat, "the event systems");
-                r = read_formats(dat, input, system);
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int read_symbols(Dat *dat, Input *input) {
-        _cleanup_free_ char *text = NULL;
-        uint32_t size;
-
-        if (!input_get_u32(input, &size) || !(text = input_get_text(input, size)))
-                return cut(dat, "the kernel's symbols");
-        if (size > 0)
-                (void)tep_parse_kallsyms(dat->decode->tep, text);
-        return 0;
-}
-
-static int read_printk(Dat *dat, Input *input) {
-        _cleanup_free_ char *text = NULL;
-        uint32_t size;
-
-        if (!input_get_u32(input, &size) || !(text = input_get_text(input, size)))
-                return cut(dat, "the printk formats");
-        if (size > 0 && shape_check_widths(text))
-                (void)tep_parse_printk_formats(dat->decode->tep, text);
-        return 0;
-}
-
-static int read_commands(Dat *dat, Input *input) {
-        _cleanup_free_ char *text = NULL;
-        uint64_t size;
-
-        if (!input_get_number(input, 8, &size) || !(text = input_get_text(input, size)))
-                return cut(dat, "the command names");
-        if (size > 0)
-                (void)tep_parse_saved_cmdlines(dat->decode->tep, text);
-        return 0;
-}
-
-static int (*const section_readers[_SECTION_N])(Dat *, Input *) = {
-        [SECTION_HEADER_INFO] = read_header_info,
-        [SECTION_FTRACE_EVENTS] = read_ftrace_events,
-        [SECTION_EVENT_FORMATS] = read_events,
-        [SECTION_KALLSYMS] = read_symbols,
-        [SECTION_PRINTK] = read_printk,
-        [SECTION_CMDLINES] = read_commands,
-};
 
 /* "local global [mono]" */
 static void set_clock(Dat *dat, char *text) {
@@ -254,7 +79,7 @@ static void set_clock(Dat *dat, char *text) {
                 dat->decode->is_usec = true;
 }
 
-static int add_buffer(Dat *dat, Input *input) {
+static int add_buffer(Dat *dat, DatInput *input) {
         DatBuffer *buffers, *buffer;
 
         if (dat->n_buffers == BUFFERS_MAX)
@@ -265,10 +90,10 @@ static int add_buffer(Dat *dat, Input *input) {
         dat->buffers = buffers;
         buffer = &buffers[dat->n_buffers];
         *buffer = (DatBuffer){ 0 };
-        if (!input_get_number(input, 8, &buffer->offset) || !input_get_string(input, buffer->name))
+        if (!dat_get_number(input, 8, &buffer->offset) || !dat_get_string(input, buffer->name))
                 return cut(dat, "a buffer's option");
         buffer->cpus_size = input->end - input->place;
-        buffer->cpus = (uint8_t *)input_get_text(input, buffer->cpus_size);
+        buffer->cpus = (uint8_t *)dat_get_text(input, buffer->cpus_size);
         if (!buffer->cpus)
                 return -ENOMEM;
         dat->n_buffers++;
@@ -276,7 +101,7 @@ static int add_buffer(Dat *dat, Input *input) {
 }
 
 static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
-        Input input = { .trace = dat->trace, .data = (const uint8_t *)text, .end = size };
+        DatInput input = { .trace = dat->trace, .data = (const uint8_t *)text, .end = size };
         uint64_t value;
         uint32_t word;
 
@@ -294,31 +119,31 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
                 set_clock(dat, text);
                 return 0;
         case OPTION_CPUCOUNT:
-                if (input_get_u32(&input, &word) && word <= CPUS_MAX)
+                if (dat_get_u32(&input, &word) && word <= CPUS_MAX)
                         dat->decode->n_cpus = MAX_OF(dat->decode->n_cpus, word);
                 return 0;
         case OPTION_TIME_SHIFT:
                 return refuse(dat, "the trace of a guest, its times need those of its host");
         case OPTION_TSC2NSEC:
-                if (input_get_u32(&input, &dat->trace->ts_mult) &&
-                                input_get_u32(&input, &dat->trace->ts_shift)) {
+                if (dat_get_u32(&input, &dat->trace->ts_mult) &&
+                                dat_get_u32(&input, &dat->trace->ts_shift)) {
                         if (dat->trace->ts_shift > 63)
                                 return cut(dat, "its clock's option");
                         dat->decode->is_usec = dat->decode->is_ns = true;
                 }
                 return 0;
-        case SECTION_BUFFER_TEXT:
+        case OPTION_BUFFER_TEXT:
                 return refuse(dat, "it holds the text of a latency tracer, no events");
         default:
-                if (id >= SECTION_HEADER_INFO && id < _SECTION_N &&
-                                input_get_number(&input, 8, &value))
+                if (id >= DAT_HEADER_INFO && id < _DAT_SECTION_N &&
+                                dat_get_number(&input, 8, &value))
                         dat->sections[id] = value;
                 return 0;
         }
 }
 
 /* Options up to the one that ends them; ret_next: where version 7 has more, 0 for nowhere. */
-static int read_options(Dat *dat, Input *input, uint64_t *ret_next) {
+static int read_options(Dat *dat, DatInput *input, uint64_t *ret_next) {
         *ret_next = 0;
         for (;;) {
                 _cleanup_free_ char *text = NULL;
@@ -326,12 +151,12 @@ static int read_options(Dat *dat, Input *input, uint64_t *ret_next) {
                 uint32_t size;
                 int r;
 
-                if (!input_get_number(input, 2, &id))
+                if (!dat_get_number(input, 2, &id))
                         return cut(dat, "the options");
                 if (dat->version == 6 && id == OPTION_DONE)
                         return 0;
-                if (!input_get_u32(input, &size) || size > OPTION_MAX_SIZE ||
-                                !(text = input_get_text(input, size)))
+                if (!dat_get_u32(input, &size) || size > OPTION_MAX_SIZE ||
+                                !(text = dat_get_text(input, size)))
                         return cut(dat, "the options");
                 if (id == OPTION_DONE) {
                         memcpy(ret_next, text, MIN_OF(size, (uint32_t)8));
@@ -364,17 +189,17 @@ static int add_plain_cpu(Dat *dat, unsigned cpu, uint64_t offset, uint64_t size)
 }
 
 static int add_packed_cpu(Dat *dat, unsigned cpu, uint64_t offset) {
-        Input input = { .trace = dat->trace, .place = offset, .end = dat->trace->size };
+        DatInput input = { .trace = dat->trace, .place = offset, .end = dat->trace->size };
         uint32_t n;
 
-        if (offset > dat->trace->size || !input_get_u32(&input, &n))
+        if (offset > dat->trace->size || !dat_get_u32(&input, &n))
                 return cut(dat, "a CPU's data");
         for (uint32_t i = 0; i < n; i++) {
                 TraceChunk chunk = { 0 };
                 uint32_t size;
                 int r;
 
-                if (!input_get_u32(&input, &chunk.packed) || !input_get_u32(&input, &size) ||
+                if (!dat_get_u32(&input, &chunk.packed) || !dat_get_u32(&input, &size) ||
                                 size > CHUNK_MAX_SIZE || chunk.packed > CHUNK_MAX_SIZE ||
                                 chunk.packed == 0 || chunk.packed > input.end - input.place)
                         return cut(dat, "a CPU's packed data");
@@ -388,14 +213,18 @@ static int add_packed_cpu(Dat *dat, unsigned cpu, uint64_t offset) {
         return 0;
 }
 
-static int open_section(Dat *dat, uint64_t offset, Input *ret, unsigned *ret_id, bool *ret_packed) {
-        Input input = { .trace = dat->trace, .place = offset, .end = dat->trace->size };
+static int open_section(Dat *dat,
+                uint64_t offset,
+                DatInput *ret,
+                unsigned *ret_id,
+                bool *ret_packed) {
+        DatInput input = { .trace = dat->trace, .place = offset, .end = dat->trace->size };
         uint64_t id, flags, size;
         uint32_t description;
 
-        if (offset > input.end || !input_get_number(&input, 2, &id) ||
-                        !input_get_number(&input, 2, &flags) ||
-                        !input_get_u32(&input, &description) || !input_get_number(&input, 8, &size))
+        if (offset > input.end || !dat_get_number(&input, 2, &id) ||
+                        !dat_get_number(&input, 2, &flags) || !dat_get_u32(&input, &description) ||
+                        !dat_get_number(&input, 8, &size))
                 return cut(dat, "a section's header");
         input.end = input.place + MIN_OF(size, input.end - input.place);
         *ret = input;
@@ -404,15 +233,14 @@ static int open_section(Dat *dat, uint64_t offset, Input *ret, unsigned *ret_id,
         return 0;
 }
 
-static int unpack_section(Dat *dat, Input *input, uint8_t **ret) {
+static int unpack_section(Dat *dat, DatInput *input, uint8_t **ret) {
         _cleanup_free_ uint8_t *data = NULL;
         TraceChunk chunk = { 0 };
         uint32_t size;
         int r;
 
-        if (!dat->is_packed || !input_get_u32(input, &chunk.packed) ||
-                        !input_get_u32(input, &size) || chunk.packed > input->end - input->place ||
-                        size > TEXT_MAX_SIZE)
+        if (!dat->is_packed || !dat_get_u32(input, &chunk.packed) || !dat_get_u32(input, &size) ||
+                        chunk.packed > input->end - input->place || size > SECTION_MAX_SIZE)
                 return cut(dat, "a packed section");
         chunk.offset = input->place;
         chunk.size = size;
@@ -424,23 +252,19 @@ static int unpack_section(Dat *dat, Input *input, uint8_t **ret) {
                 return cut(dat, "a packed section");
         if (r < 0)
                 return r;
-        *input = (Input){ .trace = dat->trace, .data = data, .end = size };
+        *input = (DatInput){ .trace = dat->trace, .data = data, .end = size };
         *ret = TAKE_PTR(data);
         return 0;
 }
 
-/* Runs read on a section's content, unpacked when need be. */
-static int with_section(Dat *dat,
-                uint64_t offset,
-                unsigned id,
-                int (*read)(Dat *dat, Input *input)) {
+static int read_section(Dat *dat, DatSection id) {
         _cleanup_free_ uint8_t *data = NULL;
+        DatInput input;
         unsigned found;
         bool is_packed;
-        Input input;
         int r;
 
-        r = open_section(dat, offset, &input, &found, &is_packed);
+        r = open_section(dat, dat->sections[id], &input, &found, &is_packed);
         if (r != 0)
                 return r;
         if (found != id)
@@ -450,14 +274,14 @@ static int with_section(Dat *dat,
                 if (r != 0)
                         return r;
         }
-        return read(dat, &input);
+        return dat_read_section(id, &input, dat->decode, dat->reason);
 }
 
 static int add_buffer_v7(Dat *dat, const DatBuffer *buffer) {
-        Input input = { .trace = dat->trace, .data = buffer->cpus, .end = buffer->cpus_size };
-        char clock[STRING_MAX_SIZE];
+        DatInput input = { .trace = dat->trace, .data = buffer->cpus, .end = buffer->cpus_size };
+        char clock[DAT_STRING_MAX];
         uint32_t page_size, n_cpus;
-        Input section;
+        DatInput section;
         unsigned id;
         bool is_packed;
         int r;
@@ -465,8 +289,8 @@ static int add_buffer_v7(Dat *dat, const DatBuffer *buffer) {
         r = open_section(dat, buffer->offset, &section, &id, &is_packed);
         if (r != 0)
                 return r;
-        if (id != OPTION_BUFFER || !input_get_string(&input, clock) ||
-                        !input_get_u32(&input, &page_size) || !input_get_u32(&input, &n_cpus) ||
+        if (id != OPTION_BUFFER || !dat_get_string(&input, clock) ||
+                        !dat_get_u32(&input, &page_size) || !dat_get_u32(&input, &n_cpus) ||
                         page_size < 512 || page_size > CHUNK_MAX_SIZE || n_cpus > CPUS_MAX ||
                         (is_packed && !dat->is_packed))
                 return cut(dat, "a buffer's option");
@@ -478,8 +302,8 @@ static int add_buffer_v7(Dat *dat, const DatBuffer *buffer) {
                 uint64_t offset, size;
                 uint32_t cpu;
 
-                if (!input_get_u32(&input, &cpu) || !input_get_number(&input, 8, &offset) ||
-                                !input_get_number(&input, 8, &size) || cpu >= CPUS_MAX)
+                if (!dat_get_u32(&input, &cpu) || !dat_get_number(&input, 8, &offset) ||
+                                !dat_get_number(&input, 8, &size) || cpu >= CPUS_MAX)
                         return cut(dat, "a buffer's option");
                 if (size == 0)
                         continue;
@@ -489,17 +313,17 @@ static int add_buffer_v7(Dat *dat, const DatBuffer *buffer) {
         return r;
 }
 
-static int load_v7(Dat *dat, Input *input) {
+static int load_v7(Dat *dat, DatInput *input) {
         uint64_t next;
         int r;
 
-        if (!input_get_number(input, 8, &next))
+        if (!dat_get_number(input, 8, &next))
                 return cut(dat, "its header");
         for (unsigned i = 0; next != 0; i++) {
                 _cleanup_free_ uint8_t *data = NULL;
                 bool is_packed;
                 unsigned id;
-                Input section;
+                DatInput section;
 
                 if (i == OPTIONS_MAX)
                         return cut(dat, "the options: they lead in a circle");
@@ -513,10 +337,10 @@ static int load_v7(Dat *dat, Input *input) {
                 if (r != 0)
                         return r;
         }
-        for (unsigned id = SECTION_HEADER_INFO; id <= SECTION_CMDLINES; id++) {
+        for (DatSection id = DAT_HEADER_INFO; id <= DAT_CMDLINES; id++) {
                 if (dat->sections[id] == 0)
                         continue;
-                r = with_section(dat, dat->sections[id], id, section_readers[id]);
+                r = read_section(dat, id);
                 if (r != 0)
                         return r;
         }
@@ -530,18 +354,18 @@ static int load_v7(Dat *dat, Input *input) {
 
 /* The table of offsets and sizes that ends version 6's head; of an instance it has its own place.
  */
-static int read_cpu_table(Dat *dat, Input *input, const char *name) {
+static int read_cpu_table(Dat *dat, DatInput *input, const char *name) {
         char word[10];
         uint64_t next;
         int r;
 
-        if (!input_get(input, word, sizeof(word)))
+        if (!dat_get(input, word, sizeof(word)))
                 return cut(dat, "its header");
         if (memcmp(word, "options", 7) == 0) {
                 r = read_options(dat, input, &next);
                 if (r != 0)
                         return r;
-                if (!input_get(input, word, sizeof(word)))
+                if (!dat_get(input, word, sizeof(word)))
                         return cut(dat, "its header");
         }
         if (memcmp(word, "latency", 7) == 0)
@@ -553,31 +377,31 @@ static int read_cpu_table(Dat *dat, Input *input, const char *name) {
         for (uint32_t cpu = 0; cpu < dat->n_cpus && r == 0; cpu++) {
                 uint64_t offset, size;
 
-                if (!input_get_number(input, 8, &offset) || !input_get_number(input, 8, &size))
+                if (!dat_get_number(input, 8, &offset) || !dat_get_number(input, 8, &size))
                         return cut(dat, "the table of CPUs");
                 r = add_plain_cpu(dat, cpu, offset, size);
         }
         return r;
 }
 
-static int load_v6(Dat *dat, Input *input) {
+static int load_v6(Dat *dat, DatInput *input) {
         _cleanup_free_ char *clock = NULL;
         uint64_t size;
         int r;
 
-        for (unsigned id = SECTION_HEADER_INFO; id <= SECTION_CMDLINES; id++) {
-                r = section_readers[id](dat, input);
+        for (DatSection id = DAT_HEADER_INFO; id <= DAT_CMDLINES; id++) {
+                r = dat_read_section(id, input, dat->decode, dat->reason);
                 if (r != 0)
                         return r;
         }
-        if (!input_get_u32(input, &dat->n_cpus) || dat->n_cpus > CPUS_MAX)
+        if (!dat_get_u32(input, &dat->n_cpus) || dat->n_cpus > CPUS_MAX)
                 return cut(dat, "its number of CPUs");
         dat->decode->n_cpus = dat->n_cpus;
         r = read_cpu_table(dat, input, "");
         if (r != 0)
                 return r;
-        if (dat->has_clock && input_get_number(input, 8, &size) && size > 0 &&
-                        size < STRING_MAX_SIZE && (clock = input_get_text(input, size)))
+        if (dat->has_clock && dat_get_number(input, 8, &size) && size > 0 &&
+                        size < DAT_STRING_MAX && (clock = dat_get_text(input, size)))
                 set_clock(dat, clock);
         for (size_t i = 0; i < dat->n_buffers; i++) {
                 input->place = MIN_OF(dat->buffers[i].offset, input->end);
@@ -588,13 +412,13 @@ static int load_v6(Dat *dat, Input *input) {
         return 0;
 }
 
-static int load_head(Dat *dat, Input *input) {
-        char version[STRING_MAX_SIZE], name[STRING_MAX_SIZE];
+static int load_head(Dat *dat, DatInput *input) {
+        char version[DAT_STRING_MAX], name[DAT_STRING_MAX];
         uint8_t flags[2];
 
         input->place = 10;
-        if (!input_get_string(input, version) || !input_get(input, flags, sizeof(flags)) ||
-                        !input_get_u32(input, &dat->page_size))
+        if (!dat_get_string(input, version) || !dat_get(input, flags, sizeof(flags)) ||
+                        !dat_get_u32(input, &dat->page_size))
                 return cut(dat, "its header");
         if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
                 return reason_set(dat->reason,
@@ -611,7 +435,7 @@ static int load_head(Dat *dat, Input *input) {
         if (dat->version == 6)
                 return 0;
 
-        if (!input_get_string(input, name) || !input_get_string(input, version))
+        if (!dat_get_string(input, name) || !dat_get_string(input, version))
                 return cut(dat, "its header");
         dat->is_packed = strcmp(name, "none") != 0;
         if (dat->is_packed && strcmp(name, "zstd") != 0)
@@ -624,7 +448,7 @@ static int load_head(Dat *dat, Input *input) {
 
 int trace_load_dat(Trace *trace, Reason *reason) {
         Dat dat = { .trace = trace, .reason = reason };
-        Input input = { .trace = trace, .end = trace->size };
+        DatInput input = { .trace = trace, .end = trace->size };
         int r;
 
         r = decode_new(trace->stream.with_plugins, &trace->stream.decode);

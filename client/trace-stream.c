@@ -14,7 +14,7 @@
 static void tell_missing(Trace *trace, uint64_t place, const char *where, const char *what) {
         snprintf(trace->missing,
                         sizeof(trace->missing),
-                        "%s after %" PRIu64 " bytes: %s%s%s",
+                        "%s after %" PRIu64 " bytes: %.150s%s%s",
                         where,
                         place,
                         what,
