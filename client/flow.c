@@ -26,6 +26,7 @@ struct Flow {
         int out_fd;
         bool pollable;
         bool clean;
+        bool draining;
         bool ended; /* the source is at its end and the exporter has finished */
         LiveExport *live;
         FILE *memory;
@@ -129,8 +130,14 @@ static void flow_advance(Flow *flow) {
         if (flow->out)
                 (void)sd_event_source_set_enabled(flow->out, waiting ? SD_EVENT_ON : SD_EVENT_OFF);
         if (!flow->ended)
-                (void)sd_event_source_set_enabled(
-                                flow->source, waiting ? SD_EVENT_OFF : SD_EVENT_ON);
+                (void)sd_event_source_set_enabled(flow->source,
+                                waiting && !flow->draining ? SD_EVENT_OFF : SD_EVENT_ON);
+}
+
+void flow_drain(Flow *flow) {
+        flow->draining = true;
+        if (flow->source && !flow->ended)
+                (void)sd_event_source_set_enabled(flow->source, SD_EVENT_ON);
 }
 
 static int on_writable(sd_event_source *source, int fd, uint32_t events, void *userdata) {
@@ -160,6 +167,11 @@ static void flow_end(Flow *flow) {
         (void)sd_event_source_set_enabled(flow->source, SD_EVENT_OFF);
         (void)sd_event_source_set_enabled(flow->timer, SD_EVENT_OFF);
         flow_advance(flow);
+}
+
+void flow_hang_up(Flow *flow) {
+        if (!flow->ended)
+                flow_end(flow);
 }
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata) {

@@ -24,5 +24,10 @@ int flow_new(sd_event *event,
                 Flow **ret);
 Flow *flow_free(Flow *flow);
 DEFINE_CLEANUP(Flow, flow_free);
+/* From now on what is left of the stream is read whether or not the reader takes it: it is bounded
+ * (the session has stopped), and must not wait in the kernel for a reader that has stopped. */
+void flow_drain(Flow *flow);
+/* As if the stream had ended here. */
+void flow_hang_up(Flow *flow);
 /* Valid after on_done. */
 const ExportSummary *flow_get_summary(const Flow *flow);

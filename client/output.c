@@ -12,8 +12,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #define OUTPUT_BUFFER_SIZE (64 * 1024)
 
@@ -48,6 +50,28 @@ static int output_choose_format(Output *output, const char *format_name, Reason 
         return 0;
 }
 
+/* Files of these look regular and keep nothing of what is written to them. */
+static int output_check_system(const Output *output, Reason *reason) {
+        static const long systems[] = { PROC_SUPER_MAGIC,
+                SYSFS_MAGIC,
+                DEBUGFS_MAGIC,
+                TRACEFS_MAGIC,
+                SECURITYFS_MAGIC,
+                CGROUP_SUPER_MAGIC,
+                CGROUP2_SUPER_MAGIC };
+        struct statfs fs;
+
+        if (fstatfs(output->fd, &fs) < 0)
+                return -errno;
+        for (size_t i = 0; i < ELEMENTSOF(systems); i++)
+                if (fs.f_type == systems[i])
+                        return reason_set(reason,
+                                        KT_E_FAILED,
+                                        "%s: its file system holds no data; -o names another file",
+                                        output->path);
+        return 0;
+}
+
 static int output_open_file(Output *output, Reason *reason) {
         int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
         struct stat st;
@@ -69,7 +93,7 @@ static int output_open_file(Output *output, Reason *reason) {
                                 output->path,
                                 strerror(errno));
         output->regular = S_ISREG(st.st_mode);
-        return 0;
+        return output->regular ? output_check_system(output, reason) : 0;
 }
 
 /* O_NONBLOCK was for a FIFO without a reader; whoever writes now may wait. */

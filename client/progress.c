@@ -74,15 +74,12 @@ static int on_second(sd_event_source *source, uint64_t usec, void *userdata) {
 
         (void)sd_event_source_set_time_relative(source, PROGRESS_USEC);
         if (!progress->slot && !progress->proxy->lost)
-                (void)sd_bus_call_method_async(progress->proxy->bus,
-                                &progress->slot,
-                                KT_BUS_NAME,
+                (void)proxy_call_async(progress->proxy,
                                 progress->path,
-                                KT_SESSION_INTERFACE,
                                 "GetStatistics",
                                 on_statistics,
                                 progress,
-                                NULL);
+                                &progress->slot);
         return 0;
 }
 

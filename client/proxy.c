@@ -199,8 +199,31 @@ int proxy_message_new(Proxy *proxy,
                 const char *interface,
                 const char *member,
                 sd_bus_message **ret) {
-        return sd_bus_message_new_method_call(
+        int r = sd_bus_message_new_method_call(
                         proxy->bus, ret, KT_BUS_NAME, path, interface, member);
+
+        /* No session is left for a daemon that would have to be started first. */
+        if (r >= 0 && strcmp(interface, KT_SESSION_INTERFACE) == 0)
+                r = sd_bus_message_set_auto_start(*ret, false);
+        return r;
+}
+
+int proxy_call_async(Proxy *proxy,
+                const char *session_path,
+                const char *member,
+                sd_bus_message_handler_t handler,
+                void *userdata,
+                sd_bus_slot **ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        int r = proxy_message_new(proxy, session_path, KT_SESSION_INTERFACE, member, &message);
+
+        return r < 0 ? r
+                     : sd_bus_call_async(proxy->bus,
+                                       ret,
+                                       message,
+                                       handler,
+                                       userdata,
+                                       PROXY_TIMEOUT_USEC);
 }
 
 static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {

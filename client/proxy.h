@@ -48,6 +48,13 @@ int proxy_call_json(Proxy *proxy,
                 const char *text,
                 json_object **ret,
                 Reason *reason);
+/* A session's method without arguments; the handler gets the answer, also an error. */
+int proxy_call_async(Proxy *proxy,
+                const char *session_path,
+                const char *member,
+                sd_bus_message_handler_t handler,
+                void *userdata,
+                sd_bus_slot **ret);
 /* OpenStream or OpenSink: the fd is the caller's. */
 int proxy_open_fd(Proxy *proxy, const char *path, const char *member, int *ret_fd, Reason *reason);
 

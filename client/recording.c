@@ -166,7 +166,8 @@ static int recording_release(Recording *recording) {
 static void recording_tell_cut(Recording *recording) {
         const Watch *watch = &recording->watch;
 
-        if (recording->cut_told || !watch_is_cut(watch))
+        /* What goes once our session is gone is no concern of ours: the daemon leaves when idle. */
+        if (recording->cut_told || recording->destroyed || !watch_is_cut(watch))
                 return;
         recording->cut_told = true;
         recording->failed = true;
@@ -250,15 +251,12 @@ static int on_destroyed(sd_bus_message *message, void *userdata, sd_bus_error *r
 
 /* Its answer comes when the instance is removed; the file is finished meanwhile. */
 static void recording_begin_destroy(Recording *recording) {
-        int r = sd_bus_call_method_async(recording->proxy->bus,
-                        &recording->destroying,
-                        KT_BUS_NAME,
+        int r = proxy_call_async(recording->proxy,
                         recording->path,
-                        KT_SESSION_INTERFACE,
                         "Destroy",
                         on_destroyed,
                         recording,
-                        NULL);
+                        &recording->destroying);
 
         if (r < 0) {
                 recording->destroyed = true;
@@ -276,7 +274,7 @@ static bool recording_await(Recording *recording, bool (*reached)(const Recordin
                         recording->failed = true;
                         return false;
                 }
-                if (recording->watch.daemon_gone || recording->proxy->lost)
+                if (watch_is_cut(&recording->watch) && !recording->destroyed)
                         limit = RECORDING_ORPHAN_USEC;
                 int r = watch_run(&recording->watch, limit);
                 if (r < 0 || (r == 0 && limit != UINT64_MAX))
@@ -359,7 +357,8 @@ static void recording_finish(Recording *recording) {
                 recording->failed = true;
                 tell("%s: %s", output_get_name(recording->options->output), summary->missing);
         }
-        if (summary || recording->has_statistics)
+        /* Of a recording that failed the daemon's counts do not say what is in the file. */
+        if (!recording->failed && (summary || recording->has_statistics))
                 recording_tell_summary(recording, recording->n_recorded, recording->n_lost);
         if (discarded > 0) {
                 char bytes[TABLE_NUMBER_MAX];
@@ -375,6 +374,8 @@ static void recording_close(Recording *recording) {
         watch_set_patience(&recording->watch, recording->watch.n_signals + 1);
         recording_tell_cut(recording);
         recording_stop(recording);
+        recording_tell_cut(recording);
+        tap_drain(recording->tap);
         recording->progress = progress_free(recording->progress);
         if (recording_await(recording, is_stream_done)) {
                 recording_tell_sink(recording);
@@ -432,6 +433,7 @@ static int recording_conduct(Recording *recording) {
                 recording_finish(recording);
         if (recording->destroying)
                 (void)recording_await(recording, is_destroyed);
+        recording_tell_cut(recording);
         return recording->watch.exec_errno != 0 ? r : recording_get_status(recording);
 }
 

@@ -31,6 +31,7 @@ struct Tap {
         bool answered; /* about the fd */
         bool done;
         bool deserted;
+        bool hung_up;
         int result;
         Reason reason;
         uint64_t discarded_bytes;
@@ -76,6 +77,8 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *use
                 tap_take_answer(tap, &answer);
         else if (!tap->answered)
                 tap->answered = true, tap->result = EPIPE;
+        else if (tap->hung_up)
+                tap->done = true;
         else
                 tap_fail(tap, "the stream worker ended early");
         if (tap->done || n != sizeof(answer))
@@ -238,6 +241,20 @@ Tap *tap_free(Tap *tap) {
         flow_free(tap->flow);
         free(tap);
         return NULL;
+}
+
+void tap_drain(Tap *tap) {
+        if (tap->flow)
+                flow_drain(tap->flow);
+}
+
+void tap_hang_up(Tap *tap) {
+        tap->hung_up = true;
+        if (tap->flow && !tap->done)
+                flow_hang_up(tap->flow);
+        /* The consumer sees it and lets the file go. */
+        if (tap->socket_fd >= 0)
+                (void)shutdown(tap->socket_fd, SHUT_WR);
 }
 
 bool tap_is_done(const Tap *tap) {

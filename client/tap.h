@@ -13,6 +13,10 @@ typedef struct Tap Tap;
 int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason);
 Tap *tap_free(Tap *tap);
 DEFINE_CLEANUP(Tap, tap_free);
+/* The session has stopped: takes the rest even when the reader of the output does not. */
+void tap_drain(Tap *tap);
+/* We want no more, the session goes on: what has come is finished. */
+void tap_hang_up(Tap *tap);
 /* The stream is at its end, or has failed; the loop makes it so. */
 bool tap_is_done(const Tap *tap);
 /* The reader of the output has gone: the end of the recording, not a failure. */

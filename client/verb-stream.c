@@ -16,6 +16,8 @@ enum {
         OPTION_TO = OPTION_VERB,
 };
 
+#define STREAM_HANG_UP_USEC ((uint64_t)5 * 1000 * 1000)
+
 typedef struct StreamJob {
         const char *session, *path, *format;
         Proxy *proxy;
@@ -69,16 +71,26 @@ static int stream_open(StreamJob *job, Reason *reason) {
 
 /* Until the stream's end, or ^C: then what has come so far is the recording. */
 static int stream_follow(StreamJob *job) {
-        while (!tap_is_done(job->tap) && job->watch.n_signals == 0) {
-                int r = watch_run(&job->watch, UINT64_MAX);
+        bool hung_up = false;
+
+        watch_set_patience(&job->watch, 2);
+        while (!tap_is_done(job->tap) && !job->watch.given_up) {
+                int r = watch_run(&job->watch, hung_up ? STREAM_HANG_UP_USEC : UINT64_MAX);
 
                 if (r < 0)
                         return r;
+                if (r == 0 && hung_up)
+                        break;
+                if (job->watch.n_signals > 0 && !hung_up) {
+                        hung_up = true;
+                        tap_hang_up(job->tap);
+                }
         }
         return 0;
 }
 
-static int stream_finish(StreamJob *job, const Context *context, Reason *reason) {
+/* Tells what is in the file; ret_lost: whether something is missing. */
+static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost, Reason *reason) {
         const ExportSummary *summary = tap_get_summary(job->tap);
         char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX];
         ExportSummary converted;
@@ -97,7 +109,8 @@ static int stream_finish(StreamJob *job, const Context *context, Reason *reason)
                 tell("%s: %s",
                                 output_get_name(job->output),
                                 table_format_bytes(bytes, output_get_size(job->output)));
-        if (summary && summary->n_lost > 0)
+        *ret_lost = summary && summary->n_lost > 0;
+        if (*ret_lost)
                 tell("%s: %s events were lost",
                                 output_get_name(job->output),
                                 table_format_number(events, summary->n_lost));
@@ -106,6 +119,7 @@ static int stream_finish(StreamJob *job, const Context *context, Reason *reason)
 
 static int stream_conduct(StreamJob *job, const Context *context) {
         Reason reason = {};
+        bool lost = false;
         int finished, r = stream_open(job, &reason);
 
         if (r != 0) {
@@ -119,10 +133,12 @@ static int stream_conduct(StreamJob *job, const Context *context) {
         if (r != 0)
                 (void)tell_failure(r, &reason);
         reason = (Reason){};
-        finished = stream_finish(job, context, &reason);
+        finished = stream_finish(job, context, &lost, &reason);
         if (finished != 0)
                 return tell_failure(finished, &reason);
-        return r == 0 ? KT_EXIT_OK : KT_EXIT_FAILED;
+        if (r != 0)
+                return KT_EXIT_FAILED;
+        return lost ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
 static int stream_run(Context *context, int argc, char **argv) {

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -15,10 +16,9 @@
 #include "table.h"
 #include "verb.h"
 
-#define TRACEFS_SUPER_MAGIC 0x74726163
-#define PROBE_GROUP_PREFIX  "ktrace_"
-#define VERIFY_LOOKS        10
-#define VERIFY_PAUSE_USEC   (200 * 1000)
+#define PROBE_GROUP_PREFIX "ktrace_"
+#define VERIFY_LOOKS       10
+#define VERIFY_PAUSE_USEC  (200 * 1000)
 
 enum {
         OPTION_TRACEFS = OPTION_VERB,
@@ -54,7 +54,7 @@ static int verify_open(Verify *verify, Reason *reason) {
                 return verify_refuse(verify->path, errno, reason);
         if (fstatfs(verify->tracefs_fd, &fs) < 0)
                 return -errno;
-        if (fs.f_type != TRACEFS_SUPER_MAGIC)
+        if (fs.f_type != TRACEFS_MAGIC)
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
                                 "%s is no tracefs; mount it with 'mount -t tracefs tracefs %s'",

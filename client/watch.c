@@ -14,6 +14,9 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+/* timeout(1), sudo and others signal the process and its group: one wish, two signals. */
+#define SIGNAL_BURST_USEC ((uint64_t)300 * 1000)
+
 static const int watch_signals[] = { SIGINT, SIGTERM, SIGHUP };
 
 int watch_block_signals(sigset_t *ret_mask) {
@@ -28,8 +31,12 @@ int watch_block_signals(sigset_t *ret_mask) {
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Watch *watch = userdata;
+        uint64_t now = 0;
 
-        watch->n_signals++;
+        if (sd_event_now(watch->event, CLOCK_MONOTONIC, &now) < 0 || watch->n_signals == 0 ||
+                        now - watch->signal_usec > SIGNAL_BURST_USEC)
+                watch->n_signals++;
+        watch->signal_usec = now;
         watch->given_up = watch->n_signals >= watch->patience;
         if (watch->child && !watch->child_gone && si->ssi_code != SI_KERNEL)
                 (void)kill(child_get_pid(watch->child), (int)si->ssi_signo);

@@ -8,8 +8,9 @@
 typedef struct Watch {
         Proxy *proxy;
         sd_event *event;
-        unsigned n_signals; /* SIGINT, SIGTERM, SIGHUP */
-        unsigned patience;  /* this many make `given_up` true */
+        unsigned n_signals;   /* SIGINT, SIGTERM, SIGHUP; those that come at once are one */
+        uint64_t signal_usec; /* when the last one came */
+        unsigned patience;    /* this many make `given_up` true */
         bool given_up;
 
         Child *child;     /* NULL: none, or not yet released */
