@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What stands before libtraceevent 1.7's parser of event formats, which takes NULL for a token,
- * recurses and loops without end on texts that no kernel has written. So it is given only texts
- * whose fields interfaces/format.c accepts and whose print format is well-formed: strings and
+ * recurses without end and divides by zero on texts that no kernel has written. So it is given only
+ * texts whose fields interfaces/format.c accepts and whose print format is well-formed: strings and
  * brackets closed, operands where operands belong, nothing nested deep. Called by decode; an event
- * that is refused here stays unknown, all others are read. */
+ * whose fields are refused here stays unknown; one whose print format is (statements in it, for
+ * example) is printed field by field, which is what libtraceevent would have come to. */
 
 #include <ctype.h>
 #include <errno.h>
@@ -35,7 +36,8 @@ typedef enum Token {
 
 typedef struct Scanner {
         const char *p;
-        char first; /* of the token */
+        const char *start; /* of the token */
+        char first;
         char open[NESTING_MAX];
         size_t depth;
         unsigned n_unary, n_choices;
@@ -76,6 +78,7 @@ static Token scan(Scanner *scanner) {
 
         while (isspace((unsigned char)*scanner->p))
                 scanner->p++;
+        scanner->start = scanner->p;
         c = scanner->first = *scanner->p;
         if (c == '\0')
                 return TOKEN_END;
@@ -103,10 +106,19 @@ static bool is_operand(Token token) {
         return token == TOKEN_STRING || token == TOKEN_WORD || token == TOKEN_CLOSE;
 }
 
+/* Constants are computed when the format is read, and a name among them counts as zero. */
+static bool may_divide(const Scanner *scanner, Token token) {
+        if (token != TOKEN_WORD)
+                return false;
+        return strncmp(scanner->start, "sizeof", 6) == 0 || strtoull(scanner->start, NULL, 0) != 0;
+}
+
 /* Whether `token` may stand behind `last`; casts make a word behind a bracket right. */
 static bool may_follow(Scanner *scanner, Token last, char last_first, Token token) {
         bool is_unary = token == TOKEN_OPERATOR && !is_operand(last);
 
+        if (last == TOKEN_OPERATOR && strchr("/%", last_first) && !may_divide(scanner, token))
+                return false;
         if (token == TOKEN_OPERATOR && scanner->first == '?' && ++scanner->n_choices > CHOICES_MAX)
                 return false;
         scanner->n_unary = is_unary ? scanner->n_unary + 1 : 0;

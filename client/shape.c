@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Stands between files and libtraceevent 1.7, which trusts both the formats and the records it is
- * given: it recurses as deep as a print format nests, divides by zero when told to, walks arrays as
- * far as a field of the record says and reads fields beyond the record's end. A Shape is one
- * event's format, looked at once; each record is held against it before it is printed. Also the
- * field list that the JSON export prints from. Called by decode. Borrows the tep_event, owns the
- * rest. */
+/* Stands between records and libtraceevent 1.7, which believes them: it reads fields beyond a
+ * record's end, walks arrays as far as a field of the record says, and pads as wide as a format
+ * says. (The formats themselves go through guard.) A Shape is one event's format, looked at once;
+ * each record is held against it before it is printed. Also the field list that the JSON export
+ * prints from. Called by decode. Borrows the tep_event, owns the rest. */
 
 #include <endian.h>
 #include <errno.h>
@@ -208,17 +207,6 @@ static bool add_loop(Shape *shape,
         return true;
 }
 
-/* Division only by a constant that is not zero. */
-static bool divides_safely(const struct tep_print_arg *arg) {
-        const struct tep_print_arg *by = arg->op.right;
-
-        if (strcmp(arg->op.op, "/") != 0 && strcmp(arg->op.op, "%") != 0)
-                return true;
-        while (by && by->type == TEP_PRINT_TYPE)
-                by = by->typecast.item;
-        return by && by->type == TEP_PRINT_ATOM && strtoull(by->atom.atom, NULL, 0) != 0;
-}
-
 static bool tree_is_safe(Shape *shape, struct tep_print_arg *arg, unsigned depth);
 
 static bool list_is_safe(Shape *shape, struct tep_print_arg *args, unsigned depth) {
@@ -256,8 +244,7 @@ static bool tree_is_safe(Shape *shape, struct tep_print_arg *arg, unsigned depth
         case TEP_PRINT_TYPE:
                 return tree_is_safe(shape, arg->typecast.item, depth + 1);
         case TEP_PRINT_OP:
-                return divides_safely(arg) &&
-                       (!arg->op.left || tree_is_safe(shape, arg->op.left, depth + 1)) &&
+                return (!arg->op.left || tree_is_safe(shape, arg->op.left, depth + 1)) &&
                        tree_is_safe(shape, arg->op.right, depth + 1);
         case TEP_PRINT_FUNC:
                 return list_is_safe(shape, arg->func.args, depth + 1);

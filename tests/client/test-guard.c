@@ -26,6 +26,7 @@ static void test_kept(void) {
                 "\"%s\", REC->number & 1 ? __print_flags(REC->number, \"|\", { 1UL, \"a\" }) : \"none\"",
                 "\"%p\", (void *)((u64)REC->args[0] + ~-1)",
                 "\"%s\", __print_symbolic(REC->number, { })",
+                "\"%d\", REC->number / 8 % sizeof(long)",
                 "\"\"",
         };
 
@@ -51,6 +52,9 @@ static void test_dropped(void) {
                 "\"%d\", (1",
                 "\"%d\", 1)",
                 "\"%d\", {1]",
+                "\"%d\", 1 / 0x0",
+                "\"%d\", 1 % name",
+                "\"%d\", 1 / (0)",
                 "\"%d\", 1 +",
                 "\"%d\", * / 2",
                 "\"%d\", ,",

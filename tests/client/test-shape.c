@@ -72,17 +72,15 @@ static char *with_print(const char *print) {
         return g_strconcat(head, "print fmt: ", print, "\n", NULL);
 }
 
-static void test_division(void) {
+/* What the guard let through and would still make a line of gigabytes. */
+static void test_wide(void) {
         static const struct {
                 const char *print;
                 bool is_printable;
         } cases[] = {
                 { "\"%d\", REC->n / 2", true },
-                { "\"%d\", REC->n / 0", false },
-                { "\"%d\", 8 / REC->n", false },
-                { "\"%d\", 8 % REC->n", false },
-                { "\"%d\", REC->n", true },
                 { "\"%100000000d\", REC->n", false },
+                { "\"%*d\", REC->n, 1", false },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -93,8 +91,7 @@ static void test_division(void) {
                 g_assert_cmpint(decode_new(false, &decode), ==, 0);
                 shape = shape_of(decode, format);
                 g_assert_nonnull(shape);
-                if (shape->is_printable != cases[i].is_printable)
-                        g_test_fail_printf("%s: %d", cases[i].print, shape->is_printable);
+                g_assert_cmpint(shape->is_printable, ==, cases[i].is_printable);
         }
 }
 
@@ -133,7 +130,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/shape/widths", test_widths);
         g_test_add_func("/shape/fits", test_fits);
         g_test_add_func("/shape/loop", test_loop);
-        g_test_add_func("/shape/division", test_division);
+        g_test_add_func("/shape/wide", test_wide);
         g_test_add_func("/shape/insane-field", test_insane_field);
         g_test_add_func("/shape/number", test_number);
         return g_test_run();
