@@ -109,7 +109,7 @@ static int convert(Context *context,
         if (r == 0 && !is_stdout)
                 r = target_close(&target, &reason);
         if (r != 0)
-                return input_tell_failure(name, r, &reason);
+                return input_tell_failure(name, is_stdout ? stdout : target.out, r, &reason);
         return input_tell_summary(context, name, &summary);
 }
 

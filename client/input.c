@@ -28,12 +28,16 @@ int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *rea
         return 0;
 }
 
-int input_tell_failure(const char *name, int code, const Reason *reason) {
-        if (code < 0) {
-                tell("%s: %s", name, strerror(-code));
-                return KT_EXIT_FAILED;
-        }
-        return tell_failure(code, reason);
+int input_tell_failure(const char *name, FILE *out, int code, const Reason *reason) {
+        if (code > 0)
+                return tell_failure(code, reason);
+        if (out && ferror(out)) {
+                /* Nobody else need say so again when the stream is flushed at the end. */
+                clearerr(out);
+                tell("%s: the result cannot be written: %s", name, strerror(-code));
+        } else
+                tell("%s: cannot be read: %s", name, strerror(-code));
+        return KT_EXIT_FAILED;
 }
 
 int input_tell_summary(const Context *context, const char *name, const ExportSummary *summary) {

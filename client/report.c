@@ -33,7 +33,7 @@ static int run(Context *context, int argc, char **argv) {
                                 &summary,
                                 &reason);
         if (r != 0)
-                return input_tell_failure(name, r, &reason);
+                return input_tell_failure(name, stdout, r, &reason);
         return input_tell_summary(context, name, &summary);
 }
 

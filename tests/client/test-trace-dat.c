@@ -259,7 +259,7 @@ static void test_cut(gconstpointer data) {
 
                 g_assert_cmpint(export_bytes(dat->data,
                                                 size,
-                                                EXPORT_TEXT,
+                                                EXPORT_JSON,
                                                 &text,
                                                 NULL,
                                                 &summary,
