@@ -18,6 +18,7 @@ static struct {
         GPid bus, daemon;
         const char *untraceable;
         gboolean running;
+        GPtrArray *ids; /* of the sessions that were made */
         int lock;
 } fixture;
 
@@ -241,6 +242,7 @@ void bus_fixture_stop(void) {
         end(&fixture.bus);
         umount2(fixture.tracefs, MNT_DETACH);
         remove_tree(fixture.dir);
+        g_clear_pointer(&fixture.ids, g_ptr_array_unref);
         g_free(fixture.dir);
         g_free(fixture.tracefs);
         g_free(fixture.address);
@@ -344,7 +346,7 @@ void bus_expect_error(GDBusConnection *bus,
 char *bus_create_session(GDBusConnection *bus, const char *lifetime) {
         const char *const events[] = { "task:task_rename", NULL };
         GVariantBuilder spec;
-        char *path = NULL;
+        char *id = NULL, *path = NULL;
 
         g_variant_builder_init(&spec, G_VARIANT_TYPE("a{sv}"));
         g_variant_builder_add(&spec, "{sv}", "scope", g_variant_new_string("own"));
@@ -352,7 +354,10 @@ char *bus_create_session(GDBusConnection *bus, const char *lifetime) {
         g_variant_builder_add(&spec, "{sv}", "lifetime", g_variant_new_string(lifetime));
         g_autoptr(GVariant) answer =
                         bus_call_manager(bus, "CreateSession", g_variant_new("(a{sv})", &spec));
-        g_variant_get(answer, "(so)", NULL, &path);
+        g_variant_get(answer, "(so)", &id, &path);
+        if (!fixture.ids)
+                fixture.ids = g_ptr_array_new_with_free_func(g_free);
+        g_ptr_array_add(fixture.ids, id);
         return path;
 }
 
@@ -373,14 +378,14 @@ gboolean bus_wait(const gboolean *flag, unsigned msec) {
 }
 
 unsigned bus_count_instances(void) {
-        g_autofree char *path = g_build_filename(fixture.tracefs, "instances", NULL);
-        g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-        const char *name;
         unsigned n = 0;
 
-        g_assert_nonnull(dir);
-        while ((name = g_dir_read_name(dir)))
-                n += g_str_has_prefix(name, KT_INSTANCE_PREFIX);
+        for (guint i = 0; fixture.ids && i < fixture.ids->len; i++) {
+                g_autofree char *path = g_strdup_printf("%s/instances/" KT_INSTANCE_PREFIX "%s",
+                                fixture.tracefs,
+                                (char *)fixture.ids->pdata[i]);
+                n += g_file_test(path, G_FILE_TEST_IS_DIR);
+        }
         return n;
 }
 

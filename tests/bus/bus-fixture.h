@@ -53,7 +53,7 @@ void bus_expect_error(GDBusConnection *bus,
 char *bus_create_session(GDBusConnection *bus, const char *lifetime);
 /* Runs the main loop until *flag or the time is over; returns *flag. */
 gboolean bus_wait(const gboolean *flag, unsigned msec);
-/* How many directories are in tracefs's instances that begin with ktrace-. */
+/* How many of the sessions that bus_create_session made have an instance in tracefs. */
 unsigned bus_count_instances(void);
 
 /* The main of each test program here: starts the fixture, runs the tests, stops it. */
