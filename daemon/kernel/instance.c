@@ -2,7 +2,7 @@
 
 /* One trace instance of the kernel: made, listed, switched and removed. Called by session, nearly
  * all of it on the worker thread; owns the fd of the instance's directory and no kernel state:
- * whoever created an instance removes it. Its buffer is in ring.c, its filters in filter.c.
+ * whoever created an instance removes it. Its buffer is in buffer.c, its filters in filter.c.
  *
  * It relies on these behaviours of the kernel:
  * - an open directory of an instance does not keep it from being removed, most open files do;
@@ -22,9 +22,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "buffer.h"
 #include "instance.h"
 #include "path.h"
-#include "ring.h"
 
 Instance *instance_free(Instance *instance) {
         if (!instance)
@@ -291,7 +291,7 @@ int instance_disable_all(const Instance *instance) {
                 return 0;
         /* Kernels with CPUs that never tick (nohz_full) refuse to wait for those, some sandboxes
          * refuse the call. */
-        return ring_wait_quiet(instance);
+        return buffer_wait_quiet(instance);
 }
 
 int instance_open_file(const Instance *instance, const char *path, int flags) {

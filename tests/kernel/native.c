@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* See native.h. The tests run in a child, so that an assertion that aborts it leaves nothing
- * behind: the parent removes the instances that bear the child's pid. */
+ * behind: the parent removes the instances that bear the child's pid, and the worker dies with it.
+ */
 
 #include "native.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -36,6 +40,18 @@ static int mount_private(const char *directory) {
                 return -errno;
         }
         return 0;
+}
+
+/* A ktraced that starts takes instances that are not its own for orphans, and test suites start
+ * many: one at a time on a machine (tests/native/stage.sh takes the same lock). */
+static int lock_machine(void) {
+        const char *stage = g_getenv("NATIVE_STAGE");
+        if (skip_reason || g_strcmp0(stage, "inside") == 0)
+                return -1;
+        int fd = open("/run/lock/ktrace-native", O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (fd >= 0)
+                g_assert_cmpint(flock(fd, LOCK_EX), ==, 0);
+        return fd;
 }
 
 static void remove_instances(const char *prefix) {
@@ -77,6 +93,7 @@ int native_main(int argc, char **argv, void (*add_tests)(void)) {
         if (is_mounted && tracefs_open(directory, &tracefs, &open_reason) != 0)
                 skip_reason = open_reason.text;
         native_tracefs = tracefs;
+        _cleanup_close_ int lock = lock_machine();
 
         add_tests();
         int status = run_in_child();
@@ -163,6 +180,9 @@ static _Noreturn void worker_run(int socket) {
         pthread_t thread;
         char command;
 
+        /* With a test that was aborted. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+                _exit(1);
         sem_init(&thread_go, 0, 0);
         sem_init(&thread_done, 0, 0);
         if (pthread_create(&thread, NULL, second_thread, NULL) != 0)

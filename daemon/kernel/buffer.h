@@ -5,4 +5,4 @@
 
 /* Waits until no CPU's counters move any more: what is left where the kernel cannot tell that all
  * handlers have ended. -ETIMEDOUT when they do not come to rest. */
-int ring_wait_quiet(const Instance *instance);
+int buffer_wait_quiet(const Instance *instance);

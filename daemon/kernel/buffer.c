@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "ring.h"
+#include "buffer.h"
 
 /* A handler runs with preemption off, thus microseconds; a virtual CPU that its host took away
  * stays away for some milliseconds. Four looks without a change are 20 ms of silence. */
@@ -204,7 +204,7 @@ static int sum_offered(const Instance *instance, unsigned n_cpus, uint64_t *ret)
         return 0;
 }
 
-int ring_wait_quiet(const Instance *instance) {
+int buffer_wait_quiet(const Instance *instance) {
         unsigned n_cpus, n_same = 0;
         uint64_t before = 0;
 
