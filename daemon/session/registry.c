@@ -68,6 +68,7 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         registry->options = *options;
         TAILQ_INIT(&registry->sessions);
         TAILQ_INIT(&registry->drains);
+        registry->n_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
         int r = worker_new(options->event, &registry->worker);
         if (r < 0)
                 return r;
@@ -196,7 +197,7 @@ typedef struct Usage {
 } Usage;
 
 static Usage registry_get_usage(const Registry *registry, uid_t uid) {
-        uint64_t n_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+        uint64_t n_cpus = registry->n_cpus;
         const Session *session;
         const Drain *drain;
         Usage usage = {};
@@ -258,7 +259,7 @@ int registry_check_quota(const Registry *registry,
                 const Spec *spec,
                 Reason *reason) {
         const Limits *limits = &registry->options.limits;
-        uint64_t kb = spec->buffer_kb * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+        uint64_t kb = spec->buffer_kb * registry->n_cpus;
         Usage usage = registry_get_usage(registry, subject->uid);
 
         int r = check_unique_name(registry, subject, spec, reason);

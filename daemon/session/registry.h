@@ -68,6 +68,7 @@ struct Registry {
         struct SessionList sessions;
         struct DrainList drains;
         bool is_closing;
+        uint64_t n_cpus; /* for quotas; reading it anew opens files */
 };
 
 /* KT_E_LIMIT_REACHED, KT_E_NAME_TAKEN, or 0. */

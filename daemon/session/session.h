@@ -93,8 +93,8 @@ int registry_list_events(Registry *registry,
                 const char *glob,
                 char ***ret,
                 Reason *reason);
-/* {"name":…,"id":…,"format":text,"fields":[{"name","type","offset","size","signed","array","kind","pointer"}]}
- */
+/* {"name","id","print-format","fields":[{"name","type","offset","size","elements","kind","signed",
+ * "pointer","string","common"}]} */
 int registry_describe_event(Registry *registry,
                 const Subject *subject,
                 const char *name,
