@@ -29,6 +29,13 @@ struct Output {
         bool created;
 };
 
+/* A device, FIFO or socket: what is written there is read as it comes. */
+static bool is_stream_like(const char *path) {
+        struct stat st;
+
+        return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 static int output_choose_format(Output *output, const char *format_name, Reason *reason) {
         if (format_name && export_format_from_string(format_name, &output->format) < 0)
                 return reason_set(reason,
@@ -38,7 +45,7 @@ static int output_choose_format(Output *output, const char *format_name, Reason 
                                 EXPORT_FORMAT_NAMES);
         if (format_name)
                 return 0;
-        if (!output->path) {
+        if (!output->path || is_stream_like(output->path)) {
                 output->format = EXPORT_TEXT;
                 return 0;
         }
