@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 if [ "${NATIVE_STAGE:-}" != inside ]; then
         # One at a time on a machine: a starting daemon takes the instances of another for orphans.
-        exec env NATIVE_STAGE=inside flock /run/lock/ktrace-native unshare -m --propagation private "$0" "$@"
+        exec env NATIVE_STAGE=inside flock -o /run/lock/ktrace-native unshare -m --propagation private "$0" "$@"
 fi
 
 build=$1
