@@ -34,6 +34,13 @@ static void remove_orphan(const Tracefs *tracefs, const char *name) {
                 log_notice("removed orphaned instance %s", name);
 }
 
+/* An administrator's ktrace-something is not ours. */
+static bool is_session_instance(const char *name) {
+        const char *id = name + strlen(KT_INSTANCE_PREFIX);
+
+        return strlen(id) == KT_ID_DIGITS && strspn(id, "0123456789abcdef") == KT_ID_DIGITS;
+}
+
 static void remove_orphans(const Tracefs *tracefs) {
         char **names = NULL;
 
@@ -43,7 +50,8 @@ static void remove_orphans(const Tracefs *tracefs) {
                 return;
         }
         for (char **name = names; *name; name++)
-                remove_orphan(tracefs, *name);
+                if (is_session_instance(*name))
+                        remove_orphan(tracefs, *name);
         instance_list_free(names);
 }
 

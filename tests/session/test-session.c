@@ -365,10 +365,13 @@ static void test_orphans(void) {
         fixture_set_up(&f, NULL);
         registry_free(f.registry);
         fake_kernel_add_instance("ktrace-0123456789abcdef");
+        fake_kernel_add_instance("ktrace-somebody");
         RegistryOptions options = { .event = f.event, .tracefs_path = "/fake", .policy = f.policy };
         limits_init(&options.limits);
         g_assert_cmpint(registry_new(&options, &f.registry), ==, 0);
-        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
+        g_assert_true(fake_kernel_has_instance("ktrace-somebody"));
+        fake_kernel_reset();
         registry_visit(f.registry, &root, count, &n);
         g_assert_cmpuint(n, ==, 0);
         fixture_tear_down(&f, NULL);
