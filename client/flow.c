@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 #define FLOW_READ_SIZE       (64 * 1024)
-#define FLOW_FLUSH_USEC      ((uint64_t)100 * 1000)
+#define FLOW_FLUSH_USEC      ((uint64_t)30 * 1000)
 #define FLOW_WRITES_PER_TURN 64 /* then others have theirs */
 
 struct Flow {
