@@ -78,6 +78,9 @@ static void flow_done(Flow *flow, int result, const Reason *reason) {
         flow->source = sd_event_source_disable_unref(flow->source);
         flow->out = sd_event_source_disable_unref(flow->out);
         flow->timer = sd_event_source_disable_unref(flow->timer);
+        /* The consumer sees it at once: nobody reads any more. */
+        if (flow->source_fd >= 0)
+                close(TAKE_FD(flow->source_fd));
         flow->handlers.on_done(flow, result, reason, flow->userdata);
 }
 

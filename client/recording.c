@@ -358,7 +358,8 @@ static void recording_finish(Recording *recording) {
                 tell("%s: %s", output_get_name(recording->options->output), summary->missing);
         }
         /* Of a recording that failed the daemon's counts do not say what is in the file. */
-        if (!recording->failed && (summary || recording->has_statistics))
+        if (!recording->failed && !tap_is_deserted(recording->tap) &&
+                        (summary || recording->has_statistics))
                 recording_tell_summary(recording, recording->n_recorded, recording->n_lost);
         if (discarded > 0) {
                 char bytes[TABLE_NUMBER_MAX];

@@ -5,6 +5,9 @@
  * costs a second copy: then, as for pipes and terminals, the stream comes through the daemon's pipe
  * and a Flow.
  *
+ * A consumer that has taken a file keeps it until the session ends, whoever goes: `stream`, which
+ * may leave earlier, asks for the pipe.
+ *
  * A refused consumer goes away only when its socket is closed; until the daemon has seen that, the
  * session's stream is busy, so the second way is tried again for a while. Owns the socket or the
  * Flow. */
@@ -31,7 +34,6 @@ struct Tap {
         bool answered; /* about the fd */
         bool done;
         bool deserted;
-        bool hung_up;
         int result;
         Reason reason;
         uint64_t discarded_bytes;
@@ -77,8 +79,6 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *use
                 tap_take_answer(tap, &answer);
         else if (!tap->answered)
                 tap->answered = true, tap->result = EPIPE;
-        else if (tap->hung_up)
-                tap->done = true;
         else
                 tap_fail(tap, "the stream worker ended early");
         if (tap->done || n != sizeof(answer))
@@ -189,6 +189,17 @@ static int tap_open_pipe(Tap *tap,
         }
 }
 
+static Tap *tap_new(Proxy *proxy, Output *output) {
+        Tap *tap = calloc(1, sizeof(*tap));
+
+        if (!tap)
+                return NULL;
+        tap->proxy = proxy;
+        tap->output = output;
+        tap->socket_fd = -1;
+        return tap;
+}
+
 static int tap_open_flow(Tap *tap, const char *path, bool refused, Reason *reason) {
         static const FlowHandlers handlers = { .on_done = on_flow_done };
         int sink_fd = output_get_sink_fd(tap->output);
@@ -213,20 +224,33 @@ static int tap_open_flow(Tap *tap, const char *path, bool refused, Reason *reaso
 }
 
 int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason) {
-        _cleanup_(tap_free_cleanup) Tap *tap = calloc(1, sizeof(*tap));
+        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, output);
         int sink_fd = output_get_sink_fd(output);
         bool taken = false;
         int r = 0;
 
         if (!tap)
                 return -ENOMEM;
-        tap->proxy = proxy;
-        tap->output = output;
-        tap->socket_fd = -1;
         if (sink_fd >= 0)
                 r = tap_open_sink(tap, session_path, sink_fd, &taken, reason);
         if (r == 0 && !taken)
                 r = tap_open_flow(tap, session_path, sink_fd >= 0, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(tap);
+        return r;
+}
+
+int tap_open_by_pipe(Proxy *proxy,
+                const char *session_path,
+                Output *output,
+                Tap **ret,
+                Reason *reason) {
+        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, output);
+        int r;
+
+        if (!tap)
+                return -ENOMEM;
+        r = tap_open_flow(tap, session_path, false, reason);
         if (r == 0)
                 *ret = TAKE_PTR(tap);
         return r;
@@ -249,12 +273,8 @@ void tap_drain(Tap *tap) {
 }
 
 void tap_hang_up(Tap *tap) {
-        tap->hung_up = true;
         if (tap->flow && !tap->done)
                 flow_hang_up(tap->flow);
-        /* The consumer sees it and lets the file go. */
-        if (tap->socket_fd >= 0)
-                (void)shutdown(tap->socket_fd, SHUT_WR);
 }
 
 bool tap_is_done(const Tap *tap) {
@@ -276,6 +296,5 @@ uint64_t tap_get_discarded_bytes(const Tap *tap) {
 }
 
 const ExportSummary *tap_get_summary(const Tap *tap) {
-        return tap->flow && output_get_sink_fd(tap->output) < 0 ? flow_get_summary(tap->flow)
-                                                                : NULL;
+        return tap->flow ? flow_get_summary(tap->flow) : NULL;
 }

@@ -11,11 +11,17 @@ typedef struct Tap Tap;
 
 /* proxy must be attached to its loop, which runs meanwhile. output is borrowed. */
 int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason);
+/* The same, never by a sink: the stream can be left while the session goes on. */
+int tap_open_by_pipe(Proxy *proxy,
+                const char *session_path,
+                Output *output,
+                Tap **ret,
+                Reason *reason);
 Tap *tap_free(Tap *tap);
 DEFINE_CLEANUP(Tap, tap_free);
 /* The session has stopped: takes the rest even when the reader of the output does not. */
 void tap_drain(Tap *tap);
-/* We want no more, the session goes on: what has come is finished. */
+/* Leaves a stream opened by a pipe; what has come is finished. */
 void tap_hang_up(Tap *tap);
 /* The stream is at its end, or has failed; the loop makes it so. */
 bool tap_is_done(const Tap *tap);
@@ -24,5 +30,5 @@ bool tap_is_deserted(const Tap *tap);
 /* 0, or a code with reason: the output holds the stream up to there. */
 int tap_get_result(const Tap *tap, Reason *reason);
 uint64_t tap_get_discarded_bytes(const Tap *tap);
-/* What was printed as it came; NULL when the consumer wrote the file. */
+/* Of what came through us; NULL when the consumer wrote the file. */
 const ExportSummary *tap_get_summary(const Tap *tap);

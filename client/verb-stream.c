@@ -16,8 +16,6 @@ enum {
         OPTION_TO = OPTION_VERB,
 };
 
-#define STREAM_HANG_UP_USEC ((uint64_t)5 * 1000 * 1000)
-
 typedef struct StreamJob {
         const char *session, *path, *format;
         Proxy *proxy;
@@ -65,7 +63,7 @@ static int stream_open(StreamJob *job, Reason *reason) {
         (void)signal(SIGPIPE, SIG_IGN);
         r = output_begin(job->output, reason);
         if (r == 0)
-                r = tap_open(job->proxy, path, job->output, &job->tap, reason);
+                r = tap_open_by_pipe(job->proxy, path, job->output, &job->tap, reason);
         return r;
 }
 
@@ -75,12 +73,10 @@ static int stream_follow(StreamJob *job) {
 
         watch_set_patience(&job->watch, 2);
         while (!tap_is_done(job->tap) && !job->watch.given_up) {
-                int r = watch_run(&job->watch, hung_up ? STREAM_HANG_UP_USEC : UINT64_MAX);
+                int r = watch_run(&job->watch, UINT64_MAX);
 
                 if (r < 0)
                         return r;
-                if (r == 0 && hung_up)
-                        break;
                 if (job->watch.n_signals > 0 && !hung_up) {
                         hung_up = true;
                         tap_hang_up(job->tap);
@@ -92,7 +88,7 @@ static int stream_follow(StreamJob *job) {
 /* Tells what is in the file; ret_lost: whether something is missing. */
 static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost, Reason *reason) {
         const ExportSummary *summary = tap_get_summary(job->tap);
-        char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX];
+        char events[TABLE_NUMBER_MAX];
         ExportSummary converted;
         bool is_converted = false;
         int r = output_finish(job->output, &converted, &is_converted, reason);
@@ -101,15 +97,11 @@ static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost,
                 return r;
         if (is_converted)
                 summary = &converted;
-        if (!context->quiet && summary)
+        if (!context->quiet)
                 tell("%s: %s events",
                                 output_get_name(job->output),
                                 table_format_number(events, summary->n_events));
-        else if (!context->quiet && output_get_size(job->output) > 0)
-                tell("%s: %s",
-                                output_get_name(job->output),
-                                table_format_bytes(bytes, output_get_size(job->output)));
-        *ret_lost = summary && summary->n_lost > 0;
+        *ret_lost = summary->n_lost > 0;
         if (*ret_lost)
                 tell("%s: %s events were lost",
                                 output_get_name(job->output),
