@@ -16,8 +16,11 @@ case_usage() { # unknown verb, unknown option, no event: 2
 }
 
 case_unknown_event() { # unknown event, and a glob without a match
-        refused 1 nosuch:event user ktracectl record -e nosuch:event -o t.kts -- true
-        refused 1 'nosuch' user ktracectl record -e 'nosuch:*' -o t.kts -- true
+        refused 1 nosuch:event ktracectl record -e nosuch:event -o t.kts -- true
+        refused 1 'nosuch' ktracectl record -e 'nosuch:*' -o t.kts -- true
+        # A user is not told whether what is not granted exists.
+        refused 3 nosuch:event user ktracectl record -e nosuch:event -o t.kts -- true
+        refused 3 'nosuch' user ktracectl record -e 'nosuch:*' -o t.kts -- true
         refused 3 'sched:sched_switch' user ktracectl record -e sched:sched_switch -o t.kts -- true
 }
 

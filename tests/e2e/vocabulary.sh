@@ -6,7 +6,8 @@
 as() { # UID COMMAND...
         local uid=$1
         shift
-        setpriv --reuid="$uid" --regid="$uid" --clear-groups env HOME="$T" USER="u$uid" "$@"
+        # In the background the shell's own process becomes the command, so that $! is its pid.
+        ${AS_EXEC:-} setpriv --reuid="$uid" --regid="$uid" --clear-groups env HOME="$T" USER="u$uid" "$@"
 }
 user() { as "$USER_UID" "$@"; }
 stranger() { as "$STRANGER_UID" "$@"; }
@@ -53,13 +54,13 @@ same() { [ "$1" = "$2" ] || fail "${3:-values}: '$1' and '$2' differ"; }
 
 # background COMMAND...: its pid is in $BACKGROUND; ended with the case.
 background() {
-        "$@" >"$T/background.out" 2>"$T/background.err" &
+        AS_EXEC=exec "$@" >"$T/background.out" 2>"$T/background.err" &
         BACKGROUND=$!
         started+=("$BACKGROUND")
 }
 started=()
 
-instances() { find "$TRACEFS/instances" -mindepth 1 -maxdepth 1 -name 'ktrace-*' | wc -l; }
+instances() { find "$TRACEFS/instances" -mindepth 1 -maxdepth 1 -regextype posix-extended -regex '.*/ktrace-[0-9a-f]{16}' | wc -l; }
 no_instance() { [ "$(instances)" = 0 ]; }
 n_instances() { [ "$(instances)" = "$1" ]; }
 

@@ -68,9 +68,10 @@ cat >"$NATIVE/bus.conf" <<EOS
   </policy>
 </busconfig>
 EOS
+# Before the bus: it passes its environment on to the daemon that it starts.
+export DBUS_SYSTEM_BUS_ADDRESS="unix:path=$NATIVE/bus"
 dbus-daemon --config-file="$NATIVE/bus.conf" --nofork --nopidfile >"$NATIVE/log" 2>&1 &
 bus=$!
-export DBUS_SYSTEM_BUS_ADDRESS="unix:path=$NATIVE/bus"
 export PATH="$NATIVE/bin:$PATH"
 for _ in 1 2 3 4 5 6 7 8 9 10; do
         [ ! -S "$NATIVE/bus" ] || break

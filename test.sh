@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test.sh [tree|unit|bus|native|asan|tsan|guest]...: installs what is missing, builds, runs the suites (all
+# without arguments). Needs root. The last line sums up; the exit status is 0 only when nothing failed.
+set -eu
+cd "$(dirname "$0")"
+
+suites=${*:-tree unit bus native asan tsan guest}
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# configure DIR OPTIONS...: sets up and builds a build directory.
+configure() {
+        local dir=$1
+        shift
+        [ -e "$dir/build.ninja" ] || meson setup "$dir" --prefix=/usr --sysconfdir=/etc --localstatedir=/var "$@" >"$log" 2>&1 ||
+                { cat "$log"; return 1; }
+        ninja -C "$dir" >"$log" 2>&1 || { grep -vE '^\[[0-9]+/' "$log" | tail -n 60; return 1; }
+}
+
+# tally: adds up the TAP in $log.
+tally() {
+        passed=$((passed + $(grep -E '^ok ' "$log" | grep -vc '# SKIP')))
+        skipped=$((skipped + $(grep -cE '^ok .*# SKIP' "$log")))
+        failed=$((failed + $(grep -c '^not ok ' "$log")))
+}
+
+# tap COMMAND...: a suite that prints TAP. One that dies without a `not ok` is a failure of its own.
+tap() {
+        local status=0
+        "$@" 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+        if [ "$status" != 0 ] && ! grep -q '^not ok ' "$log"; then
+                echo "not ok 1 - $* ended with status $status" | tee -a "$log"
+        fi
+        tally
+}
+
+# tests DIR ARGUMENTS...: meson's tests; shown are those that failed or were skipped, and a line for each program.
+tests() {
+        local dir=$1
+        shift
+        rm -f "$dir/meson-logs/testlog.json"
+        meson test -C "$dir" --no-rebuild "$@" >"$log" 2>&1 || true
+        if [ ! -s "$dir/meson-logs/testlog.json" ]; then
+                echo "not ok 1 - meson test $*: $(tail -n 1 "$log")" | tee "$log"
+                tally
+                return
+        fi
+        jq -r '"# \(.name): \(.result)", (.stdout // "" | rtrimstr("\n")),
+                (select(.result == "OK" or .result == "SKIP" or ((.stdout // "") | test("(^|\n)not ok ")) | not) |
+                        "not ok 0 - \(.name) ended with status \(.returncode)", (.stderr // "" | .[-3000:]))' \
+                "$dir/meson-logs/testlog.json" >"$log"
+        grep -E '^# [a-z-]+: |^not ok |# SKIP|ERROR|runtime error' "$log" || true
+        tally
+}
+
+run_suite() {
+        case $1 in
+        tree | unit | bus)
+                configure build
+                tests build --suite "$1"
+                ;;
+        native)
+                configure build
+                tap tests/native/run.sh build
+                ;;
+        asan)
+                configure build-asan -Db_sanitize=address,undefined -Db_lundef=false
+                tests build-asan --suite unit --suite bus --timeout-multiplier 3
+                tap tests/native/run.sh build-asan
+                ;;
+        tsan)
+                configure build-tsan -Db_sanitize=thread -Db_lundef=false
+                tests build-tsan session-worker
+                ;;
+        guest)
+                configure build
+                tap tests/guest/suite.sh build
+                ;;
+        *)
+                echo "test.sh: no such suite: $1" >&2
+                exit 2
+                ;;
+        esac
+}
+
+SECONDS=0
+tests/packages.sh build test
+echo "== packages: $SECONDS s"
+for suite in $suites; do
+        SECONDS=0
+        echo "== $suite"
+        run_suite "$suite" || { echo "not ok 0 - $suite could not be run" >"$log"; tail -n 1 "$log"; tally; }
+        echo "== $suite: $SECONDS s"
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What only a machine with systemd, D-Bus and polkitd can show.
+
+case_activation() { # the first call starts the daemon, which is enabled nowhere
+        systemctl stop ktraced.service
+        same inactive "$(systemctl is-active ktraced.service || true)" state
+        user ktracectl list >/dev/null
+        same active "$(systemctl is-active ktraced.service)" state
+}
+
+case_consumer_unit() { # the consumer is an instance of ktrace-consumer@.service and runs as its own user
+        background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 30
+        within 10 sh -c "systemctl list-units --no-legend --state=running 'ktrace-consumer@*' | grep -q ." ||
+                fail "no unit: $(systemctl list-units --no-legend 'ktrace-consumer*')"
+        unit=$(systemctl list-units --no-legend --plain --state=running 'ktrace-consumer@*' | awk '{ print $1; exit }')
+        pid=$(systemctl show -P MainPID "$unit")
+        same ktrace-consumer "$(stat -c %U "/proc/$pid/status" | sed 's/root/ktrace-consumer/')" "owner"
+        same "$(id -u ktrace-consumer)" "$(awk '$1 == "Uid:" { print $3 }' "/proc/$pid/status")" "effective uid"
+        grep -q '^CapPrm:.*0000000000000000$' "/proc/$pid/status" || fail "it has capabilities"
+        grep -q '^Seccomp:.*2$' "/proc/$pid/status" || fail "no seccomp filter"
+        systemctl show -P Slice "$unit" | grep -qx ktrace.slice || fail "not in ktrace.slice"
+}
+
+case_monitor_refused() { # a stranger may not monitor the bus
+        user ktracectl create heard -e raw_syscalls:sys_enter --scope own
+        ! stranger timeout 5 busctl monitor org.ktrace1 >seen 2>err || fail "the monitor ran"
+        ! grep -q 'ktrace1' seen || fail "heard: $(head seen)"
+        grep -qi 'denied\|permi' err || fail "not refused: $(cat err)"
+        user ktracectl destroy heard
+}
+
+case_log_control() { # org.freedesktop.LogControl1
+        user ktracectl list >/dev/null
+        same info "$(systemctl service-log-level ktraced.service)" level
+        systemctl service-log-level ktraced.service debug
+        same debug "$(systemctl service-log-level ktraced.service)" level
+        systemctl service-log-level ktraced.service info
+        ! user busctl set-property org.ktrace1 /org/freedesktop/LogControl1 org.freedesktop.LogControl1 LogLevel s debug \
+                2>/dev/null || fail "an ordinary user may set it"
+}
+
+case_introspection() { # Introspect says what the installed XML says
+        for interface in Manager Session; do
+                [ -s "/usr/share/dbus-1/interfaces/org.ktrace1.$interface.xml" ] || fail "no XML of $interface"
+        done
+        user gdbus introspect --system --dest org.ktrace1 --object-path /org/ktrace1 >seen
+        for method in CreateSession ListSessions GetSession ListEvents DescribeEvent GetLimits; do
+                grep -q "$method" seen || fail "no $method"
+        done
+}
+
+case_idle_memory() { # the daemon with an idle session is under 8 MB
+        user ktracectl create idle -e raw_syscalls:sys_enter --scope own
+        user ktracectl list >/dev/null
+        rss=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$(daemon_pid)/status")
+        echo "RSS $rss kB"
+        [ "$rss" -lt 8192 ] || fail "RSS $rss kB"
+        user ktracectl destroy idle
+}
+
+case_sandbox() { # the unit's exposure is at most 1.0
+        systemd-analyze security --no-pager --threshold=10 ktraced.service
+}

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Where the cases run in the guest: the installed product, the system bus, systemd.
+WORK=/var/tmp
+USER_UID=1000
+STRANGER_UID=1001
+TARGET=/run/job/tools/target
+SILENT_FUSE=/run/job/tools/silent-fuse
+TRACEFS=/sys/kernel/tracing
+# Software emulation: everything takes ten times as long.
+LATENCY_MAX=0.6
+
+daemon_pid() { systemctl show -P MainPID ktraced.service; }

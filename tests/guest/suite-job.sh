@@ -1,0 +1,17 @@
+#!/bin/sh
+# The guest's part of suite.sh: installs the product as a package would and runs the cases, as TAP.
+cd /run/job || exit 1
+cp -a root/. /
+systemd-sysusers
+systemd-tmpfiles --create ktrace.conf
+mkdir -p /etc/ktrace
+echo '{"setup-timeout-usec": 4000000}' >/etc/ktrace/ktraced.json
+systemctl daemon-reload
+systemctl reload dbus
+modprobe fuse
+bash e2e/tap.sh "$PWD/guest/environment.sh" \
+        e2e/record.sh guest/cases.sh e2e/lifetime.sh e2e/strangers.sh e2e/bad-input.sh guest/journal.sh
+status=$?
+systemd-analyze security --no-pager ktraced.service >out/security
+journalctl --no-pager -o short-monotonic >out/journal
+exit $status

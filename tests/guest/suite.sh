@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# suite.sh BUILD-DIR: the installed product in the guest, under systemd, with all cases in one boot; TAP. The
+# build's prefix must be /usr.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1
+job=$(mktemp -d)
+result=$(mktemp -d)
+trap 'rm -rf "$job" "$result"' EXIT
+DESTDIR=$job/root meson install -C "$build" --no-rebuild --quiet >/dev/null
+mkdir "$job/tools"
+cp "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$job/tools/"
+cp -r "$here/../e2e" "$job/e2e"
+cp -r "$here" "$job/guest"
+cp "$here/suite-job.sh" "$job/run"
+status=0
+"$here/run-guest.sh" "$job" "$result" || status=$?
+[ ! -s "$result/security" ] || tail -n 1 "$result/security" | sed 's/^/# /'
+[ "$status" = 0 ] || [ ! -s "$result/journal" ] || tail -n 60 "$result/journal" | sed 's/^/# /'
+exit $status

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# packages.sh GROUP...: installs what is missing of the groups build, run, test, bench, without questions.
+set -eu
+build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev libseccomp-dev libtraceevent-dev
+        libzstd-dev libglib2.0-dev'
+run='dbus jq trace-cmd util-linux systemd procps'
+guest='qemu-system-x86 qemu-system-data seabios mmdebstrap cpio e2fsprogs'
+test="$run $guest libglib2.0-bin clang-format-14 python3 python3-dbus strace"
+bench="$run linux-perf"
+
+missing=
+for group in "$@"; do
+        eval "names=\$$group"
+        for name in $names; do
+                [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || missing="$missing $name"
+        done
+done
+[ -n "$missing" ] || exit 0
+[ "$(id -u)" = 0 ] || { echo "packages: these are missing and only root can install them:$missing" >&2; exit 1; }
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+# shellcheck disable=SC2086 # words are wanted
+install() { apt-get install -y -qq --no-install-recommends $missing >/dev/null; }
+install 2>/dev/null || { apt-get update -qq && install; }
