@@ -512,7 +512,10 @@ int session_destroy(Session *session, Request *request, Reason *reason) {
         if (session->end != END_NOT)
                 return reason_set(reason, KT_E_BUSY, "the session is ending already");
         session->destroyer = request;
-        session_begin_end(session, "destroyed", "destroyed by its owner");
+        if (session->state == SESSION_STOPPED)
+                session_begin_end(session, "stopped", "stopped by its owner");
+        else
+                session_begin_end(session, "destroyed", "destroyed by its owner");
         return 0;
 }
 
