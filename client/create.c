@@ -84,7 +84,8 @@ const Verb verb_create = {
         .arguments = "NAME",
         .summary = "Make a session that stays until it is destroyed, and print its id",
         .help = "It records from 'ktracectl start NAME' on; 'ktracectl stream NAME' reads it.\n"
-                "Its lifetime is linger unless told otherwise: client would end with this command.\n",
+                "Its lifetime is linger unless told otherwise: client would end with this "
+                "command.\n",
         .print_more = spec_options_print_help,
         .run = create_run,
 };

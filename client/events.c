@@ -103,7 +103,8 @@ static int events_go(const Context *context, const char *glob, bool verbose) {
         if (r == 0 && json_object_array_length(names) == 0)
                 r = *glob ? reason_set(&reason,
                                             KT_E_NO_SUCH_EVENT,
-                                            "%s: no event that you may use matches; 'ktracectl events' "
+                                            "%s: no event that you may use matches; "
+                                            "'ktracectl events' "
                                             "lists them",
                                             glob)
                           : reason_set(&reason,

@@ -52,7 +52,8 @@ static int output_choose_format(Output *output, const char *format_name, Reason 
         if (export_format_from_suffix(output->path, &output->format) < 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: no format has this suffix (.dat .kts .json .txt); --to names one",
+                                "%s: no format has this suffix (.dat .kts .json .txt); --to "
+                                "names one",
                                 output->path);
         return 0;
 }
@@ -131,7 +132,8 @@ static int output_open_temporary(Output *output, Reason *reason) {
                 free(name);
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "%s: no temporary file can be made beside it: %s; a .kts file needs "
+                                "%s: no temporary file can be made beside it: %s; a .kts "
+                                "file needs "
                                 "none",
                                 output->path,
                                 strerror(errno));
@@ -159,7 +161,8 @@ int output_open(const char *path, const char *format_name, Output **ret, Reason 
         if (r == 0 && output->format == EXPORT_DAT && !output->regular)
                 r = reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: trace.dat needs a regular file; a pipe takes kts, text or json",
+                                "%s: trace.dat needs a regular file; a pipe takes kts, text "
+                                "or json",
                                 output_get_name(output));
         if (r == 0 && output->regular && output->format != EXPORT_KTS)
                 r = output_open_temporary(output, reason);
@@ -272,7 +275,8 @@ int output_finish(Output *output, ExportSummary *ret, bool *ret_summarized, Reas
         output_discard(output);
         return reason_set(reason,
                         KT_E_FAILED,
-                        "%s: cannot be written: %s; the recording is kept in %s, 'ktracectl convert' "
+                        "%s: cannot be written: %s; the recording is kept in %s, 'ktracectl "
+                        "convert' "
                         "reads it",
                         output->path,
                         why.text,

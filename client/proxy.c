@@ -48,7 +48,8 @@ static const ProxyMapping proxy_mappings[] = {
                         "the bus could not start ktraced (%s); " LOG_HINT },
         { "org.freedesktop.systemd1.",
                         KT_E_FAILED,
-                        "systemd could not start ktraced (%s); 'systemctl status ktraced' tells why" },
+                        "systemd could not start ktraced (%s); 'systemctl status ktraced' "
+                        "tells why" },
         { SD_BUS_ERROR_ACCESS_DENIED,
                         KT_E_ACCESS_DENIED,
                         "the bus forbids this call (%s); are ktraced's D-Bus rules installed and "
@@ -125,7 +126,8 @@ static int proxy_refuse_bus(int r, Reason *reason) {
         if (address)
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "cannot reach the bus at DBUS_SYSTEM_BUS_ADDRESS=%s: %s; is it running?",
+                                "cannot reach the bus at DBUS_SYSTEM_BUS_ADDRESS=%s: %s; is "
+                                "it running?",
                                 address,
                                 strerror(-r));
         return reason_set(reason,
@@ -429,7 +431,8 @@ int proxy_resolve(Proxy *proxy, const char *name, char **ret_path, Reason *reaso
                 if (found)
                         return reason_set(reason,
                                         KT_E_NO_SUCH_SESSION,
-                                        "%s: several users have a session of this name; give the id "
+                                        "%s: several users have a session of this name; "
+                                        "give the id "
                                         "('ktracectl list')",
                                         name);
                 found = row;

@@ -147,7 +147,8 @@ const Verb verb_record = {
         .name = "record",
         .arguments = "[OPTION...] [-- CMD...]",
         .summary = "Record events of a command, of processes or of the whole system into a file",
-        .help = "With CMD and no scope, CMD and its children are recorded, from CMD's first system call\n"
+        .help = "With CMD and no scope, CMD and its children are recorded, from CMD's first "
+                "system call\n"
                 "on, until CMD ends. Without CMD, until ^C. Unless root runs it, CMD cannot gain\n"
                 "privileges (no_new_privs): set-uid programs run without them.\n"
                 "\n"
@@ -158,9 +159,12 @@ const Verb verb_record = {
                 "                         .json .txt), text for -\n"
                 "  -q, --quiet            no live line and no summary\n"
                 "\n"
-                "Exit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 done, but events were lost.\n"
-                "With CMD: 1, 2, 3 before it runs; then CMD's own, or 128+N when signal N ended it;\n"
-                "126 or 127 when it could not be run; 125 when the recording failed later. Lost events\n"
+                "Exit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 done, but events "
+                "were lost.\n"
+                "With CMD: 1, 2, 3 before it runs; then CMD's own, or 128+N when signal N "
+                "ended it;\n"
+                "126 or 127 when it could not be run; 125 when the recording failed later. "
+                "Lost events\n"
                 "are told on stderr and in the file.\n",
         .print_more = spec_options_print_help,
         .run = record_run,

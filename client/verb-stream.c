@@ -151,7 +151,8 @@ const Verb verb_stream = {
         .name = "stream",
         .arguments = "SESSION",
         .summary = "Read a session's stream until it ends or ^C",
-        .help = "A session has one reader at a time. Without one, events wait in the kernel's buffer\n"
+        .help = "A session has one reader at a time. Without one, events wait in the "
+                "kernel's buffer\n"
                 "and the newest are dropped and counted once it is full.\n"
                 "\n"
                 "  -o, --output FILE      default: -, printed as it happens\n"

@@ -231,7 +231,8 @@ const Verb verb_verify = {
         .name = "verify",
         .arguments = "",
         .summary = "Check that nothing of ktraced's is in the kernel without a session",
-        .help = "Reads tracefs itself, compares with a running ktraced (never starts one) and repairs\n"
+        .help = "Reads tracefs itself, compares with a running ktraced (never starts one) "
+                "and repairs\n"
                 "nothing. Needs root. Exit status 1 and one line for each thing found.\n"
                 "\n"
                 "      --tracefs DIR      default: " KT_TRACEFS_DIR "\n",

@@ -135,11 +135,12 @@ static void after_start(FakeDaemon *daemon) {
 }
 
 static GVariant *describe(const FakeDaemon *daemon) {
-        const char *text =
-                        daemon->plan.narrow
-                                        ? "({'id': <'0123456789abcdef'>, 'requests': <[{'pattern': <'sched:*'>, "
-                                          "'matched': <uint64 26>, 'granted': <uint64 5>}]>},)"
-                                        : "({'id': <'0123456789abcdef'>, 'requests': <@aa{sv} []>},)";
+        const char *text = daemon->plan.narrow
+                                           ? "({'id': <'0123456789abcdef'>, 'requests': "
+                                             "<[{'pattern': <'sched:*'>, "
+                                             "'matched': <uint64 26>, 'granted': <uint64 5>}]>},)"
+                                           : "({'id': <'0123456789abcdef'>, 'requests': "
+                                             "<@aa{sv} []>},)";
 
         return g_variant_new_parsed(text);
 }

@@ -253,7 +253,8 @@ static void test_sink_refused(void) {
                         false,
                         (const char *[]){ EVENT, "--", "true", NULL });
         assert_calls(&r,
-                        "CreateSession Describe OpenSink OpenStream Start Stop GetStatistics Destroy");
+                        "CreateSession Describe OpenSink OpenStream Start Stop "
+                        "GetStatistics Destroy");
         g_assert_true(g_file_get_contents(r.file, &text, &size, NULL));
         g_assert_cmpint(size, ==, 16);
         g_assert_cmpmem(text, 8, "KTSTREAM", 8);
