@@ -3,9 +3,9 @@
 /* What a session tells of itself, as JSON: the doors turn it into their own form. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 
+#include "metadata.h"
 #include "registry.h"
 
 /* Adds or gives -ENOMEM; takes value. */
@@ -164,10 +164,5 @@ int session_statistics(const Session *session, json_object **ret) {
 }
 
 int session_metadata(const Session *session, int *ret_fd) {
-        int fd = fcntl(session->trace.metadata_fd, F_DUPFD_CLOEXEC, 3);
-
-        if (fd < 0)
-                return -errno;
-        *ret_fd = fd;
-        return 0;
+        return metadata_reopen(session->trace.metadata_fd, ret_fd);
 }

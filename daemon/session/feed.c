@@ -19,6 +19,7 @@
 
 #include "fd.h"
 #include "log.h"
+#include "metadata.h"
 
 #define USEC_PER_SEC       1000000ULL
 #define READY_TIMEOUT_USEC (10 * USEC_PER_SEC)
@@ -290,7 +291,7 @@ static int make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
 }
 
 static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
-        _cleanup_close_ int sink = -1;
+        _cleanup_close_ int sink = -1, metadata = -1;
         ControlMessage message = {
                 .type = CONTROL_SETUP,
                 .version = CONTROL_VERSION,
@@ -304,9 +305,10 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
         };
 
         int r = make_ends(kind, &sink, &feed->client_fd);
+        r = r ?: metadata_reopen(trace->metadata_fd, &metadata);
         if (r < 0)
                 return r;
-        return consumer_send(feed->consumer, &message, (int[]){ trace->metadata_fd, sink }, 2);
+        return consumer_send(feed->consumer, &message, (int[]){ metadata, sink }, 2);
 }
 
 int feed_new(const ConsumerLauncher *launcher,

@@ -7,6 +7,7 @@
 #include "metadata.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -167,6 +168,17 @@ int metadata_make(const Trace *trace, int *ret_fd) {
         if (fd < 0)
                 return fd;
         *ret_fd = fd;
+        return 0;
+}
+
+int metadata_reopen(int fd, int *ret_fd) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        int copy = open(path, O_RDONLY | O_CLOEXEC);
+        if (copy < 0)
+                return -errno;
+        *ret_fd = copy;
         return 0;
 }
 

@@ -6,6 +6,8 @@
 /* The stream's first frame as a sealed memfd: see ktrace-stream(5). Reads format files: worker
  * thread. */
 int metadata_make(const Trace *trace, int *ret_fd);
+/* A new description of it for each reader, read only: a shared one would share the offset. */
+int metadata_reopen(int fd, int *ret_fd);
 /* The kernel's saved command names, "PID NAME" a line, as a memfd. They name everybody's processes:
  * the consumer keeps those whose records it has seen. */
 int metadata_make_names(const Trace *trace, int *ret_fd);

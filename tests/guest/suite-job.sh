@@ -1,6 +1,7 @@
 #!/bin/sh
 # The guest's part of suite.sh: installs the product as a package would and runs the cases, as TAP.
 cd /run/job || exit 1
+chmod 755 . tools
 cp -a root/. /
 systemd-sysusers
 systemd-tmpfiles --create ktrace.conf
