@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test.sh [tree|unit|bus|native|asan|tsan|guest]...: installs what is missing, builds, runs the suites (all
+# test.sh [tree|unit|native|asan|tsan|guest]...: installs what is missing, builds, runs the suites (all
 # without arguments). Needs root. The last line sums up; the exit status is 0 only when nothing failed.
 set -eu
 cd "$(dirname "$0")"
 
-suites=${*:-tree unit bus native asan tsan guest}
+suites=${*:-tree unit native asan tsan guest}
 passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -24,6 +24,7 @@ tally() {
         passed=$((passed + $(grep -E '^ok ' "$log" | grep -vc '# SKIP')))
         skipped=$((skipped + $(grep -cE '^ok .*# SKIP' "$log")))
         failed=$((failed + $(grep -c '^not ok ' "$log")))
+        return 0 # an assignment's status is grep's
 }
 
 # tap COMMAND...: a suite that prints TAP. One that dies without a `not ok` is a failure of its own.
@@ -57,17 +58,18 @@ tests() {
 
 run_suite() {
         case $1 in
-        tree | unit | bus)
+        tree | unit)
                 configure build
                 tests build --suite "$1"
                 ;;
         native)
                 configure build
+                tests build --suite native
                 tap tests/native/run.sh build
                 ;;
         asan)
                 configure build-asan -Db_sanitize=address,undefined -Db_lundef=false
-                tests build-asan --suite unit --suite bus --timeout-multiplier 3
+                tests build-asan --suite unit --suite native --timeout-multiplier 3
                 tap tests/native/run.sh build-asan
                 ;;
         tsan)

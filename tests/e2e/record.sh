@@ -57,7 +57,7 @@ sys.exit(max(late) > float(sys.argv[1]))' "${LATENCY_MAX:-0.25}" || fail "too la
 }
 
 case_complete() { # every event of the command, none lost, none made up
-        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 20000 $GETPPID
+        expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 20000 $GETPPID
         same 20000 "$(count t.kts "$ENTER and .fields.id == $GETPPID")" "getppid events"
 }
 
@@ -70,7 +70,7 @@ case_first_syscall() { # the first system call after exec is in the trace
 }
 
 case_children() { # the command's children are in the trace
-        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- \
+        expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- \
                 sh -c "$TARGET calls 3000 $SCHED_YIELD & $TARGET calls 3000 $SCHED_YIELD; wait"
         same 6000 "$(count t.kts ".fields.id == $SCHED_YIELD")" "events of the children"
         same 2 "$(ktracectl convert t.kts --to json | jq "select(.fields.id? == $SCHED_YIELD) | .pid" | sort -u | wc -l)" "children"
@@ -79,7 +79,7 @@ case_children() { # the command's children are in the trace
 case_nobody_else() { # nobody else's events, of the same user or of root
         background user "$TARGET" calls 100000000 $GETUID
         background "$TARGET" calls 100000000 $GETUID
-        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
+        expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
         same 5000 "$(count t.kts ".fields.id == $GETPPID")" "own events"
         same 0 "$(count t.kts ".fields.id == $GETUID")" "others' events"
 }
@@ -87,7 +87,7 @@ case_nobody_else() { # nobody else's events, of the same user or of root
 case_root_and_user() { # root's -a and a user's session run at the same time and see only their own events
         background ktracectl record -a -e sched:sched_switch -o root.kts
         within 10 n_instances 1 || fail "root's session did not start: $(cat background.err)"
-        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o user.kts -- "$TARGET" calls 5000 $GETPPID
+        expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o user.kts -- "$TARGET" calls 5000 $GETPPID
         sleep 0.3
         kill -INT "$BACKGROUND"
         wait "$BACKGROUND" || fail "root's recording ended with $?: $(cat background.err)"
@@ -146,7 +146,7 @@ case_set_uid_child() { # a set-uid program in the command gains nothing
 }
 
 case_kts_cut() { # a .kts cut anywhere reads up to its last whole frame and says what is missing
-        expect 0 user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
+        expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
         size=$(stat -c %s t.kts)
         head -c 17 t.kts >cut.kts
         refused 1 metadata user ktracectl report cut.kts

@@ -59,7 +59,7 @@ alone() {
         for header in "$1"/*.h; do
                 # shellcheck disable=SC2086 # words are wanted
                 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-function \
-                        -Wno-missing-field-initializers -fsyntax-only $flags $includes -x c - 2>&1 <<EOS
+                        -Wno-missing-field-initializers -fsyntax-only $includes $flags -x c - 2>&1 <<EOS
 #include "$(basename "$header")"
 EOS
         done
