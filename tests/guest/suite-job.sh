@@ -2,13 +2,9 @@
 # The guest's part of suite.sh: installs the product as a package would and runs the cases, as TAP.
 cd /run/job || exit 1
 chmod 755 . tools
-cp -a root/. /
-systemd-sysusers
-systemd-tmpfiles --create ktrace.conf
+sh guest/install.sh
 mkdir -p /etc/ktrace
 echo '{"setup-timeout-usec": 4000000}' >/etc/ktrace/ktraced.json
-systemctl daemon-reload
-systemctl reload dbus
 modprobe fuse
 bash e2e/tap.sh "$PWD/guest/environment.sh" \
         e2e/record.sh guest/cases.sh e2e/lifetime.sh e2e/strangers.sh e2e/bad-input.sh guest/journal.sh

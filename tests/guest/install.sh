@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# In the guest: installs the product that lies in ./root as a package would.
+set -eu
+cp -a root/. /
+systemd-sysusers
+systemd-tmpfiles --create ktrace.conf
+systemctl daemon-reload
+systemctl reload dbus
