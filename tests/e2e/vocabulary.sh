@@ -75,6 +75,7 @@ leave_case() {
                 wait "$pid" 2>/dev/null || true
         done
         cd /
+        umount -l "$T"/* 2>/dev/null || true # of a case that failed half-way
         rm -rf --one-file-system "$T"
 }
 
