@@ -51,7 +51,6 @@ tracefs_usable() {
 }
 
 in_guest() {
-        local job
         tests/packages.sh guest
         job=$(mktemp -d)
         trap 'rm -rf "$job"' EXIT

@@ -29,8 +29,9 @@ tally() {
 
 # tap COMMAND...: a suite that prints TAP. One that dies without a `not ok` is a failure of its own.
 tap() {
-        local status=0
-        "$@" 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+        local status
+        "$@" 2>&1 | tee "$log"
+        status=${PIPESTATUS[0]}
         if [ "$status" != 0 ] && ! grep -q '^not ok ' "$log"; then
                 echo "not ok 1 - $* ended with status $status" | tee -a "$log"
         fi
@@ -59,25 +60,25 @@ tests() {
 run_suite() {
         case $1 in
         tree | unit)
-                configure build
+                configure build --werror || return
                 tests build --suite "$1"
                 ;;
         native)
-                configure build
+                configure build --werror || return
                 tests build --suite native
                 tap tests/native/run.sh build
                 ;;
         asan)
-                configure build-asan -Db_sanitize=address,undefined -Db_lundef=false
+                configure build-asan -Db_sanitize=address,undefined -Db_lundef=false || return
                 tests build-asan --suite unit --suite native --timeout-multiplier 3
                 tap tests/native/run.sh build-asan
                 ;;
         tsan)
-                configure build-tsan -Db_sanitize=thread -Db_lundef=false
+                configure build-tsan -Db_sanitize=thread -Db_lundef=false || return
                 tests build-tsan session-worker
                 ;;
         guest)
-                configure build
+                configure build --werror || return
                 tap tests/guest/suite.sh build
                 ;;
         *)
