@@ -19,6 +19,7 @@
 
 #include "format.h"
 
+#define COMMIT_MISSED        (1U << 31)
 #define COMMIT_MISSED_STORED (1U << 30)
 #define COMMIT_MASK          ((1U << 20) - 1)
 
@@ -29,7 +30,7 @@
 #define TYPE_MASK     31U
 #define DELTA_ONE     (1U << 5)
 
-#define MASK_RANGES_MAX 64
+#define MASK_LOCATED_MAX 64
 
 typedef struct Range {
         uint32_t begin, end;
@@ -43,11 +44,14 @@ typedef struct Located { /* a __data_loc or __rel_loc field */
 
 typedef struct Mask {
         uint32_t fixed_end; /* behind the last field */
+        bool is_whole;      /* nothing of a record but what follows fixed_end has to be looked at */
         bool is_open; /* the last field is an array without a size: it reaches to the record's end
                        */
         bool is_open_string;
         Range *holes; /* between fields, in order */
         size_t n_holes;
+        Range *strings; /* char arrays: the kernel copies up to the NUL and leaves the rest */
+        size_t n_strings;
         Located *located;
         size_t n_located;
 } Mask;
@@ -61,6 +65,7 @@ static Mask *mask_free(Mask *mask) {
         if (!mask)
                 return NULL;
         free(mask->holes);
+        free(mask->strings);
         free(mask->located);
         free(mask);
         return NULL;
@@ -68,24 +73,37 @@ static Mask *mask_free(Mask *mask) {
 
 DEFINE_CLEANUP(Mask, mask_free);
 
-static int compare_offsets(const void *a, const void *b) {
+static int compare_places(const void *a, const void *b) {
         const FormatField *const *x = a, *const *y = b;
 
-        return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
+        if ((*x)->offset != (*y)->offset)
+                return (*x)->offset < (*y)->offset ? -1 : 1;
+        return (*x)->size < (*y)->size ? -1 : (*x)->size > (*y)->size;
 }
 
+static void mask_add_string(Mask *mask, const FormatField *field) {
+        mask->strings[mask->n_strings++] = (Range){ field->offset, field->offset + field->size };
+}
+
+/* In the order of their places. */
 static void mask_add_field(Mask *mask, const FormatField *field) {
+        bool is_array = field->kind == FIELD_PLAIN && field->is_string && field->size > 0;
+
         if (field->offset > mask->fixed_end)
                 mask->holes[mask->n_holes++] = (Range){ mask->fixed_end, field->offset };
+        /* What two fields share is cut for neither. */
+        while (mask->n_strings > 0 && mask->strings[mask->n_strings - 1].end > field->offset)
+                mask->n_strings--;
+        if (is_array && field->offset >= mask->fixed_end)
+                mask_add_string(mask, field);
+        mask->is_open = field->kind == FIELD_PLAIN && field->size == 0 &&
+                        field->offset >= mask->fixed_end;
+        mask->is_open_string = mask->is_open && field->is_string;
         mask->fixed_end = MAX_OF(mask->fixed_end, field->offset + field->size);
         if (field->kind != FIELD_PLAIN)
                 mask->located[mask->n_located++] = (Located){
                         field->offset, field->kind == FIELD_REL_LOC, field->is_string
                 };
-        else if (field->size == 0) {
-                mask->is_open = true;
-                mask->is_open_string = field->is_string;
-        }
 }
 
 static int mask_new(const Format *format, Mask **ret) {
@@ -95,16 +113,18 @@ static int mask_new(const Format *format, Mask **ret) {
         if (!mask || !sorted)
                 return -ENOMEM;
         mask->holes = calloc(format->n_fields + 1, sizeof(Range));
+        mask->strings = calloc(format->n_fields + 1, sizeof(Range));
         mask->located = calloc(format->n_fields + 1, sizeof(Located));
-        if (!mask->holes || !mask->located)
+        if (!mask->holes || !mask->strings || !mask->located)
                 return -ENOMEM;
         for (size_t i = 0; i < format->n_fields; i++)
                 sorted[i] = &format->fields[i];
-        qsort(sorted, format->n_fields, sizeof(*sorted), compare_offsets);
+        qsort(sorted, format->n_fields, sizeof(*sorted), compare_places);
         for (size_t i = 0; i < format->n_fields; i++)
                 mask_add_field(mask, sorted[i]);
-        if (mask->n_located > MASK_RANGES_MAX)
+        if (mask->n_located > MASK_LOCATED_MAX)
                 return -E2BIG;
+        mask->is_whole = mask->n_holes + mask->n_strings + mask->n_located == 0 && !mask->is_open;
         *ret = TAKE_PTR(mask);
         return 0;
 }
@@ -187,11 +207,24 @@ static size_t page_get_commit(const uint8_t *page, size_t size) {
 }
 
 size_t page_get_used(const uint8_t *page, size_t size) {
-        size_t used = PAGE_HEADER_SIZE + page_get_commit(page, size);
+        size_t used;
 
-        if (get_u32(page + 8) & COMMIT_MISSED_STORED)
-                used = MIN_OF(used + sizeof(uint64_t), size);
+        if (size < PAGE_HEADER_SIZE)
+                return 0;
+        used = PAGE_HEADER_SIZE + page_get_commit(page, size);
+        uint32_t stored = COMMIT_MISSED | COMMIT_MISSED_STORED;
+        if ((get_u32(page + 8) & stored) == stored && size - used >= sizeof(uint64_t))
+                used += sizeof(uint64_t);
         return used;
+}
+
+/* Up to its NUL. */
+static Range cut_string(const uint8_t *record, Range range) {
+        const uint8_t *nul = memchr(record + range.begin, 0, range.end - range.begin);
+
+        if (nul)
+                range.end = (uint32_t)(nul - record);
+        return range;
 }
 
 /* Where a located field's payload lies in the record; empty when it is not inside. */
@@ -209,13 +242,7 @@ static Range find_located(const Located *located,
         if (begin < fixed_end || begin > size || length > size - begin)
                 return range;
         range = (Range){ begin, begin + length };
-        if (located->is_string && length > 0) {
-                const uint8_t *nul = memchr(record + begin, 0, length);
-
-                if (nul)
-                        range.end = (uint32_t)(nul - record);
-        }
-        return range;
+        return located->is_string && length > 0 ? cut_string(record, range) : range;
 }
 
 /* Zeroes record[from, size) but for the ranges. */
@@ -238,28 +265,37 @@ static void zero_between(uint8_t *record, size_t from, size_t size, Range *range
                 memset(record + from, 0, size - from);
 }
 
-static void clean_record(const Mask *mask, uint8_t *record, size_t size) {
-        Range ranges[MASK_RANGES_MAX];
+/* What lies behind the fields. */
+static void clean_tail(const Mask *mask, uint8_t *record, size_t size) {
+        Range ranges[MASK_LOCATED_MAX + 1];
+        size_t n = 0;
 
-        for (size_t i = 0; i < mask->n_holes && mask->holes[i].begin < size; i++)
-                memset(record + mask->holes[i].begin,
-                                0,
-                                MIN_OF(mask->holes[i].end, size) - mask->holes[i].begin);
-        if (mask->fixed_end >= size)
-                return;
+        for (; n < mask->n_located; n++)
+                ranges[n] = find_located(&mask->located[n], record, size, mask->fixed_end);
         if (mask->is_open) {
-                const uint8_t *nul = mask->is_open_string ? memchr(record + mask->fixed_end,
-                                                                            0,
-                                                                            size - mask->fixed_end)
-                                                          : NULL;
+                Range range = { mask->fixed_end, (uint32_t)size };
 
-                if (nul)
-                        zero_between(record, (size_t)(nul - record), size, NULL, 0);
-                return;
+                ranges[n++] = mask->is_open_string ? cut_string(record, range) : range;
         }
-        for (size_t i = 0; i < mask->n_located; i++)
-                ranges[i] = find_located(&mask->located[i], record, size, mask->fixed_end);
-        zero_between(record, mask->fixed_end, size, ranges, mask->n_located);
+        zero_between(record, mask->fixed_end, size, ranges, n);
+}
+
+static void clean_fields(const Mask *mask, uint8_t *record, size_t size) {
+        for (size_t i = 0; i < mask->n_holes && mask->holes[i].begin < size; i++)
+                for (size_t at = mask->holes[i].begin; at < MIN_OF(mask->holes[i].end, size); at++)
+                        record[at] = 0;
+        for (size_t i = 0; i < mask->n_strings && mask->strings[i].end <= size; i++) {
+                Range kept = cut_string(record, mask->strings[i]);
+
+                memset(record + kept.end, 0, mask->strings[i].end - kept.end);
+        }
+}
+
+static void clean_record(const Mask *mask, uint8_t *record, size_t size) {
+        if (!mask->is_whole)
+                clean_fields(mask, record, size);
+        if (mask->fixed_end < size)
+                clean_tail(mask, record, size);
 }
 
 static void tally_pid(PageTally *tally, const uint8_t *record, size_t size) {
@@ -330,9 +366,14 @@ static size_t clean_one(const PageMasks *masks, uint8_t *at, size_t left, PageTa
 }
 
 void page_clean(const PageMasks *masks, uint8_t *page, size_t size, PageTally *tally) {
-        size_t end = PAGE_HEADER_SIZE + page_get_commit(page, size),
-               used = page_get_used(page, size), at = PAGE_HEADER_SIZE;
+        size_t end, used, at = PAGE_HEADER_SIZE;
 
+        if (size < PAGE_HEADER_SIZE) {
+                memset(page, 0, size);
+                return;
+        }
+        end = PAGE_HEADER_SIZE + page_get_commit(page, size);
+        used = page_get_used(page, size);
         while (end - at >= 4) {
                 size_t whole = clean_one(masks, page + at, end - at, tally);
 
