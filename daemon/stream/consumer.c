@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -32,6 +31,8 @@
 #include "queue.h"
 #include "ring.h"
 #include "sandbox.h"
+#include "summary.h"
+#include "watchdog.h"
 
 #define CONTROL_FD     3
 #define FLUSH_NSEC     (100 * 1000 * 1000)
@@ -49,6 +50,7 @@ typedef enum Source {
 } Source;
 
 typedef struct Consumer {
+        Watchdog watchdog;
         int epoll_fd, timer_fd;
         bool is_control_open;
         int client_fd; /* the socket of OpenSink */
@@ -60,8 +62,9 @@ typedef struct Consumer {
         unsigned n_cpus, n_rings_given;
         int percent_fd;
         size_t subbuf_size, batch_size;
+        uint64_t ring_bytes; /* at most so many are taken of a ring in one go */
         uint8_t *batch;
-        bool is_active, rings_are_watched, found_any;
+        bool is_active, found_any;
         bool is_flushing, is_finishing, is_released;
         unsigned n_idle_ticks;
         uint64_t written_at_tick;
@@ -132,7 +135,6 @@ static void watch_rings(Consumer *c, bool on) {
                 if (on)
                         (void)watch(c, c->rings[i].raw_fd, SOURCE_RING, EPOLLIN);
         }
-        c->rings_are_watched = on;
 }
 
 static void set_active(Consumer *c, bool active) {
@@ -146,16 +148,25 @@ static void set_active(Consumer *c, bool active) {
         set_tick(c, active);
 }
 
-/* Reads one ring to its first sub-buffer that is not full. */
+/* Reads one ring up to what it held at the beginning, so that a writer faster than we are keeps
+ * neither the other rings nor the daemon waiting. When all is wanted and nobody should be writing
+ * any more: until it is empty, within bounds. */
 static int drain_ring(Consumer *c, Ring *ring) {
-        bool more = true;
+        bool is_all = c->is_finishing || c->is_flushing;
+        uint64_t bytes = 0;
 
-        while (more && (queue_is_empty(&c->queue) || c->is_finishing)) {
-                ssize_t n = ring_read(ring, c->batch, c->batch_size, c->subbuf_size, &more);
+        int r = ring_read_statistics(ring);
+        if (r < 0)
+                return r;
+        uint64_t held = ring->last.read + ring->last.entries;
+        do {
+                ssize_t n = ring_read(ring, c->batch, c->batch_size, c->subbuf_size);
 
                 if (n <= 0)
                         return (int)n;
                 c->found_any = true;
+                watchdog_beat(&c->watchdog, false);
+                bytes += (uint64_t)n;
                 for (size_t at = 0; c->masks && at < (size_t)n; at += c->subbuf_size)
                         page_clean(c->masks,
                                         c->batch + at,
@@ -167,121 +178,37 @@ static int drain_ring(Consumer *c, Ring *ring) {
                         .size = (uint64_t)n,
                         .lost = ring_take_lost(ring),
                 };
-                int r = queue_put(&c->queue, &header, c->batch, (size_t)n);
+                r = queue_put(&c->queue, &header, c->batch, (size_t)n);
+                if (r < 0)
+                        return r;
+                if (!queue_is_empty(&c->queue) && !c->is_finishing)
+                        return 0;
+        } while (bytes < c->ring_bytes && (is_all || ring->last.read < held));
+        return 0;
+}
+
+static int drain_rings(Consumer *c) {
+        for (unsigned i = 0; i < c->n_cpus; i++) {
+                if (c->rings[i].raw_fd < 0 || (!queue_is_empty(&c->queue) && !c->is_finishing))
+                        continue;
+                int r = drain_ring(c, &c->rings[i]);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-/* `to_the_end`: also behind sub-buffers that are not full, for the last of a session. */
-static int drain_rings(Consumer *c, bool to_the_end) {
-        for (unsigned i = 0; i < c->n_cpus; i++) {
-                Ring *ring = &c->rings[i];
-
-                if (ring->raw_fd < 0)
-                        continue;
-                do {
-                        c->found_any = c->found_any && !to_the_end;
-                        int r = drain_ring(c, ring);
-                        if (r < 0)
-                                return r;
-                } while (to_the_end && c->found_any &&
-                                (queue_is_empty(&c->queue) || c->is_finishing));
-        }
-        return 0;
-}
-
-static int put_json(Consumer *c, FrameType type, json_object *object) {
-        const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
-
-        if (!text)
-                return -ENOMEM;
-        FrameHeader header = { .type = type, .size = strlen(text) };
-        return queue_put(&c->queue, &header, text, strlen(text));
-}
-
-static void add_number(json_object *object, const char *key, uint64_t value) {
-        json_object_object_add(object, key, json_object_new_uint64(value));
-}
-
-/* From the kernel's counters after the last byte was read. */
-static int put_statistics(Consumer *c) {
-        _cleanup_json_ json_object *object = json_object_new_object();
-        json_object *cpus = json_object_new_array();
-
-        if (!object || !cpus)
-                return -ENOMEM;
-        for (unsigned i = 0; i < c->n_cpus; i++) {
-                const RingStatistics *s = &c->rings[i].last;
-                json_object *cpu = json_object_new_object();
-
-                add_number(cpu, "cpu", i);
-                add_number(cpu, "recorded", s->read + s->entries + s->overrun);
-                add_number(cpu, "read", s->read);
-                add_number(cpu, "lost", s->dropped + s->commit_overrun);
-                add_number(cpu, "overwritten", s->overrun);
-                add_number(cpu, "entries", s->entries);
-                json_object_array_add(cpus, cpu);
-        }
-        json_object_object_add(object, "cpus", cpus);
-        add_number(object, "discarded-bytes", c->queue.discarded_bytes);
-        add_number(object, "unknown-records", c->tally.n_unknown);
-        add_number(object, "unparsed-sub-buffers", c->tally.n_unparsed);
-        return put_json(c, FRAME_STATISTICS, object);
-}
-
-static bool may_name(const Consumer *c, unsigned long pid) {
-        if (!c->masks)
-                return true;
-        return pid < PAGE_PIDS_MAX && (c->tally.pids[pid / 8] & (1U << (pid % 8)));
-}
-
-/* "PID NAME" a line, everybody's: only those whose records this stream has. */
-static int put_names(Consumer *c) {
-        _cleanup_json_ json_object *object = json_object_new_object();
-        _cleanup_free_ char *text = NULL;
-        char *line, *rest;
-
-        if (c->names_fd < 0)
-                return 0;
-        int r = fd_read_all(c->names_fd, JSON_MAX_BYTES, &text, NULL);
-        if (r < 0 || !object)
-                return r;
-        for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-                char *name;
-                unsigned long pid = strtoul(line, &name, 10);
-
-                if (name == line || *name != ' ' || !may_name(c, pid))
-                        continue;
-                *name++ = '\0';
-                json_object_object_add(object, line, json_object_new_string(name));
-        }
-        return put_json(c, FRAME_COMMANDS, object);
-}
-
-static int put_end(Consumer *c) {
-        _cleanup_json_ json_object *object = json_object_new_object();
-
-        int r = put_names(c);
-        if (r == 0)
-                r = put_statistics(c);
-        if (r < 0 || !object)
-                return r;
-        json_object_object_add(object, "code", json_object_new_string(c->end_code));
-        json_object_object_add(object, "reason", json_object_new_string(c->end_text));
-        return put_json(c, FRAME_END, object);
-}
-
 static void release_rings(Consumer *c) {
         if (c->is_released)
                 return;
-        watch_rings(c, false);
-        for (unsigned i = 0; i < c->n_cpus; i++)
-                ring_close(&c->rings[i]);
-        close_cleanup(&c->percent_fd);
         c->is_released = true;
         set_tick(c, true); /* counts how long the reader takes nothing */
+        if (c->n_rings_given == c->n_cpus && c->n_cpus > 0) {
+                if (!watchdog_release(&c->watchdog))
+                        return;
+        } else
+                for (unsigned i = 0; i < c->n_rings_given; i++)
+                        ring_close(&c->rings[i]);
         tell(c, CONTROL_RELEASED, 0, "");
 }
 
@@ -307,16 +234,25 @@ static int finish(Consumer *c) {
         c->is_finishing = true;
         int r = 0;
         if (c->has_sink) {
-                r = drain_rings(c, true);
-                r = r < 0 ? r : put_last_losses(c);
-                r = r < 0 ? r : put_end(c);
+                (void)drain_rings(c); /* what stays unread is told as `entries` */
+                r = put_last_losses(c);
+                r = r
+                                    ?: summary_put(&c->queue,
+                                                       &(Summary){
+                                                                       .rings = c->rings,
+                                                                       .n_rings = c->n_cpus,
+                                                                       .tally = &c->tally,
+                                                                       .names_fd = c->names_fd,
+                                                                       .code = c->end_code,
+                                                                       .reason = c->end_text,
+                                                       });
         }
         release_rings(c);
         return r;
 }
 
 static int flush(Consumer *c) {
-        int r = drain_rings(c, true);
+        int r = drain_rings(c);
 
         if (r == 0 && queue_is_empty(&c->queue)) {
                 c->is_flushing = false;
@@ -346,7 +282,6 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
 static int load_metadata(Consumer *c, int fd, bool is_fenced) {
         _cleanup_json_ json_object *object = NULL;
         json_object *events;
-        Reason reason = {};
 
         int r = fd_read_all(fd, FRAME_SIZE_MAX, &c->metadata, &c->metadata_size);
         if (r < 0 || !is_fenced)
@@ -354,7 +289,6 @@ static int load_metadata(Consumer *c, int fd, bool is_fenced) {
         object = json_tokener_parse(c->metadata);
         if (!object || !json_object_object_get_ex(object, "events", &events))
                 return -EBADMSG;
-        (void)reason;
         r = page_masks_new(events, &c->masks);
         if (r < 0)
                 return r;
@@ -371,11 +305,15 @@ static int load_metadata(Consumer *c, int fd, bool is_fenced) {
 static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
         if (n_fds != 2 || c->rings || message->setup.n_cpus == 0 ||
                         message->setup.n_cpus > CPUS_MAX || message->setup.subbuf_size < 4096 ||
-                        message->setup.subbuf_size > 16 * BATCH_SIZE)
+                        message->setup.subbuf_size > 16 * BATCH_SIZE ||
+                        (message->setup.sink != CONTROL_SINK_PIPE &&
+                                        message->setup.sink != CONTROL_SINK_SOCKET))
                 return -EBADMSG;
         c->n_cpus = message->setup.n_cpus;
         c->subbuf_size = message->setup.subbuf_size;
         c->batch_size = MAX_OF(BATCH_SIZE, c->subbuf_size);
+        /* The kernel rounds up, and has sub-buffers beside the ring's. */
+        c->ring_bytes = message->setup.buffer_bytes + 4 * c->subbuf_size;
         c->batch = malloc(c->batch_size);
         c->rings = calloc(c->n_cpus, sizeof(Ring));
         if (!c->batch || !c->rings)
@@ -392,10 +330,27 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
         return watch(c, c->client_fd, SOURCE_CLIENT, EPOLLIN);
 }
 
+/* From here on they are closed by whoever takes them from the watchdog. */
+static int guard_rings(Consumer *c) {
+        int *fds = calloc(2 * (size_t)c->n_cpus + 2, sizeof(*fds));
+        size_t n = 0;
+
+        if (!fds)
+                return -ENOMEM;
+        for (unsigned i = 0; i < c->n_cpus; i++) {
+                fds[n++] = c->rings[i].raw_fd;
+                fds[n++] = c->rings[i].stats_fd;
+        }
+        fds[n++] = c->percent_fd;
+        fds[n] = -1;
+        watchdog_guard(&c->watchdog, fds);
+        return 0;
+}
+
 static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
         size_t at = message->rings.first_cpu == 0 ? 1 : 0;
 
-        if (!c->has_sink || message->rings.first_cpu != c->n_rings_given ||
+        if (!c->has_sink || c->is_released || message->rings.first_cpu != c->n_rings_given ||
                         message->rings.n > c->n_cpus - c->n_rings_given ||
                         n_fds != at + 2 * (size_t)message->rings.n)
                 return -EBADMSG;
@@ -408,9 +363,10 @@ static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t
                 ring->stats_fd = TAKE_FD(fds[at + 1]);
                 at += 2;
         }
-        if (c->n_rings_given == c->n_cpus)
-                set_active(c, false);
-        return 0;
+        if (c->n_rings_given < c->n_cpus)
+                return 0;
+        set_active(c, false);
+        return guard_rings(c);
 }
 
 static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
@@ -472,7 +428,7 @@ static int on_client(Consumer *c) {
         ssize_t n = fd_receive(c->client_fd, &byte, sizeof(byte), fds, ELEMENTSOF(fds), &n_fds);
         if (n == -EAGAIN)
                 return 0;
-        if (c->has_sink || n == 0) { /* nothing more is wanted of it, or it has left */
+        if (c->has_sink || n == 0 || n == -ECONNRESET) { /* nothing more is wanted, or it left */
                 if (n_fds > 0)
                         close(fds[0]);
                 unwatch(c, c->client_fd);
@@ -512,7 +468,7 @@ static int on_tick(Consumer *c) {
                 return c->n_idle_ticks > LINGER_TICKS ? -ETIMEDOUT : 0;
         }
         c->found_any = false;
-        int r = queue_is_empty(&c->queue) ? drain_rings(c, false) : 0;
+        int r = queue_is_empty(&c->queue) ? drain_rings(c) : 0;
         if (r == 0 && !c->found_any && queue_is_empty(&c->queue))
                 set_active(c, false);
         return r;
@@ -523,7 +479,7 @@ static int on_ring(Consumer *c) {
                 return 0;
         if (!c->is_active)
                 set_active(c, true);
-        return drain_rings(c, false);
+        return drain_rings(c);
 }
 
 /* Whether the sink has to be waited for; the rings are left alone meanwhile. */
@@ -537,8 +493,10 @@ static void balance(Consumer *c) {
         else
                 unwatch(c, c->queue.fd);
         c->sink_is_watched = is_waiting;
-        if (!c->is_released && c->n_rings_given == c->n_cpus)
+        if (!c->is_released && c->n_rings_given == c->n_cpus) {
                 watch_rings(c, !is_waiting);
+                set_tick(c, c->is_active && !is_waiting);
+        }
 }
 
 static int handle(Consumer *c, Source source) {
@@ -565,10 +523,14 @@ static bool is_done(const Consumer *c) {
 static int run(Consumer *c) {
         while (!is_done(c)) {
                 struct epoll_event events[16];
-                int n = epoll_wait(c->epoll_fd, events, ELEMENTSOF(events), -1);
 
+                watchdog_beat(&c->watchdog, true);
+                int n = epoll_wait(c->epoll_fd, events, ELEMENTSOF(events), -1);
+                watchdog_beat(&c->watchdog, false);
                 if (n < 0 && errno != EINTR)
                         return -errno;
+                if (watchdog_has_bitten(&c->watchdog))
+                        return -ETIMEDOUT;
                 /* All ready rings are read by the first of their events. */
                 bool has_ring = false;
                 for (int i = 0; i < n; i++) {
@@ -585,6 +547,11 @@ static int run(Consumer *c) {
 }
 
 static int init(Consumer *c) {
+        int type;
+        socklen_t size = sizeof(type);
+
+        if (getsockopt(CONTROL_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET)
+                return -ENOTSOCK;
         c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
         c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         if (c->epoll_fd < 0 || c->timer_fd < 0)
@@ -620,9 +587,16 @@ int main(int argc, char **argv) {
         snprintf(c.end_text, sizeof(c.end_text), "the daemon went away");
         int r = init(&c);
         if (r == 0)
+                r = watchdog_start(&c.watchdog, CONTROL_FD);
+        if (r == 0)
                 r = sandbox_enter(user, text, sizeof(text));
         if (r < 0) {
-                tell(&c, CONTROL_REFUSED, -r, text[0] ? text : strerror(-r));
+                const char *why = text[0]          ? text
+                                  : r == -ENOTSOCK ? "is started by ktraced only"
+                                                   : strerror(-r);
+
+                fprintf(stderr, "ktrace-consumer: %s\n", why);
+                tell(&c, CONTROL_REFUSED, -r, why);
                 return EXIT_FAILURE;
         }
         r = run(&c);

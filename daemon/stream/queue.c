@@ -18,7 +18,7 @@
 typedef struct Chunk {
         struct Chunk *next;
         size_t at, size;
-        bool is_data;
+        size_t data_size; /* of them the ring's, at the end */
         uint8_t bytes[];
 } Chunk;
 
@@ -52,8 +52,8 @@ static void queue_fail(Queue *queue, int error) {
 
 static void queue_discard(Queue *queue) {
         while (queue->first) {
-                if (queue->first->is_data)
-                        queue->discarded_bytes += queue->first->size - queue->first->at;
+                /* A frame that is not whole is none. */
+                queue->discarded_bytes += queue->first->data_size;
                 queue_pop(queue);
         }
 }
@@ -112,20 +112,17 @@ void queue_flush(Queue *queue) {
                 queue_discard(queue);
 }
 
-static int queue_keep(Queue *queue,
-                const uint8_t *head,
-                size_t head_size,
-                const void *data,
-                size_t size,
-                size_t at) {
-        Chunk *chunk = malloc(sizeof(*chunk) + head_size + size);
+/* iov: head, payload */
+static int queue_keep(Queue *queue, const struct iovec iov[static 2], size_t at, bool is_data) {
+        size_t size = iov[0].iov_len + iov[1].iov_len;
+        Chunk *chunk = malloc(sizeof(*chunk) + size);
 
         if (!chunk)
                 return -ENOMEM;
-        *chunk = (Chunk){ .at = at, .size = head_size + size, .is_data = size > 0 };
-        memcpy(chunk->bytes, head, head_size);
-        if (size > 0)
-                memcpy(chunk->bytes + head_size, data, size);
+        *chunk = (Chunk){ .at = at, .size = size, .data_size = is_data ? iov[1].iov_len : 0 };
+        memcpy(chunk->bytes, iov[0].iov_base, iov[0].iov_len);
+        if (iov[1].iov_len > 0)
+                memcpy(chunk->bytes + iov[0].iov_len, iov[1].iov_base, iov[1].iov_len);
         *queue->last = chunk;
         queue->last = &chunk->next;
         return 0;
@@ -133,24 +130,27 @@ static int queue_keep(Queue *queue,
 
 int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t size) {
         uint8_t head[sizeof(FrameHeader)];
-        size_t head_size = header ? sizeof(head) : 0, done = 0;
+        const struct iovec whole[] = { { head, header ? sizeof(head) : 0 },
+                { (void *)data, size } };
+        bool is_data = header && header->type == FRAME_DATA;
+        size_t done = 0;
 
         if (header)
                 frame_header_encode(head, header);
         if (queue->error == 0 && queue_is_empty(queue) && queue->fd >= 0) {
-                struct iovec iov[] = { { head, head_size }, { (void *)data, size } };
+                struct iovec iov[] = { whole[0], whole[1] };
 
                 done = queue_write(queue, header ? iov : iov + 1, header ? 2 : 1);
         }
         if (queue->error != 0) {
-                if (header && header->type == FRAME_DATA)
+                if (is_data)
                         queue->discarded_bytes += size;
                 queue_discard(queue);
                 return 0;
         }
-        if (done == head_size + size) {
+        if (done == whole[0].iov_len + size) {
                 queue->whole_bytes = queue->written_bytes;
                 return 0;
         }
-        return queue_keep(queue, head, head_size, data, size, done);
+        return queue_keep(queue, whole, done, is_data);
 }

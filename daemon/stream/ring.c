@@ -19,14 +19,9 @@
 #include "cleanup.h"
 #include "page.h"
 
-ssize_t ring_read(Ring *ring,
-                uint8_t *batch,
-                size_t batch_size,
-                size_t subbuf_size,
-                bool *ret_more) {
+ssize_t ring_read(Ring *ring, uint8_t *batch, size_t batch_size, size_t subbuf_size) {
         size_t filled = 0;
 
-        *ret_more = false;
         while (filled + subbuf_size <= batch_size) {
                 ssize_t n = read(ring->raw_fd, batch + filled, subbuf_size);
 
@@ -43,7 +38,6 @@ ssize_t ring_read(Ring *ring,
                         return (ssize_t)(filled + used);
                 filled += subbuf_size;
         }
-        *ret_more = true;
         return (ssize_t)filled;
 }
 
@@ -68,6 +62,7 @@ int ring_read_statistics(Ring *ring) {
         text[n] = '\0';
         ring->last = (RingStatistics){
                 .entries = find_counter(text, "entries"),
+                .bytes = find_counter(text, "bytes"),
                 .overrun = find_counter(text, "overrun"),
                 .commit_overrun = find_counter(text, "commit overrun"),
                 .dropped = find_counter(text, "dropped events"),

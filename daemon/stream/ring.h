@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 typedef struct RingStatistics {
-        uint64_t entries, overrun, commit_overrun, dropped, read;
+        uint64_t entries, bytes; /* in the ring, unread */
+        uint64_t overrun, commit_overrun, dropped, read;
 } RingStatistics;
 
 /* One CPU's ring: its raw reader and its counters. */
@@ -18,14 +19,9 @@ typedef struct Ring {
         RingStatistics last;
 } Ring;
 
-/* Reads whole sub-buffers into the batch until one is not full yet, the ring is empty or the batch
- * is. Returns the bytes, the last sub-buffer cut behind what it carries. ret_more: there may be
- * more. */
-ssize_t ring_read(Ring *ring,
-                uint8_t *batch,
-                size_t batch_size,
-                size_t subbuf_size,
-                bool *ret_more);
+/* Reads whole sub-buffers into the batch until one is far from full, the ring is empty or the batch
+ * is full. Returns the bytes (0: nothing there), the last sub-buffer cut behind what it carries. */
+ssize_t ring_read(Ring *ring, uint8_t *batch, size_t batch_size, size_t subbuf_size);
 /* Events that the kernel could not keep since the last call. */
 uint64_t ring_take_lost(Ring *ring);
 /* Reads the counters into ring->last. */

@@ -13,16 +13,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+
+/* A raw reader and a counter for each of 8192 CPUs, and our own. */
+#define FILES_MAX (2 * 8192 + 64)
 
 static int become_user(const char *user, char *text, size_t size) {
         if (user) {
@@ -57,8 +63,25 @@ static int become_user(const char *user, char *text, size_t size) {
 
 static int limit_resources(void) {
         static const struct rlimit none;
+        struct rlimit files, size;
 
+        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || getrlimit(RLIMIT_FSIZE, &size) < 0)
+                return -errno;
+        files.rlim_cur = files.rlim_max = MIN_OF(files.rlim_max, (rlim_t)FILES_MAX);
+        size.rlim_cur = size.rlim_max; /* the daemon's own is none of the sink's */
+        if (setrlimit(RLIMIT_NOFILE, &files) < 0 || setrlimit(RLIMIT_FSIZE, &size) < 0)
+                return -errno;
         if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NPROC, &none) < 0)
+                return -errno;
+        return 0;
+}
+
+/* A changed uid has left none in force; a unit that was edited may have. */
+static int drop_privileges(void) {
+        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+
+        if (syscall(SYS_capset, &header, none) < 0)
                 return -errno;
         if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 return -errno;
@@ -84,14 +107,12 @@ static int install_filter(void) {
                 SCMP_SYS(timerfd_settime),
                 SCMP_SYS(close),
                 SCMP_SYS(fstat),
-                SCMP_SYS(newfstatat),
                 SCMP_SYS(fstatfs),
                 SCMP_SYS(getsockopt),
                 SCMP_SYS(poll),
                 SCMP_SYS(ppoll),
                 SCMP_SYS(lseek),
                 SCMP_SYS(ftruncate),
-                SCMP_SYS(mmap),
                 SCMP_SYS(munmap),
                 SCMP_SYS(mremap),
                 SCMP_SYS(brk),
@@ -105,18 +126,29 @@ static int install_filter(void) {
                 SCMP_SYS(exit),
                 SCMP_SYS(exit_group),
         };
+
+        const struct {
+                int call;
+                struct scmp_arg_cmp condition;
+        } narrow[] = {
+                /* Reading an fd's flags only; setting O_NONBLOCK on a shared description is not
+                   ours. */
+                { SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_EQ, F_GETFL) },
+                /* fstat() of some C libraries */
+                { SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH) },
+                { SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
+        };
+
         scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
         int r = filter ? 0 : -ENOMEM;
 
+        if (r == 0) /* the watchdog as well */
+                r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(calls); i++)
                 r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
-        /* Reading an fd's flags only; setting O_NONBLOCK on a shared description is not ours. */
-        if (r == 0)
-                r = seccomp_rule_add(filter,
-                                SCMP_ACT_ALLOW,
-                                SCMP_SYS(fcntl),
-                                1,
-                                SCMP_A1(SCMP_CMP_EQ, F_GETFL));
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(narrow); i++)
+                r = seccomp_rule_add_array(
+                                filter, SCMP_ACT_ALLOW, narrow[i].call, 1, &narrow[i].condition);
         if (r == 0)
                 r = seccomp_load(filter);
         if (filter)
@@ -127,6 +159,7 @@ static int install_filter(void) {
 
 int sandbox_enter(const char *user, char *text, size_t size) {
         (void)signal(SIGPIPE, SIG_IGN);
+        (void)signal(SIGXFSZ, SIG_IGN);
         (void)setpriority(PRIO_PROCESS,
                         0,
                         NICE); /* without the right to it: it loses sooner, and tells */
@@ -134,8 +167,8 @@ int sandbox_enter(const char *user, char *text, size_t size) {
         if (r < 0)
                 return r;
         r = limit_resources();
-        if (r == 0)
-                r = install_filter();
+        r = r ?: drop_privileges();
+        r = r ?: install_filter();
         if (r < 0)
                 snprintf(text, size, "cannot enter the sandbox: %s", strerror(-r));
         return r;

@@ -61,6 +61,8 @@ static _Noreturn void run_child(const ConsumerLauncher *launcher, int fd) {
         char *const environment[] = { NULL };
         sigset_t none;
 
+        for (int i = 1; i < _NSIG; i++)
+                (void)signal(i, SIG_DFL); /* what the daemon ignores; SIGKILL and the like refuse */
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         int null = open("/dev/null", O_RDWR);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The last frames of a stream: whose records it has, what the kernel counted, why it ended. Used by
+ * the consumer once the rings are read; owns nothing.
+ *
+ * The names that the daemon hands over are everybody's on the machine: with a tally of pids only
+ * those are told whose records this stream has. A list that cannot be read is left out, since a
+ * stream without names reads well and one without an end does not. */
+
+#include "summary.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fd.h"
+
+#define NAMES_MAX ((size_t)16 * 1024 * 1024) /* twice what the kernel's largest list takes */
+
+static int put_json(Queue *queue, FrameType type, json_object *object) {
+        const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+
+        if (!text)
+                return -ENOMEM;
+        FrameHeader header = { .type = type, .size = strlen(text) };
+        return queue_put(queue, &header, text, header.size);
+}
+
+static void add_number(json_object *object, const char *key, uint64_t value) {
+        json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+static int add_cpu(json_object *cpus, const Ring *ring) {
+        const RingStatistics *s = &ring->last;
+        json_object *cpu = json_object_new_object();
+
+        if (!cpu)
+                return -ENOMEM;
+        add_number(cpu, "cpu", ring->cpu);
+        add_number(cpu, "recorded", s->read + s->entries + s->overrun);
+        add_number(cpu, "read", s->read);
+        add_number(cpu, "lost", s->dropped + s->commit_overrun);
+        add_number(cpu, "overwritten", s->overrun);
+        add_number(cpu, "bytes", s->bytes);
+        add_number(cpu, "entries", s->entries);
+        return json_object_array_add(cpus, cpu) < 0 ? -ENOMEM : 0;
+}
+
+static int put_statistics(Queue *queue, const Summary *summary) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        json_object *cpus = json_object_new_array();
+
+        if (!object || !cpus)
+                return -ENOMEM;
+        json_object_object_add(object, "cpus", cpus);
+        for (unsigned i = 0; i < summary->n_rings; i++) {
+                int r = add_cpu(cpus, &summary->rings[i]);
+                if (r < 0)
+                        return r;
+        }
+        add_number(object, "discarded-bytes", queue->discarded_bytes);
+        add_number(object, "unknown-records", summary->tally->n_unknown);
+        add_number(object, "unparsed", summary->tally->n_unparsed);
+        return put_json(queue, FRAME_STATISTICS, object);
+}
+
+static bool was_seen(const PageTally *tally, unsigned long pid) {
+        if (!tally->pids)
+                return true;
+        return pid < PAGE_PIDS_MAX && (tally->pids[pid / 8] & (1U << (pid % 8)));
+}
+
+static int put_names(Queue *queue, const Summary *summary) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        _cleanup_free_ char *text = NULL;
+        char *rest;
+
+        if (!object)
+                return -ENOMEM;
+        if (summary->names_fd < 0 || fd_read_all(summary->names_fd, NAMES_MAX, &text, NULL) < 0)
+                return 0;
+        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+                char *name;
+                unsigned long pid = strtoul(line, &name, 10);
+
+                if (name == line || *name != ' ' || !was_seen(summary->tally, pid))
+                        continue;
+                *name++ = '\0';
+                json_object_object_add(object, line, json_object_new_string(name));
+        }
+        return put_json(queue, FRAME_COMMANDS, object);
+}
+
+static int put_end(Queue *queue, const Summary *summary) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        if (!object)
+                return -ENOMEM;
+        json_object_object_add(object, "code", json_object_new_string(summary->code));
+        json_object_object_add(object, "reason", json_object_new_string(summary->reason));
+        return put_json(queue, FRAME_END, object);
+}
+
+int summary_put(Queue *queue, const Summary *summary) {
+        int r = put_names(queue, summary);
+        r = r ?: put_statistics(queue, summary);
+        return r ?: put_end(queue, summary);
+}

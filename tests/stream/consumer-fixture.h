@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+#include <sys/types.h>
+
+#include "control.h"
+#include "fd.h"
+#include "frame.h"
+#include "json.h"
+#include "page-builder.h"
+
+#define RIG_CPUS_MAX 4
+
+/* A ktrace-consumer process with the daemon's and the client's side in the test's hand. A ring is a
+ * SOCK_SEQPACKET pair: one message is what one read(2) of trace_pipe_raw gives. */
+typedef struct Rig {
+        pid_t pid;
+        int control;
+        int sink; /* what the client gets: the pipe's read end, or the socket */
+        unsigned n_cpus;
+        int rings[RIG_CPUS_MAX]; /* the kernel's side */
+        int stats[RIG_CPUS_MAX]; /* memfds */
+        int percent;             /* the read end of a pipe */
+        GByteArray *stream;      /* what the sink gave so far */
+} Rig;
+
+typedef struct Frame {
+        FrameHeader header;
+        const uint8_t *payload; /* in rig->stream */
+} Frame;
+
+/* NULL-terminated arguments behind the name. */
+void rig_start(Rig *rig, const char *const *arguments);
+/* As the user of the tests; setup of n_cpus, then READY. */
+void rig_set_up(Rig *rig, ControlSink sink, unsigned n_cpus, bool fenced);
+/* rig_start, rig_set_up with a pipe, ATTACHED, rings. */
+void rig_run(Rig *rig, unsigned n_cpus, bool fenced);
+void rig_give_rings(Rig *rig);
+/* Kills the process where it still is. */
+void rig_free(Rig *rig);
+/* The user that consumers change to; NULL when the tests have no right to. */
+const char *rig_user(void);
+
+void rig_send(Rig *rig, const ControlMessage *message, const int *fds, size_t n_fds);
+void rig_send_type(Rig *rig, ControlType type);
+void rig_finish(Rig *rig, const char *names);
+/* The next message must be of that type. */
+void rig_await(Rig *rig, ControlType type, ControlMessage *ret);
+bool rig_has_message(Rig *rig, int wait_msec);
+/* Waits for the process. */
+int rig_exit_status(Rig *rig);
+
+/* One sub-buffer into a ring; false: its queue is full. */
+bool rig_feed(Rig *rig, unsigned cpu, const uint8_t *page);
+/* With one record of EVENT_ID_TEXT of `pid` that ends in `number`: a few bytes, or (full) nearly
+ * all of the page. */
+void rig_make_page(uint8_t *page, uint32_t pid, uint32_t number, bool full);
+/* Feeds full pages, numbered from `number`, until the consumer has taken none for a while; the next
+ * number. */
+uint32_t rig_feed_until_full(Rig *rig, unsigned cpu, uint32_t number);
+void rig_set_stats(Rig *rig, unsigned cpu, unsigned entries, unsigned overrun, unsigned dropped);
+bool rig_ring_is_closed(Rig *rig, unsigned cpu);
+
+/* At most that much from the sink; what read(2) returns. */
+ssize_t rig_read(Rig *rig, size_t max);
+/* Reads from the sink until it has that many whole frames. */
+void rig_read_frames(Rig *rig, size_t n);
+void rig_read_to_end(Rig *rig);
+/* Whole frames of a stream; the array ends with a type of 0. ret_left: bytes of a frame cut off. */
+Frame *frames_parse(const GByteArray *stream, size_t *ret_n, size_t *ret_left);
+/* The numbers of all pages of a CPU, in the order of the stream. */
+GArray *frames_numbers(const Frame *frames, unsigned cpu);
+/* They are 0, 1, 2 …, n of them. */
+void frames_assert_numbers(const Frame *frames, unsigned cpu, uint32_t n);
+/* The one frame of that type, as JSON. */
+json_object *frames_json(const Frame *frames, FrameType type);
+uint64_t frames_count(const Frame *frames, FrameType type);
+/* A number of a CPU in the statistics. */
+uint64_t statistics_get(json_object *statistics, unsigned cpu, const char *key);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "page.h"
+
+/* Sub-buffers made by hand, as the kernel lays them out. */
+#define PAGE_SIZE_TEST 4096
+#define EVENT_ID       300
+#define EVENT_ID_TEXT  301 /* ends in an array without a size */
+#define DIRT           0xd7
+
+/* Fields of EVENT_ID: a u8 at 8, a hole to 16, a u64 at 16, __data_loc char[] at 24, __data_loc
+ * u8[] at 28, __rel_loc char[] at 32; its end is at 36. */
+#define EVENT_FIXED 36
+
+typedef struct PageBuilder {
+        uint8_t *bytes; /* PAGE_SIZE_TEST, DIRT where nothing was added */
+        size_t at;
+} PageBuilder;
+
+void page_begin(PageBuilder *builder, uint8_t *bytes);
+/* A word of type_len and delta. */
+void page_add_word(PageBuilder *builder, uint32_t type_len, uint32_t delta);
+void page_add_u32(PageBuilder *builder, uint32_t value);
+/* A data record of `size` bytes of body (a multiple of 4), dirty; returns its body. */
+uint8_t *page_add_record(PageBuilder *builder, uint16_t id, uint32_t pid, size_t size);
+/* Writes commit, returns the page's used bytes. */
+size_t page_end(PageBuilder *builder, uint32_t flags);
+void page_put_u32(uint8_t *at, uint32_t value);
+uint32_t page_get_u32(const uint8_t *at);
+
+/* "events" of the metadata, with the two events above. */
+json_object *page_events_new(void);
+/* Metadata with them, as text. */
+char *page_metadata_new(void);
