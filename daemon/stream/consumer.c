@@ -65,7 +65,7 @@ typedef struct Consumer {
         uint64_t ring_bytes; /* at most so many are taken of a ring in one go */
         uint8_t *batch;
         bool is_active, found_any;
-        bool is_flushing, is_finishing, is_released;
+        bool is_flushing, is_finishing, is_guarded, is_released;
         unsigned n_idle_ticks;
         uint64_t written_at_tick;
         char end_code[32], end_text[CONTROL_TEXT_MAX];
@@ -198,18 +198,25 @@ static int drain_rings(Consumer *c) {
         return 0;
 }
 
+/* Closing them is no longer ours alone. */
+static void forget_rings(Consumer *c) {
+        for (unsigned i = 0; i < c->n_cpus; i++)
+                c->rings[i].raw_fd = c->rings[i].stats_fd = -1;
+        c->percent_fd = -1;
+}
+
 static void release_rings(Consumer *c) {
         if (c->is_released)
                 return;
         c->is_released = true;
         set_tick(c, true); /* counts how long the reader takes nothing */
-        if (c->n_rings_given == c->n_cpus && c->n_cpus > 0) {
-                if (!watchdog_release(&c->watchdog))
-                        return;
-        } else
-                for (unsigned i = 0; i < c->n_rings_given; i++)
-                        ring_close(&c->rings[i]);
-        tell(c, CONTROL_RELEASED, 0, "");
+        if (c->is_guarded)
+                forget_rings(c);
+        for (unsigned i = 0; i < c->n_rings_given; i++)
+                ring_close(&c->rings[i]);
+        close_cleanup(&c->percent_fd);
+        if (!c->is_guarded || watchdog_release(&c->watchdog))
+                tell(c, CONTROL_RELEASED, 0, "");
 }
 
 /* What was dropped after the last data of a CPU has no frame of its own yet. */
@@ -343,6 +350,7 @@ static int guard_rings(Consumer *c) {
         }
         fds[n++] = c->percent_fd;
         fds[n] = -1;
+        c->is_guarded = true;
         watchdog_guard(&c->watchdog, fds);
         return 0;
 }
