@@ -9,7 +9,9 @@
  * that the kernel wakes it by fill level alone (waking per event slows the producer 17 times), and
  * a timer flushes what is slow. A tick that finds nothing makes it idle again. The kernel picks the
  * wait queue of a ring by buffer_percent when the poll begins, and epoll polls with a queue only
- * when an fd is added: so each change takes the rings out and adds them anew.
+ * when an fd is added: so each change takes the rings out and adds them anew. It counts the
+ * sub-buffer that is being written as a full one: a ring of four is always at 25 %, so small rings
+ * have a higher mark, and a ring that is ready and gives nothing is left alone until the next tick.
  *
  * A sink that takes nothing stops the reading: the ring fills, the kernel drops and counts. When
  * the session ends what the rings hold is read into memory and the rings are let go; the rest is
@@ -36,7 +38,7 @@
 
 #define CONTROL_FD     3
 #define FLUSH_NSEC     (100 * 1000 * 1000)
-#define ACTIVE_PERCENT "25"
+#define ACTIVE_PERCENT 25
 #define BATCH_SIZE     ((size_t)64 * 1024)
 #define LINGER_TICKS   1200 /* 120 s without a byte taken */
 #define CPUS_MAX       8192
@@ -61,10 +63,11 @@ typedef struct Consumer {
         Ring *rings;
         unsigned n_cpus, n_rings_given;
         int percent_fd;
+        unsigned active_percent;
         size_t subbuf_size, batch_size;
         uint64_t ring_bytes; /* at most so many are taken of a ring in one go */
         uint8_t *batch;
-        bool is_active, found_any;
+        bool is_active, is_resting, found_any;
         bool is_flushing, is_finishing, is_guarded, is_released;
         unsigned n_idle_ticks;
         uint64_t written_at_tick;
@@ -140,12 +143,14 @@ static void watch_rings(Consumer *c, bool on) {
 static void set_active(Consumer *c, bool active) {
         if (c->is_released || c->percent_fd < 0)
                 return;
-        const char *percent = active ? ACTIVE_PERCENT : "0";
-        if (write(c->percent_fd, percent, strlen(percent)) < 0)
+        char percent[16];
+        int n = snprintf(percent, sizeof(percent), "%u", active ? c->active_percent : 0);
+        if (write(c->percent_fd, percent, (size_t)n) < 0)
                 active = true; /* the timer alone keeps the data coming */
         c->is_active = active;
-        watch_rings(c, true);
-        set_tick(c, active);
+        c->is_resting = false;
+        watch_rings(c, !c->sink_is_watched);
+        set_tick(c, active && !c->sink_is_watched);
 }
 
 /* Reads one ring up to what it held at the beginning, so that a writer faster than we are keeps
@@ -209,6 +214,7 @@ static void release_rings(Consumer *c) {
         if (c->is_released)
                 return;
         c->is_released = true;
+        watch_rings(c, false);
         set_tick(c, true); /* counts how long the reader takes nothing */
         if (c->is_guarded)
                 forget_rings(c);
@@ -309,6 +315,13 @@ static int load_metadata(Consumer *c, int fd, bool is_fenced) {
         return c->tally.pids == MAP_FAILED ? -ENOMEM : 0;
 }
 
+/* At least two of so many sub-buffers. */
+static unsigned count_percent(uint64_t n_subbufs) {
+        if (n_subbufs < 2)
+                return 100;
+        return MAX_OF(ACTIVE_PERCENT, (unsigned)(100 / n_subbufs + 1));
+}
+
 static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
         if (n_fds != 2 || c->rings || message->setup.n_cpus == 0 ||
                         message->setup.n_cpus > CPUS_MAX || message->setup.subbuf_size < 4096 ||
@@ -321,6 +334,7 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
         c->batch_size = MAX_OF(BATCH_SIZE, c->subbuf_size);
         /* The kernel rounds up, and has sub-buffers beside the ring's. */
         c->ring_bytes = message->setup.buffer_bytes + 4 * c->subbuf_size;
+        c->active_percent = count_percent(message->setup.buffer_bytes / c->subbuf_size);
         c->batch = malloc(c->batch_size);
         c->rings = calloc(c->n_cpus, sizeof(Ring));
         if (!c->batch || !c->rings)
@@ -425,7 +439,7 @@ static int on_control(Consumer *c) {
         return r;
 }
 
-/* The client's sink, or the end of its socket. */
+/* The client's sink, or the end of its socket before it came. */
 static int on_client(Consumer *c) {
         char text[CONTROL_TEXT_MAX] = "";
         int fds[1] = { -1 };
@@ -433,20 +447,16 @@ static int on_client(Consumer *c) {
         OutletKind kind;
         char byte;
 
+        /* What comes after the first message is never received: to close a file can hang as well.
+         * Nor is the first without a witness. */
+        unwatch(c, c->client_fd);
+        tell(c, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(c->client_fd, &byte, sizeof(byte), fds, ELEMENTSOF(fds), &n_fds);
-        if (n == -EAGAIN)
-                return 0;
-        if (c->has_sink || n == 0 || n == -ECONNRESET) { /* nothing more is wanted, or it left */
-                if (n_fds > 0)
-                        close(fds[0]);
-                unwatch(c, c->client_fd);
-                return c->has_sink ? 0 : finish(c);
-        }
+        if (n == 0 || n == -ECONNRESET) /* it has left */
+                return finish(c);
         int r = n == 1 && n_fds == 1 ? 0 : -EBADMSG;
-        if (r == 0) {
-                tell(c, CONTROL_EXAMINING, 0, "");
+        if (r == 0)
                 r = outlet_examine(fds[0], &kind, text, sizeof(text));
-        }
         if (r == 0) {
                 answer_client(c, 0, "", false);
                 return attach(c, fds[0], kind);
@@ -477,9 +487,13 @@ static int on_tick(Consumer *c) {
         }
         c->found_any = false;
         int r = queue_is_empty(&c->queue) ? drain_rings(c) : 0;
-        if (r == 0 && !c->found_any && queue_is_empty(&c->queue))
+        if (r < 0 || !queue_is_empty(&c->queue))
+                return r;
+        if (!c->found_any)
                 set_active(c, false);
-        return r;
+        else if (c->is_resting)
+                set_active(c, true);
+        return 0;
 }
 
 static int on_ring(Consumer *c) {
@@ -487,17 +501,24 @@ static int on_ring(Consumer *c) {
                 return 0;
         if (!c->is_active)
                 set_active(c, true);
-        return drain_rings(c);
+        c->found_any = false;
+        int r = drain_rings(c);
+        if (r == 0 && !c->found_any) {
+                watch_rings(c, false);
+                c->is_resting = true;
+        }
+        return r;
 }
 
 /* Whether the sink has to be waited for; the rings are left alone meanwhile. */
-static void balance(Consumer *c) {
-        bool is_waiting = !queue_is_empty(&c->queue) && outlet_can_wait(c->queue.kind);
+static int balance(Consumer *c) {
+        bool is_waiting = !queue_is_empty(&c->queue);
 
         if (is_waiting == c->sink_is_watched || c->queue.fd < 0)
-                return;
+                return 0;
+        int r = 0;
         if (is_waiting)
-                (void)watch(c, c->queue.fd, SOURCE_SINK, EPOLLOUT);
+                r = watch(c, c->queue.fd, SOURCE_SINK, EPOLLOUT);
         else
                 unwatch(c, c->queue.fd);
         c->sink_is_watched = is_waiting;
@@ -505,6 +526,7 @@ static void balance(Consumer *c) {
                 watch_rings(c, !is_waiting);
                 set_tick(c, c->is_active && !is_waiting);
         }
+        return r;
 }
 
 static int handle(Consumer *c, Source source) {
@@ -549,7 +571,9 @@ static int run(Consumer *c) {
                                 return r;
                         has_ring = has_ring || source == SOURCE_RING;
                 }
-                balance(c);
+                int r = balance(c);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }

@@ -90,10 +90,14 @@ int outlet_examine(int fd, OutletKind *ret, char *text, size_t size) {
         return -EINVAL;
 }
 
-static ssize_t write_foreign_pipe(int fd, const struct iovec *iov) {
+static ssize_t write_foreign_pipe(int fd, const struct iovec *iov, int n_iov) {
         struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-        /* POLLOUT means room for PIPE_BUF bytes: so many never make a blocking pipe block. */
+        ssize_t taken = pwritev2(fd, iov, n_iov, -1, RWF_NOWAIT);
+        if (taken >= 0 || errno != EOPNOTSUPP)
+                return taken < 0 ? -errno : taken;
+        /* Kernels before 6.4. POLLOUT means room for PIPE_BUF bytes: so many never make a blocking
+         * pipe block, unless another writer comes between. */
         if (poll(&p, 1, 0) <= 0)
                 return -EAGAIN;
         ssize_t n = write(fd, iov->iov_base, MIN_OF(iov->iov_len, (size_t)PIPE_BUF));
@@ -106,7 +110,7 @@ ssize_t outlet_write(int fd, OutletKind kind, const struct iovec *iov, int n_iov
 
         switch (kind) {
         case OUTLET_FOREIGN_PIPE:
-                return write_foreign_pipe(fd, iov);
+                return write_foreign_pipe(fd, iov, n_iov);
         case OUTLET_SOCKET:
                 n = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
                 break;
@@ -114,8 +118,4 @@ ssize_t outlet_write(int fd, OutletKind kind, const struct iovec *iov, int n_iov
                 n = writev(fd, iov, n_iov);
         }
         return n < 0 ? -errno : n;
-}
-
-bool outlet_can_wait(OutletKind kind) {
-        return kind != OUTLET_FILE;
 }

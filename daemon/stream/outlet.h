@@ -9,7 +9,7 @@
 typedef enum OutletKind {
         OUTLET_OWN_PIPE, /* made by the daemon, O_NONBLOCK is ours */
         OUTLET_FILE,
-        OUTLET_FOREIGN_PIPE, /* O_NONBLOCK is the client's: poll, then at most PIPE_BUF */
+        OUTLET_FOREIGN_PIPE, /* O_NONBLOCK is the client's: never relied on, never set */
         OUTLET_SOCKET,
 } OutletKind;
 
@@ -18,5 +18,3 @@ typedef enum OutletKind {
 int outlet_examine(int fd, OutletKind *ret, char *text, size_t size);
 /* Bytes taken, -EAGAIN, or -errno. */
 ssize_t outlet_write(int fd, OutletKind kind, const struct iovec *iov, int n_iov);
-/* Regular files never make one wait. */
-bool outlet_can_wait(OutletKind kind);

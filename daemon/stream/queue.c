@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cleanup.h"
 
@@ -36,18 +37,24 @@ static void queue_pop(Queue *queue) {
         free(chunk);
 }
 
+/* Without the frame that broke off. What others have in the file, before or behind, is not ours to
+ * cut. */
+static void queue_cut_file(Queue *queue) {
+        off_t end = lseek(queue->fd, 0, SEEK_CUR),
+              cut = (off_t)(queue->written_bytes - queue->whole_bytes);
+        struct stat st;
+
+        if (end >= cut && fstat(queue->fd, &st) == 0 && st.st_size == end &&
+                        ftruncate(queue->fd, end - cut) == 0)
+                queue->written_bytes = queue->whole_bytes;
+}
+
 static void queue_fail(Queue *queue, int error) {
         if (queue->error != 0)
                 return;
         queue->error = error;
-        /* Without the frame that broke off. What was in the file before us is not ours to cut. */
-        if (queue->kind == OUTLET_FILE && queue->written_bytes > queue->whole_bytes) {
-                off_t end = lseek(queue->fd, 0, SEEK_CUR);
-                off_t cut = (off_t)(queue->written_bytes - queue->whole_bytes);
-
-                if (end >= cut && ftruncate(queue->fd, end - cut) == 0)
-                        queue->written_bytes = queue->whole_bytes;
-        }
+        if (queue->kind == OUTLET_FILE && queue->written_bytes > queue->whole_bytes)
+                queue_cut_file(queue);
 }
 
 static void queue_discard(Queue *queue) {
@@ -76,7 +83,7 @@ static size_t queue_write(Queue *queue, struct iovec *iov, int n_iov) {
 
                 if (n == -EINTR)
                         continue;
-                if (n == -EAGAIN)
+                if (n == -EAGAIN && queue->kind != OUTLET_FILE) /* those cannot be waited for */
                         break;
                 if (n < 0) {
                         queue_fail(queue, (int)-n);

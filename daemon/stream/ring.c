@@ -27,7 +27,8 @@ ssize_t ring_read(Ring *ring, uint8_t *batch, size_t batch_size, size_t subbuf_s
 
                 if (n < 0 && errno == EINTR)
                         continue;
-                if (n < 0 && errno != EAGAIN)
+                /* What was read already is not lost for an error behind it: it comes again. */
+                if (n < 0 && errno != EAGAIN && errno != ENOMEM && filled == 0)
                         return -errno;
                 if (n < PAGE_HEADER_SIZE)
                         return (ssize_t)filled;
@@ -74,8 +75,9 @@ int ring_read_statistics(Ring *ring) {
 uint64_t ring_take_lost(Ring *ring) {
         if (ring_read_statistics(ring) < 0)
                 return 0;
-        uint64_t lost = ring->last.overrun + ring->last.commit_overrun + ring->last.dropped,
-                 taken = lost - ring->told_lost;
+        uint64_t lost = ring->last.overrun + ring->last.commit_overrun + ring->last.dropped;
+        /* Whoever clears the ring sets the counters back. */
+        uint64_t taken = lost < ring->told_lost ? lost : lost - ring->told_lost;
 
         ring->told_lost = lost;
         return taken;

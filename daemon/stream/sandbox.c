@@ -99,6 +99,7 @@ static int install_filter(void) {
                 SCMP_SYS(pread64),
                 SCMP_SYS(write),
                 SCMP_SYS(writev),
+                SCMP_SYS(pwritev2),
                 SCMP_SYS(recvmsg),
                 SCMP_SYS(sendmsg),
                 SCMP_SYS(epoll_wait),
