@@ -280,14 +280,45 @@ static void clean_tail(const Mask *mask, uint8_t *record, size_t size) {
         zero_between(record, mask->fixed_end, size, ranges, n);
 }
 
+/* Zeroes what is behind the NUL. Eight bytes at once: the names in sched_switch cost 30 ns
+ * otherwise.
+ */
+static void cut_array(uint8_t *string, size_t size) {
+        const uint64_t ones = 0x0101010101010101;
+        bool is_over = false;
+        size_t at = 0;
+
+        _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest");
+        for (; size - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+                uint64_t word;
+
+                memcpy(&word, string + at, sizeof(word));
+                /* The lowest bit in it is the highest one of the first byte that is 0. */
+                uint64_t nul = (word - ones) & ~word & ones << 7;
+                if (is_over)
+                        word = 0;
+                else if (nul) {
+                        word &= ((nul & -nul) >> 7) - 1;
+                        is_over = true;
+                } else
+                        continue;
+                memcpy(string + at, &word, sizeof(word));
+        }
+        for (; at < size; at++) {
+                is_over = is_over || string[at] == 0;
+                if (is_over)
+                        string[at] = 0;
+        }
+}
+
 static void clean_fields(const Mask *mask, uint8_t *record, size_t size) {
         for (size_t i = 0; i < mask->n_holes && mask->holes[i].begin < size; i++)
                 for (size_t at = mask->holes[i].begin; at < MIN_OF(mask->holes[i].end, size); at++)
                         record[at] = 0;
         for (size_t i = 0; i < mask->n_strings && mask->strings[i].end <= size; i++) {
-                Range kept = cut_string(record, mask->strings[i]);
+                Range range = mask->strings[i];
 
-                memset(record + kept.end, 0, mask->strings[i].end - kept.end);
+                cut_array(record + range.begin, range.end - range.begin);
         }
 }
 

@@ -24,6 +24,12 @@ static const char text_format[] = "name: text\nID: 301\n" COMMON
                                   "\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n\n"
                                   "print fmt: \"%s\", REC->buf\n";
 
+static const char names_format[] = "name: names\nID: 302\n" COMMON
+                                   "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+                                   "\tfield:char odd[11];\toffset:24;\tsize:11;\tsigned:0;\n"
+                                   "\tfield:u8 last;\toffset:35;\tsize:1;\tsigned:0;\n\n"
+                                   "print fmt: \"%s\", REC->comm\n";
+
 void page_put_u32(uint8_t *at, uint32_t value) {
         memcpy(at, &value, sizeof(value));
 }
@@ -91,6 +97,7 @@ json_object *page_events_new(void) {
 
         json_object_array_add(events, event_new("holed", EVENT_ID, event_format));
         json_object_array_add(events, event_new("text", EVENT_ID_TEXT, text_format));
+        json_object_array_add(events, event_new("names", EVENT_ID_NAMES, names_format));
         return events;
 }
 

@@ -11,6 +11,7 @@
 #define PAGE_SIZE_TEST 4096
 #define EVENT_ID       300
 #define EVENT_ID_TEXT  301 /* ends in an array without a size */
+#define EVENT_ID_NAMES 302 /* char[16] at 8, char[11] at 24, a u8 at 35 */
 #define DIRT           0xd7
 
 /* Fields of EVENT_ID: a u8 at 8, a hole to 16, a u64 at 16, __data_loc char[] at 24, __data_loc
@@ -33,7 +34,7 @@ size_t page_end(PageBuilder *builder, uint32_t flags);
 void page_put_u32(uint8_t *at, uint32_t value);
 uint32_t page_get_u32(const uint8_t *at);
 
-/* "events" of the metadata, with the two events above. */
+/* "events" of the metadata, with the events above. */
 json_object *page_events_new(void);
 /* Metadata with them, as text. */
 char *page_metadata_new(void);

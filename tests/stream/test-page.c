@@ -143,6 +143,37 @@ static void test_open_array(Fixture *f, gconstpointer data _unused_) {
         assert_zero(body + 24, 16);
 }
 
+/* The kernel copies a name up to its NUL and leaves what the ring held behind it. */
+static void test_char_arrays(Fixture *f, gconstpointer data _unused_) {
+        for (size_t nul = 8; nul <= 35; nul++) {
+                page_begin(&f->builder, f->page);
+                uint8_t *body = page_add_record(&f->builder, EVENT_ID_NAMES, 12, 36);
+
+                /* Neighbours that a search eight bytes at once could mistake. */
+                body[nul - 1] = nul == 24 ? 0x01 : 0x80;
+                body[nul] = nul < 35 ? 0 : DIRT;
+                if (nul < 34)
+                        body[nul + 1] = 0x01;
+                size_t comm_end = nul < 24 ? nul : 24, odd_end = nul >= 24 ? nul : 35;
+                clean(f, 0);
+                assert_kept(f, body, comm_end);
+                assert_zero(body + comm_end, 24 - comm_end);
+                assert_kept(f, body + 24, odd_end - 24);
+                assert_zero(body + odd_end, 35 - odd_end);
+                g_assert_cmphex(body[35], ==, DIRT);
+        }
+}
+
+/* Cut off before its end. */
+static void test_short_char_array(Fixture *f, gconstpointer data _unused_) {
+        uint8_t *body = page_add_record(&f->builder, EVENT_ID_NAMES, 12, 28);
+
+        body[10] = 0;
+        clean(f, 0);
+        assert_kept(f, body, 11);
+        assert_zero(body + 11, 13);
+}
+
 static void test_long_record(Fixture *f, gconstpointer data _unused_) {
         uint8_t *body = page_add_record(&f->builder, EVENT_ID_TEXT, 12, 400);
 
@@ -275,7 +306,9 @@ static void test_pids(Fixture *f, gconstpointer data _unused_) {
 }
 
 static void add_random_record(Fixture *f, GRand *random) {
-        static const uint16_t ids[] = { EVENT_ID, EVENT_ID_TEXT, 0, 1, 9999, 0xffff };
+        static const uint16_t ids[] = {
+                EVENT_ID, EVENT_ID_TEXT, EVENT_ID_NAMES, 0, 1, 9999, 0xffff
+        };
         size_t size = 4 * (size_t)g_rand_int_range(random, 1, 60);
 
         if (f->builder.at + size + 8 > PAGE_SIZE_TEST)
@@ -358,6 +391,8 @@ int main(int argc, char **argv) {
         ADD("/page/located-out-of-order", test_located_out_of_order);
         ADD("/page/located-outside", test_located_outside);
         ADD("/page/open-array", test_open_array);
+        ADD("/page/char-arrays", test_char_arrays);
+        ADD("/page/short-char-array", test_short_char_array);
         ADD("/page/long-record", test_long_record);
         ADD("/page/unknown", test_unknown);
         ADD("/page/unknown-without-delta", test_unknown_without_delta);
