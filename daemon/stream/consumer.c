@@ -7,11 +7,8 @@
  * Wake-ups. Idle, it sleeps in epoll with the instance's buffer_percent at 0, so that the first
  * event wakes it and nothing else does. Then it is active: buffer_percent at ACTIVE_PERCENT, so
  * that the kernel wakes it by fill level alone (waking per event slows the producer 17 times), and
- * a timer flushes what is slow. A tick that finds nothing makes it idle again. The kernel picks the
- * wait queue of a ring by buffer_percent when the poll begins, and epoll polls with a queue only
- * when an fd is added: so each change takes the rings out and adds them anew. It counts the
- * sub-buffer that is being written as a full one: a ring of four is always at 25 %, so small rings
- * have a higher mark, and a ring that is ready and gives nothing is left alone until the next tick.
+ * a timer flushes what is slow. A tick that finds nothing makes it idle again; a ring that is ready
+ * and gives nothing is left alone until the next tick. rings.c has what the kernel makes of it.
  *
  * A sink that takes nothing stops the reading: the ring fills, the kernel drops and counts. When
  * the session ends what the rings hold is read into memory and the rings are let go; the rest is
@@ -31,17 +28,15 @@
 #include "fd.h"
 #include "page.h"
 #include "queue.h"
-#include "ring.h"
+#include "rings.h"
 #include "sandbox.h"
 #include "summary.h"
-#include "watchdog.h"
 
-#define CONTROL_FD     3
-#define FLUSH_NSEC     (100 * 1000 * 1000)
-#define ACTIVE_PERCENT 25
-#define BATCH_SIZE     ((size_t)64 * 1024)
-#define LINGER_TICKS   1200 /* 120 s without a byte taken */
-#define CPUS_MAX       8192
+#define CONTROL_FD   3
+#define FLUSH_NSEC   (100 * 1000 * 1000)
+#define BATCH_SIZE   ((size_t)64 * 1024)
+#define LINGER_TICKS 1200 /* 120 s without a byte taken */
+#define CPUS_MAX     8192
 
 typedef enum Source {
         SOURCE_CONTROL = 1,
@@ -60,15 +55,12 @@ typedef struct Consumer {
         bool has_sink, sink_is_watched;
         PageMasks *masks; /* NULL: not fenced */
         PageTally tally;
-        Ring *rings;
-        unsigned n_cpus, n_rings_given;
-        int percent_fd;
-        unsigned active_percent;
+        Rings rings;
         size_t subbuf_size, batch_size;
         uint64_t ring_bytes; /* at most so many are taken of a ring in one go */
         uint8_t *batch;
         bool is_active, is_resting, found_any;
-        bool is_flushing, is_finishing, is_guarded, is_released;
+        bool is_flushing, is_finishing, is_released;
         unsigned n_idle_ticks;
         uint64_t written_at_tick;
         char end_code[32], end_text[CONTROL_TEXT_MAX];
@@ -131,21 +123,13 @@ static void set_tick(Consumer *c, bool on) {
 }
 
 static void watch_rings(Consumer *c, bool on) {
-        for (unsigned i = 0; i < c->n_cpus; i++) {
-                if (c->rings[i].raw_fd < 0)
-                        continue;
-                unwatch(c, c->rings[i].raw_fd);
-                if (on)
-                        (void)watch(c, c->rings[i].raw_fd, SOURCE_RING, EPOLLIN);
-        }
+        rings_watch(&c->rings, c->epoll_fd, SOURCE_RING, on);
 }
 
 static void set_active(Consumer *c, bool active) {
-        if (c->is_released || c->percent_fd < 0)
+        if (c->is_released)
                 return;
-        char percent[16];
-        int n = snprintf(percent, sizeof(percent), "%u", active ? c->active_percent : 0);
-        if (write(c->percent_fd, percent, (size_t)n) < 0)
+        if (rings_set_active(&c->rings, active) < 0)
                 active = true; /* the timer alone keeps the data coming */
         c->is_active = active;
         c->is_resting = false;
@@ -193,21 +177,14 @@ static int drain_ring(Consumer *c, Ring *ring) {
 }
 
 static int drain_rings(Consumer *c) {
-        for (unsigned i = 0; i < c->n_cpus; i++) {
-                if (c->rings[i].raw_fd < 0 || (!queue_is_empty(&c->queue) && !c->is_finishing))
-                        continue;
-                int r = drain_ring(c, &c->rings[i]);
+        for (unsigned i = 0; i < c->rings.n_given; i++) {
+                if (!queue_is_empty(&c->queue) && !c->is_finishing)
+                        break;
+                int r = drain_ring(c, &c->rings.ring[i]);
                 if (r < 0)
                         return r;
         }
         return 0;
-}
-
-/* Closing them is no longer ours alone. */
-static void forget_rings(Consumer *c) {
-        for (unsigned i = 0; i < c->n_cpus; i++)
-                c->rings[i].raw_fd = c->rings[i].stats_fd = -1;
-        c->percent_fd = -1;
 }
 
 static void release_rings(Consumer *c) {
@@ -216,23 +193,16 @@ static void release_rings(Consumer *c) {
         c->is_released = true;
         watch_rings(c, false);
         set_tick(c, true); /* counts how long the reader takes nothing */
-        if (c->is_guarded)
-                forget_rings(c);
-        for (unsigned i = 0; i < c->n_rings_given; i++)
-                ring_close(&c->rings[i]);
-        close_cleanup(&c->percent_fd);
-        if (!c->is_guarded || watchdog_release(&c->watchdog))
+        if (rings_release(&c->rings, &c->watchdog))
                 tell(c, CONTROL_RELEASED, 0, "");
 }
 
 /* What was dropped after the last data of a CPU has no frame of its own yet. */
 static int put_last_losses(Consumer *c) {
-        for (unsigned i = 0; i < c->n_cpus; i++) {
+        for (unsigned i = 0; i < c->rings.n_given; i++) {
                 FrameHeader header = { .type = FRAME_DATA, .cpu = i };
 
-                if (c->rings[i].stats_fd < 0)
-                        continue;
-                header.lost = ring_take_lost(&c->rings[i]);
+                header.lost = ring_take_lost(&c->rings.ring[i]);
                 int r = header.lost > 0 ? queue_put(&c->queue, &header, NULL, 0) : 0;
                 if (r < 0)
                         return r;
@@ -247,18 +217,18 @@ static int finish(Consumer *c) {
         c->is_finishing = true;
         int r = 0;
         if (c->has_sink) {
+                const Summary summary = {
+                        .rings = c->rings.ring,
+                        .n_rings = c->rings.n_cpus,
+                        .tally = &c->tally,
+                        .names_fd = c->names_fd,
+                        .code = c->end_code,
+                        .reason = c->end_text,
+                };
+
                 (void)drain_rings(c); /* what stays unread is told as `entries` */
                 r = put_last_losses(c);
-                r = r
-                                    ?: summary_put(&c->queue,
-                                                       &(Summary){
-                                                                       .rings = c->rings,
-                                                                       .n_rings = c->n_cpus,
-                                                                       .tally = &c->tally,
-                                                                       .names_fd = c->names_fd,
-                                                                       .code = c->end_code,
-                                                                       .reason = c->end_text,
-                                                       });
+                r = r ?: summary_put(&c->queue, &summary);
         }
         release_rings(c);
         return r;
@@ -315,33 +285,24 @@ static int load_metadata(Consumer *c, int fd, bool is_fenced) {
         return c->tally.pids == MAP_FAILED ? -ENOMEM : 0;
 }
 
-/* At least two of so many sub-buffers. */
-static unsigned count_percent(uint64_t n_subbufs) {
-        if (n_subbufs < 2)
-                return 100;
-        return MAX_OF(ACTIVE_PERCENT, (unsigned)(100 / n_subbufs + 1));
-}
-
 static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
-        if (n_fds != 2 || c->rings || message->setup.n_cpus == 0 ||
+        if (n_fds != 2 || c->batch || message->setup.n_cpus == 0 ||
                         message->setup.n_cpus > CPUS_MAX || message->setup.subbuf_size < 4096 ||
                         message->setup.subbuf_size > 16 * BATCH_SIZE ||
                         (message->setup.sink != CONTROL_SINK_PIPE &&
                                         message->setup.sink != CONTROL_SINK_SOCKET))
                 return -EBADMSG;
-        c->n_cpus = message->setup.n_cpus;
         c->subbuf_size = message->setup.subbuf_size;
         c->batch_size = MAX_OF(BATCH_SIZE, c->subbuf_size);
         /* The kernel rounds up, and has sub-buffers beside the ring's. */
         c->ring_bytes = message->setup.buffer_bytes + 4 * c->subbuf_size;
-        c->active_percent = count_percent(message->setup.buffer_bytes / c->subbuf_size);
         c->batch = malloc(c->batch_size);
-        c->rings = calloc(c->n_cpus, sizeof(Ring));
-        if (!c->batch || !c->rings)
+        if (!c->batch)
                 return -ENOMEM;
-        for (unsigned i = 0; i < c->n_cpus; i++)
-                c->rings[i] = (Ring){ .cpu = i, .raw_fd = -1, .stats_fd = -1 };
-        int r = load_metadata(c, fds[0], message->setup.fenced);
+        int r = rings_init(&c->rings,
+                        message->setup.n_cpus,
+                        message->setup.buffer_bytes / c->subbuf_size);
+        r = r ?: load_metadata(c, fds[0], message->setup.fenced);
         if (r < 0)
                 return r;
         tell(c, CONTROL_READY, 0, "");
@@ -351,44 +312,14 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
         return watch(c, c->client_fd, SOURCE_CLIENT, EPOLLIN);
 }
 
-/* From here on they are closed by whoever takes them from the watchdog. */
-static int guard_rings(Consumer *c) {
-        int *fds = calloc(2 * (size_t)c->n_cpus + 2, sizeof(*fds));
-        size_t n = 0;
-
-        if (!fds)
-                return -ENOMEM;
-        for (unsigned i = 0; i < c->n_cpus; i++) {
-                fds[n++] = c->rings[i].raw_fd;
-                fds[n++] = c->rings[i].stats_fd;
-        }
-        fds[n++] = c->percent_fd;
-        fds[n] = -1;
-        c->is_guarded = true;
-        watchdog_guard(&c->watchdog, fds);
-        return 0;
-}
-
 static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
-        size_t at = message->rings.first_cpu == 0 ? 1 : 0;
-
-        if (!c->has_sink || c->is_released || message->rings.first_cpu != c->n_rings_given ||
-                        message->rings.n > c->n_cpus - c->n_rings_given ||
-                        n_fds != at + 2 * (size_t)message->rings.n)
+        if (!c->has_sink || c->is_released)
                 return -EBADMSG;
-        if (at == 1)
-                c->percent_fd = TAKE_FD(fds[0]);
-        for (unsigned i = 0; i < message->rings.n; i++) {
-                Ring *ring = &c->rings[c->n_rings_given++];
-
-                ring->raw_fd = TAKE_FD(fds[at]);
-                ring->stats_fd = TAKE_FD(fds[at + 1]);
-                at += 2;
-        }
-        if (c->n_rings_given < c->n_cpus)
-                return 0;
+        int r = rings_take(&c->rings, message->rings.first_cpu, message->rings.n, fds, n_fds);
+        if (r < 0 || !rings_are_complete(&c->rings))
+                return r;
         set_active(c, false);
-        return guard_rings(c);
+        return rings_guard(&c->rings, &c->watchdog);
 }
 
 static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
@@ -522,7 +453,7 @@ static int balance(Consumer *c) {
         else
                 unwatch(c, c->queue.fd);
         c->sink_is_watched = is_waiting;
-        if (!c->is_released && c->n_rings_given == c->n_cpus) {
+        if (!c->is_released && rings_are_complete(&c->rings)) {
                 watch_rings(c, !is_waiting);
                 set_tick(c, c->is_active && !is_waiting);
         }
@@ -613,7 +544,9 @@ const char *__asan_default_options(void) {
 
 int main(int argc, char **argv) {
         static const struct option options[] = { { "user", required_argument, NULL, 'u' }, {} };
-        Consumer c = { .client_fd = -1, .percent_fd = -1, .names_fd = -1, .is_control_open = true };
+        Consumer c = {
+                .rings = RINGS_NONE, .client_fd = -1, .names_fd = -1, .is_control_open = true
+        };
         char text[CONTROL_TEXT_MAX] = "";
         const char *user = NULL;
         int option;
