@@ -42,7 +42,9 @@ static int consumer_on_io(sd_event_source *source _unused_,
         /* Without room for fds: the kernel drops what a consumer gone bad would send along. Had we
          * received it, to close it could hang us. */
         ssize_t n = recv(fd, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        /* A consumer that leaves with a message of ours unread resets the connection: told once,
+         * before what it has sent. */
+        if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
                 return 0;
         if (n == sizeof(message) && message.version == CONTROL_VERSION) {
                 consumer->handlers->on_message(consumer, &message, consumer->userdata);

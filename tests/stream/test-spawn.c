@@ -253,6 +253,23 @@ static void test_socket(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(f->types->len, ==, 1);
 }
 
+/* It leaves without having read what we said: its last words come all the same. */
+static void test_socket_reset(Fixture *f, gconstpointer data _unused_) {
+        ControlMessage message = { .type = CONTROL_GONE, .version = CONTROL_VERSION };
+        _cleanup_close_ int fd = listen_at(f, SOCK_SEQPACKET);
+
+        g_assert_no_errno(listen(fd, 4));
+        spawn(f);
+        int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+        g_assert_no_errno(peer);
+        g_assert_cmpint(consumer_send(f->consumer, &message, NULL, 0), ==, 0);
+        g_assert_cmpint(fd_send(peer, &message, sizeof(message), NULL, 0), ==, 0);
+        close(peer);
+        run_until_closed(f);
+        g_assert_cmpuint(f->types->len, ==, 1);
+        g_assert_cmpuint(g_array_index(f->types, uint32_t, 0), ==, CONTROL_GONE);
+}
+
 /* Killing one that is not ours to kill: the end of its control socket. */
 static void test_socket_kill(Fixture *f, gconstpointer data _unused_) {
         _cleanup_close_ int fd = listen_at(f, SOCK_SEQPACKET);
@@ -344,6 +361,7 @@ int main(int argc, char **argv) {
         ADD("/spawn/free", test_free);
         ADD("/spawn/release", test_release);
         ADD("/spawn/socket", test_socket);
+        ADD("/spawn/socket-reset", test_socket_reset);
         ADD("/spawn/socket-kill", test_socket_kill);
         ADD("/spawn/socket-full", test_socket_full);
         ADD("/spawn/stale-socket", test_stale_socket);
