@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -50,6 +51,7 @@ static pid_t start_reader(int pipe) {
         pid_t pid = fork();
         g_assert_cmpint(pid, >=, 0);
         if (pid == 0) {
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* with a test that was aborted */
                 /* Its own: a child has nothing of its parent's. */
                 void *memory = make_absent_memory((int)syscall(SYS_userfaultfd, O_CLOEXEC));
 
