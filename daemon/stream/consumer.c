@@ -523,18 +523,6 @@ static int init(Consumer *c) {
         return r ?: watch(c, c->timer_fd, SOURCE_TIMER, EPOLLIN);
 }
 
-/* A socket that is closed with something unread in it takes the last words with it: the daemon
- * would get ECONNRESET for our GONE. */
-static void hang_up(void) {
-        char byte;
-        struct iovec iov = { &byte, sizeof(byte) };
-        struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-        (void)shutdown(CONTROL_FD, SHUT_RD); /* closed on the other side: as well */
-        while (recvmsg(CONTROL_FD, &message, MSG_DONTWAIT) > 0)
-                ;
-}
-
 /* Everything that is left is given up and told. */
 static void conclude(Consumer *c, int result) {
         int error = c->queue.error ?: result < 0 ? -result : 0;
@@ -543,7 +531,6 @@ static void conclude(Consumer *c, int result) {
         queue_clear(&c->queue);
         answer_client(c, error, error ? strerror(error) : "", true);
         tell(c, CONTROL_GONE, error, error ? strerror(error) : "");
-        hang_up();
 }
 
 int main(int argc, char **argv) {

@@ -109,7 +109,6 @@ static int install_filter(void) {
                 SCMP_SYS(pwritev2),
                 SCMP_SYS(recvmsg),
                 SCMP_SYS(sendmsg),
-                SCMP_SYS(shutdown),
                 SCMP_SYS(epoll_wait),
                 SCMP_SYS(epoll_pwait),
                 SCMP_SYS(epoll_ctl),
