@@ -42,14 +42,19 @@ typedef struct Located { /* a __data_loc or __rel_loc field */
         bool is_string;
 } Located;
 
+typedef struct Hole { /* at most eight bytes of one */
+        uint32_t begin, end;
+        uint64_t kept; /* bits of the eight bytes from begin on that are no hole */
+} Hole;
+
 typedef struct Mask {
         uint32_t fixed_end; /* behind the last field */
         bool is_whole;      /* nothing of a record but what follows fixed_end has to be looked at */
         bool is_open; /* the last field is an array without a size: it reaches to the record's end
                        */
         bool is_open_string;
-        Range *holes; /* between fields, in order */
-        size_t n_holes;
+        Hole *holes; /* between fields, in order */
+        size_t n_holes, n_holes_max;
         Range *strings; /* char arrays: the kernel copies up to the NUL and leaves the rest */
         size_t n_strings;
         Located *located;
@@ -81,16 +86,37 @@ static int compare_places(const void *a, const void *b) {
         return (*x)->size < (*y)->size ? -1 : (*x)->size > (*y)->size;
 }
 
+static int mask_add_hole(Mask *mask, uint32_t begin, uint32_t end) {
+        for (; begin < end; begin += sizeof(uint64_t)) {
+                uint32_t n = MIN_OF(end - begin, (uint32_t)sizeof(uint64_t));
+
+                if (mask->n_holes == mask->n_holes_max) {
+                        size_t n_max = mask->n_holes_max * 2 + 4;
+                        Hole *bigger = reallocarray(mask->holes, n_max, sizeof(*bigger));
+
+                        if (!bigger)
+                                return -ENOMEM;
+                        mask->holes = bigger;
+                        mask->n_holes_max = n_max;
+                }
+                mask->holes[mask->n_holes++] = (Hole){
+                        begin, begin + n, n < sizeof(uint64_t) ? UINT64_MAX << 8 * n : 0
+                };
+        }
+        return 0;
+}
+
 static void mask_add_string(Mask *mask, const FormatField *field) {
         mask->strings[mask->n_strings++] = (Range){ field->offset, field->offset + field->size };
 }
 
 /* In the order of their places. */
-static void mask_add_field(Mask *mask, const FormatField *field) {
+static int mask_add_field(Mask *mask, const FormatField *field) {
         bool is_array = field->kind == FIELD_PLAIN && field->is_string && field->size > 0;
 
-        if (field->offset > mask->fixed_end)
-                mask->holes[mask->n_holes++] = (Range){ mask->fixed_end, field->offset };
+        int r = mask_add_hole(mask, mask->fixed_end, field->offset);
+        if (r < 0)
+                return r;
         /* What two fields share is cut for neither. */
         while (mask->n_strings > 0 && mask->strings[mask->n_strings - 1].end > field->offset)
                 mask->n_strings--;
@@ -104,6 +130,7 @@ static void mask_add_field(Mask *mask, const FormatField *field) {
                 mask->located[mask->n_located++] = (Located){
                         field->offset, field->kind == FIELD_REL_LOC, field->is_string
                 };
+        return 0;
 }
 
 static int mask_new(const Format *format, Mask **ret) {
@@ -112,16 +139,18 @@ static int mask_new(const Format *format, Mask **ret) {
 
         if (!mask || !sorted)
                 return -ENOMEM;
-        mask->holes = calloc(format->n_fields + 1, sizeof(Range));
         mask->strings = calloc(format->n_fields + 1, sizeof(Range));
         mask->located = calloc(format->n_fields + 1, sizeof(Located));
-        if (!mask->holes || !mask->strings || !mask->located)
+        if (!mask->strings || !mask->located)
                 return -ENOMEM;
         for (size_t i = 0; i < format->n_fields; i++)
                 sorted[i] = &format->fields[i];
         qsort(sorted, format->n_fields, sizeof(*sorted), compare_places);
-        for (size_t i = 0; i < format->n_fields; i++)
-                mask_add_field(mask, sorted[i]);
+        for (size_t i = 0; i < format->n_fields; i++) {
+                int r = mask_add_field(mask, sorted[i]);
+                if (r < 0)
+                        return r;
+        }
         if (mask->n_located > MASK_LOCATED_MAX)
                 return -E2BIG;
         mask->is_whole = mask->n_holes + mask->n_strings + mask->n_located == 0 && !mask->is_open;
@@ -311,10 +340,21 @@ static void cut_array(uint8_t *string, size_t size) {
         }
 }
 
+static void fill_hole(const Hole *hole, uint8_t *record, size_t size) {
+        uint64_t word;
+
+        if (hole->begin + sizeof(word) > size) {
+                memset(record + hole->begin, 0, MIN_OF(hole->end, size) - hole->begin);
+                return;
+        }
+        memcpy(&word, record + hole->begin, sizeof(word));
+        word &= hole->kept;
+        memcpy(record + hole->begin, &word, sizeof(word));
+}
+
 static void clean_fields(const Mask *mask, uint8_t *record, size_t size) {
         for (size_t i = 0; i < mask->n_holes && mask->holes[i].begin < size; i++)
-                for (size_t at = mask->holes[i].begin; at < MIN_OF(mask->holes[i].end, size); at++)
-                        record[at] = 0;
+                fill_hole(&mask->holes[i], record, size);
         for (size_t i = 0; i < mask->n_strings && mask->strings[i].end <= size; i++) {
                 Range range = mask->strings[i];
 
@@ -325,16 +365,25 @@ static void clean_fields(const Mask *mask, uint8_t *record, size_t size) {
 static void clean_record(const Mask *mask, uint8_t *record, size_t size) {
         if (!mask->is_whole)
                 clean_fields(mask, record, size);
-        if (mask->fixed_end < size)
+        if (mask->fixed_end >= size)
+                return;
+        if (mask->n_located > 0 || mask->is_open)
                 clean_tail(mask, record, size);
+        else if (size - mask->fixed_end < sizeof(uint32_t)) /* to align the next record */
+                put_u32(record + size - 4,
+                                get_u32(record + size - 4) &
+                                                UINT32_MAX >> 8 * (size - mask->fixed_end));
+        else
+                memset(record + mask->fixed_end, 0, size - mask->fixed_end);
 }
 
 static void tally_pid(PageTally *tally, const uint8_t *record, size_t size) {
         if (!tally->pids || size < 8)
                 return;
         uint32_t pid = get_u32(record + 4);
-        if (pid < PAGE_PIDS_MAX)
-                tally->pids[pid / 8] |= (uint8_t)(1U << (pid % 8));
+        uint8_t bit = (uint8_t)(1U << (pid % 8));
+        if (pid < PAGE_PIDS_MAX && !(tally->pids[pid / 8] & bit)) /* mostly the same few */
+                tally->pids[pid / 8] |= bit;
 }
 
 /* A data record: `body` of it, in `whole` bytes from its word on. */
