@@ -8,7 +8,7 @@
 #define MISSED        (1U << 31)
 #define MISSED_STORED (1U << 30)
 #define TYPE_PADDING  29U
-#define RANDOM_PAGES  20000
+#define RANDOM_PAGES  100000
 
 typedef struct Fixture {
         PageMasks *masks;
