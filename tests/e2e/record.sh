@@ -108,8 +108,7 @@ case_status_of_command() { # the exit status is the command's
 
 case_interrupt() { # ^C is the normal end of a recording
         background ktracectl record -a -e sched:sched_process_exec -o t.kts
-        within 10 n_instances 1
-        sleep 0.5
+        within 30 is_running || fail "did not start: $(cat background.err)"
         /bin/true
         kill -INT "$BACKGROUND"
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"

@@ -64,6 +64,8 @@ instances() { find "$TRACEFS/instances" -mindepth 1 -maxdepth 1 -regextype posix
 no_instance() { [ "$(instances)" = 0 ]; }
 n_instances() { [ "$(instances)" = "$1" ]; }
 
+is_running() { ktracectl list --json=short | jq -e 'any(.state == "running")'; }
+
 wait_clean() {
         within 5 ktracectl verify || fail "verify: $(ktracectl verify 2>&1)"
 }
