@@ -37,6 +37,9 @@
 #define BATCH_SIZE   ((size_t)64 * 1024)
 #define LINGER_TICKS 1200 /* 120 s without a byte taken */
 #define CPUS_MAX     8192
+/* At the end of a session, for a reader that is slow: half of what the unit may have. What stays in
+ * the rings is told as `entries`. */
+#define KEPT_BYTES_MAX ((uint64_t)1024 * 1024 * 1024)
 
 typedef enum Source {
         SOURCE_CONTROL = 1,
@@ -172,7 +175,8 @@ static int drain_ring(Consumer *c, Ring *ring) {
                         return r;
                 if (!queue_is_empty(&c->queue) && !c->is_finishing)
                         return 0;
-        } while (bytes < c->ring_bytes && (is_all || ring->last.read < held));
+        } while (bytes < c->ring_bytes && c->queue.kept_bytes < KEPT_BYTES_MAX &&
+                        (is_all || ring->last.read < held));
         return 0;
 }
 

@@ -31,6 +31,7 @@ void queue_init(Queue *queue) {
 static void queue_pop(Queue *queue) {
         Chunk *chunk = queue->first;
 
+        queue->kept_bytes -= chunk->size;
         queue->first = chunk->next;
         if (!queue->first)
                 queue->last = &queue->first;
@@ -130,6 +131,7 @@ static int queue_keep(Queue *queue, const struct iovec iov[static 2], size_t at,
         memcpy(chunk->bytes, iov[0].iov_base, iov[0].iov_len);
         if (iov[1].iov_len > 0)
                 memcpy(chunk->bytes + iov[0].iov_len, iov[1].iov_base, iov[1].iov_len);
+        queue->kept_bytes += size;
         *queue->last = chunk;
         queue->last = &chunk->next;
         return 0;

@@ -12,6 +12,7 @@ typedef struct Queue {
         struct Chunk *first, **last;
         uint64_t written_bytes;
         uint64_t whole_bytes;     /* of them, up to the end of the last whole frame */
+        uint64_t kept_bytes;      /* in memory */
         uint64_t discarded_bytes; /* ring data that will never be written */
 } Queue;
 

@@ -13,8 +13,10 @@
 #include <string.h>
 
 #include "fd.h"
+#include "utf8.h"
 
-#define NAMES_MAX ((size_t)16 * 1024 * 1024) /* twice what the kernel's largest list takes */
+#define NAMES_MAX   ((size_t)16 * 1024 * 1024) /* twice what the kernel's largest list takes */
+#define N_NAMES_MAX 65536                      /* as many as a reader takes */
 
 static int put_json(Queue *queue, FrameType type, json_object *object) {
         const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
@@ -64,9 +66,20 @@ static int put_statistics(Queue *queue, const Summary *summary) {
 }
 
 static bool was_seen(const PageTally *tally, unsigned long pid) {
-        if (!tally->pids)
-                return true;
-        return pid < PAGE_PIDS_MAX && (tally->pids[pid / 8] & (1U << (pid % 8)));
+        if (pid >= PAGE_PIDS_MAX)
+                return false;
+        return !tally->pids || (tally->pids[pid / 8] & (1U << (pid % 8)));
+}
+
+/* A process names itself with any bytes; JSON is UTF-8. */
+static void make_text(char *name) {
+        for (size_t n; *name; name += n) {
+                n = utf8_length(name, strnlen(name, 4));
+                if (n > 1 || (n == 1 && (unsigned char)*name >= ' ' && *name != 0x7f))
+                        continue;
+                *name = '?';
+                n = 1;
+        }
 }
 
 static int put_names(Queue *queue, const Summary *summary) {
@@ -84,8 +97,12 @@ static int put_names(Queue *queue, const Summary *summary) {
 
                 if (name == line || *name != ' ' || !was_seen(summary->tally, pid))
                         continue;
-                *name++ = '\0';
-                json_object_object_add(object, line, json_object_new_string(name));
+                char key[24];
+                snprintf(key, sizeof(key), "%lu", pid);
+                make_text(++name);
+                json_object_object_add(object, key, json_object_new_string(name));
+                if (json_object_object_length(object) == N_NAMES_MAX)
+                        break;
         }
         return put_json(queue, FRAME_COMMANDS, object);
 }
