@@ -39,7 +39,7 @@ disks() {
 # Some hosts show a /dev/kvm that hangs or aborts, so it is believed only after a boot; remembered with the image.
 accelerator() {
         if [ ! -e "$image/accelerator" ]; then
-                choice='tcg,thread=multi,tb-size=512'
+                choice='tcg,thread=single,tb-size=512'
                 if [ -r /dev/kvm ] && [ -w /dev/kvm ]; then
                         mkdir -p "$work/probe"
                         echo true >"$work/probe/run"
@@ -57,24 +57,29 @@ case $accel in
 kvm) cpu=host ;;
 *) cpu=max ;;
 esac
-# Under emulation a kernel hangs now and then before its first word, which comes after half a second: again then.
+# Emulation hangs now and then, mostly before the kernel's first word. A guest speaks every five seconds; one that
+# was silent for a minute is started over, and told.
+silent=60
 status=1
-for _ in 1 2 3 4; do
+for _ in 1 2 3; do
         disks "$job" "$timeout"
         boot "$accel" "$cpu" $((timeout + 60)) >"$work/qemu" 2>&1 &
         guest=$!
-        for _ in $(seq 40); do
-                [ ! -s "$work/console" ] && kill -0 "$guest" 2>/dev/null || break
-                sleep 1
+        hung=
+        while kill -0 "$guest" 2>/dev/null; do
+                sleep 0.5
+                now=$(date +%s)
+                if [ $((now - $(stat -c %Y "$work/console"))) -gt $silent ]; then
+                        hung=1
+                        kill "$guest"
+                        break
+                fi
         done
-        if [ -s "$work/console" ]; then
-                status=0
-                wait "$guest" || status=$?
-                break
-        fi
-        echo "# the guest did not begin to boot, trying again" >&2
-        kill "$guest" 2>/dev/null || true
-        wait "$guest" || true
+        status=0
+        wait "$guest" || status=$?
+        [ -n "$hung" ] || break
+        echo "# the guest was silent for $silent s, after these words:" >&2
+        tail -n 5 "$work/console" | sed 's/^/#   /' >&2
 done
 if ! tar -C "$result" -xf "$work/out.raw" 2>/dev/null || [ ! -e "$result/rc" ]; then
         echo "guest: ended without a result (qemu's status $status); its console and QEMU's messages:" >&2
