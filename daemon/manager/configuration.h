@@ -2,7 +2,7 @@
 #pragma once
 
 #include "error.h"
-#include "quota.h"
+#include "limit.h"
 
 /* Where things are, by option, and what users may have at most, by file. Strings are borrowed from
  * argv or constant. */

@@ -197,19 +197,32 @@ bool policy_may_see_event(const Policy *policy,
 }
 
 int subject_copy(Subject *dest, const Subject *source) {
+        _cleanup_free_ char *unit = NULL;
         gid_t *gids = NULL;
 
+        if (source->unit) {
+                unit = strdup(source->unit);
+                if (!unit)
+                        return -ENOMEM;
+        }
         if (source->n_gids > 0) {
                 gids = reallocarray(NULL, source->n_gids, sizeof(*gids));
                 if (!gids)
                         return -ENOMEM;
                 memcpy(gids, source->gids, source->n_gids * sizeof(*gids));
         }
-        *dest = (Subject){ .uid = source->uid, .gids = gids, .n_gids = source->n_gids };
+        *dest = (Subject){
+                .uid = source->uid,
+                .gids = gids,
+                .n_gids = source->n_gids,
+                .is_active = source->is_active,
+                .unit = TAKE_PTR(unit),
+        };
         return 0;
 }
 
 void subject_clear(Subject *subject) {
         free(subject->gids);
+        free(subject->unit);
         *subject = (Subject){ .uid = (uid_t)-1 };
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "format.h"
+#include "limit.h"
 #include "spec.h"
 
 /* Who asks. */
@@ -8,6 +10,8 @@ typedef struct Subject {
         uid_t uid;
         gid_t *gids; /* primary first */
         size_t n_gids;
+        bool is_active; /* has the active session of a seat now (logind); false: nobody knows */
+        char *unit;     /* systemd unit of the calling process; NULL: unknown */
 } Subject;
 
 int subject_copy(Subject *dest, const Subject *source);
@@ -19,13 +23,52 @@ typedef struct Policy Policy;
 typedef struct PolicyEvents {
         const char *const *names;
         size_t n_names;
+        /* The format of one of them, wanted where a filter is checked; borrowed until the decision
+         * is made. 0 or -errno. */
+        int (*get_format)(const char *system, const char *name, const Format **ret, void *userdata);
+        void *userdata;
+        const Limits *limits; /* as configured: a rule's own take their place */
 } PolicyEvents;
+
+/* What becomes of kernel addresses: fields that hold pointers, and any 8-byte word in the kernel's
+ * range. */
+typedef enum AddressMode {
+        ADDRESS_ZERO,
+        ADDRESS_PSEUDONYM, /* keyed hash, a new key each session: equal stays equal */
+        ADDRESS_KEEP,
+        _ADDRESS_MODE_N,
+} AddressMode;
+
+/* Fields that speak of the task whose pid stands in `pid_field`: zeroed unless it is a member of
+ * the session. */
+typedef struct GrantMember {
+        char *pid_field;
+        char **fields; /* names, pid_field among them when it is to go as well */
+        size_t n_fields;
+} GrantMember;
 
 typedef struct GrantEvent {
         char *system;
         char *name;
-        char *filter; /* the caller's own; NULL: none */
+        char *filter;          /* the caller's own, canonical; NULL: none */
+        char *policy_filter;   /* joined to it by &&; told to nobody but root; NULL: none */
+        bool speaks_of_others; /* only `keep` and `members` survive */
+        char **keep;           /* globs of field names */
+        size_t n_keep;
+        char **cut; /* globs of field names, stronger than keep */
+        size_t n_cut;
+        GrantMember *members;
+        size_t n_members;
 } GrantEvent;
+
+typedef enum FieldVerdict {
+        VERDICT_KEEP,
+        VERDICT_WORDS, /* kept, but for 8-byte words in the kernel's address range: those by mode */
+        VERDICT_ZERO,
+        VERDICT_PSEUDONYM,
+        VERDICT_MEMBER, /* kept when the task named in *ret_pid_field is a member, else zeroed */
+        _VERDICT_N,
+} FieldVerdict;
 
 /* One entry of spec.events and what became of it. */
 typedef struct GrantRequest {
@@ -36,9 +79,17 @@ typedef struct GrantRequest {
 
 /* The decision: what may be done, by which rule. */
 typedef struct Grant {
-        char *rule;         /* "50-default.json: own-processes", or "root" */
-        bool fenced;        /* pid list, no interrupt context, holes zeroed, credentials checked */
-        GrantEvent *events; /* sorted, each once */
+        char *rule;  /* "50-default.json: own-processes", or "root" */
+        bool fenced; /* pid list of the caller's own processes, credentials checked and guarded, no
+                        interrupt context, records of non-members cut, clock one of mono, mono_raw,
+                        boot, tai */
+        bool redacted; /* holes zeroed, fields and addresses cut: every grant but root's and those
+                          of rules that keep addresses and all fields */
+        AddressMode addresses;
+        bool allow_setuid; /* scope command without no_new_privs, where the kernel has the guard */
+        const char *polkit_action; /* static; must say yes before the grant counts; NULL: none */
+        Limits limits;             /* the rule's where it has them, else the configured */
+        GrantEvent *events;        /* sorted, each once */
         size_t n_events;
         GrantRequest *requests;
         size_t n_requests;
@@ -64,6 +115,14 @@ int policy_decide(const Policy *policy,
                 const PolicyEvents *events,
                 Grant **ret,
                 Reason *reason);
+/* How a field of a granted event reaches the reader. Pure; the one place that decides it: the
+ * consumer's masks, the metadata, filters and `policy explain` all ask here. Common fields are
+ * always kept. */
+FieldVerdict grant_judge_field(const Grant *grant,
+                const GrantEvent *event,
+                const FormatField *field,
+                const char **ret_pid_field);
+const char *field_verdict_to_string(FieldVerdict verdict);
 /* What `ListEvents` shows: may this subject use this event in any scope? */
 bool policy_may_see_event(const Policy *policy,
                 const Subject *subject,

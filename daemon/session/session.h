@@ -4,8 +4,8 @@
 #include <json-c/json.h>
 #include <systemd/sd-event.h>
 
+#include "limit.h"
 #include "policy.h"
-#include "quota.h"
 #include "spawn.h"
 #include "tracefs.h"
 

@@ -24,8 +24,15 @@
  *                                   <-      GONE {errno} the sink is done or has failed; the
  * consumer exits
  *
+ *   MEMBERS {memfd of ControlMember}  ->    (judged streams) before RINGS and whenever more were
+ *                                           verified; all so far, or those that are new
+ *   GUARD {tracing_on, guard hist}   ->     (judged streams) before RINGS
+ *                                   <-      TRIPPED      tracing is off or the guard has counted:
+ *                                           what was not yet released is discarded, then RELEASED,
+ *                                           GONE
+ *
  * Closing the socket means FINISH without names. */
-#define CONTROL_VERSION  1
+#define CONTROL_VERSION  2
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 
 typedef enum ControlType {
@@ -33,6 +40,8 @@ typedef enum ControlType {
         CONTROL_RINGS,
         CONTROL_FLUSH,
         CONTROL_FINISH,
+        CONTROL_MEMBERS,
+        CONTROL_GUARD,
         CONTROL_READY = 16,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -40,7 +49,16 @@ typedef enum ControlType {
         CONTROL_FLUSHED,
         CONTROL_RELEASED,
         CONTROL_GONE,
+        CONTROL_TRIPPED,
 } ControlType;
+
+/* A task whose records may pass, from a time of the trace's clock on; its children follow by their
+ * fork records. */
+typedef struct ControlMember {
+        uint32_t tid;
+        uint32_t reserved;   /* 0 */
+        uint64_t since_nsec; /* 0: from the beginning */
+} ControlMember;
 
 typedef enum ControlSink {
         CONTROL_SINK_PIPE = 1, /* the second fd is a pipe that the daemon made, O_NONBLOCK */
@@ -57,11 +75,19 @@ typedef struct ControlMessage {
                         uint32_t sink; /* ControlSink */
                         uint32_t n_cpus;
                         uint32_t subbuf_size; /* bytes, header included */
-                        uint32_t fenced; /* zero what no record owns; remember whose pids were seen
-                                          */
-                        uint64_t buffer_bytes; /* of one CPU's ring: bounds what FINISH may hold in
-                                                  memory */
-                } setup;                       /* fds: metadata JSON (sealed memfd), sink */
+                        uint32_t fenced;  /* zero what no record owns; remember whose pids were seen
+                                           */
+                        uint32_t judged;  /* records of non-members and of interrupt
+                                             context are cut */
+                        uint32_t fork_id; /* sched:sched_process_fork; judged only */
+                        uint32_t fork_child_offset; /* of its child_pid */
+                        uint32_t exit_id;           /* sched:sched_process_exit; judged only */
+                        int32_t clock;          /* clockid_t of the trace's clock; judged only */
+                        uint64_t bytes_per_sec; /* what goes beyond is cut and counted; 0: no
+                                                   limit */
+                        uint64_t buffer_bytes;  /* of one CPU's ring: bounds what FINISH may hold in
+                                                   memory */
+                } setup;                        /* fds: metadata JSON (sealed memfd), sink */
 
                 struct {
                         uint32_t first_cpu;
@@ -81,5 +107,9 @@ typedef struct ControlMessage {
                         uint64_t written_bytes;
                         uint64_t discarded_bytes; /* read from the ring, never written */
                 } status;                         /* consumer's messages */
+
+                struct {
+                        uint32_t n; /* entries of the memfd */
+                } members;          /* fd: ControlMember[n] */
         };
 } ControlMessage;

@@ -67,7 +67,11 @@ void rig_set_up(Rig *rig, ControlSink sink, unsigned n_cpus, bool fenced) {
         g_autofree char *metadata = page_metadata_new();
         ControlMessage setup = {
                 .type = CONTROL_SETUP,
-                .setup = { sink, n_cpus, PAGE_SIZE_TEST, fenced, 256 * 1024 },
+                .setup = { .sink = sink,
+                                .n_cpus = n_cpus,
+                                .subbuf_size = PAGE_SIZE_TEST,
+                                .fenced = fenced,
+                                .buffer_bytes = 256 * 1024 },
         };
         int ends[2];
 

@@ -189,11 +189,11 @@ static void start(Rig *rig, bool is_fenced, const char *buffer_kb, int sink) {
         g_autofree char *metadata = make_metadata();
         ControlMessage setup = {
                 .type = CONTROL_SETUP,
-                .setup = { sink < 0 ? CONTROL_SINK_PIPE : CONTROL_SINK_SOCKET,
-                                n_cpus,
-                                get_subbuf_size(),
-                                is_fenced,
-                                strtoull(buffer_kb, NULL, 10) * 1024 },
+                .setup = { .sink = sink < 0 ? CONTROL_SINK_PIPE : CONTROL_SINK_SOCKET,
+                                .n_cpus = n_cpus,
+                                .subbuf_size = get_subbuf_size(),
+                                .fenced = is_fenced,
+                                .buffer_bytes = strtoull(buffer_kb, NULL, 10) * 1024 },
         };
         int ends[2];
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What users may have at most. Defaults in quota.c, configured in ktraced.json. root is bound only
+/* What users may have at most. Defaults in limit.c, configured in ktraced.json. root is bound only
  * by the totals. */
 typedef struct Limits {
         uint64_t max_sessions; /* instances in total; one costs about 10 MB of kernel memory on 6.1

@@ -3,7 +3,7 @@
 /* The limits' one table: their names in ktraced.json, in GetLimits() and in the man page. Counting
  * is the registry's. */
 
-#include "quota.h"
+#include "limit.h"
 
 #define USEC_PER_SEC 1000000ULL
 #define LIMIT(n, member, lo, hi, def, u, d)                                          \
