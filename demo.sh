@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # demo.sh: installs what is missing, builds, and shows the main job: an ordinary user records a real kernel
-# trace over a private bus. Changes nothing on the machine but packages. Where the kernel has no tracefs, the
-# same runs in the test guest. Needs root.
+# trace over a private bus. Changes nothing on the machine but packages (and the folder `build` here). Where the
+# kernel has no tracefs, the same runs in the test guest, whose image is kept in /var/cache/ktrace-guest. Needs root.
 set -eu
 cd "$(dirname "$0")"
 

@@ -175,8 +175,10 @@ static int read_event_objects(sd_bus_message *m, Spec *spec, Reason *reason) {
 
 static int read_events(sd_bus_message *m, const char *signature, Spec *spec, Reason *reason) {
         bool names = strcmp(signature, "as") == 0;
-        int r;
 
+        int r = spec_begin_events(spec, reason);
+        if (r != 0)
+                return r;
         r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, signature + 1);
         if (r < 0)
                 return r;
@@ -215,7 +217,7 @@ static int read_value(sd_bus_message *m,
         return spec_refuse_type(field, describe_signature(signature), reason);
 }
 
-static int read_key(sd_bus_message *m, Spec *spec, bool *has_events, Reason *reason) {
+static int read_key(sd_bus_message *m, Spec *spec, Reason *reason) {
         const char *key, *signature;
         int r;
 
@@ -225,12 +227,6 @@ static int read_key(sd_bus_message *m, Spec *spec, bool *has_events, Reason *rea
         const SpecField *field = spec_field_find(key);
         if (!field)
                 return spec_refuse_key(key, reason);
-        /* The setters see the second of two values; of two lists they see only entries. */
-        if (field->type == SPEC_EVENTS) {
-                if (*has_events)
-                        return reason_set(reason, KT_E_INVALID_SPEC, "%s: is given twice", key);
-                *has_events = true;
-        }
 
         r = sd_bus_message_peek_type(m, NULL, &signature);
         if (r < 0)
@@ -246,7 +242,6 @@ static int read_key(sd_bus_message *m, Spec *spec, bool *has_events, Reason *rea
 
 int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason) {
         _cleanup_spec_ Spec *spec = spec_new();
-        bool has_events = false;
         int r;
 
         if (!spec)
@@ -255,7 +250,7 @@ int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason) {
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                r = read_key(m, spec, &has_events, reason);
+                r = read_key(m, spec, reason);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);
