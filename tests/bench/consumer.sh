@@ -77,4 +77,4 @@ for _ in $(seq "$RUNS"); do
         row 'events/s, both CPUs saturated' 'ktrace-consumer, 64K' "$(of "$both" '.events / .seconds | round')"
 done
 idle=$(consumer 64)
-row 'wake-ups in 5 idle seconds' 'ktrace-consumer, 64K' "$(of "$idle" .switches)"
+row 'context switches of a run with 5 idle seconds' 'ktrace-consumer, 64K' "$(of "$idle" .switches)"
