@@ -6,7 +6,7 @@ build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev l
         libzstd-dev libglib2.0-dev'
 run='dbus jq trace-cmd util-linux systemd procps'
 guest='qemu-system-x86 qemu-system-data seabios mmdebstrap cpio e2fsprogs'
-test="$run $guest libglib2.0-bin clang-format-14 locales python3 python3-dbus strace"
+test="$run $guest libglib2.0-bin clang-format-14 groff-base locales python3 python3-dbus strace"
 bench="$run linux-perf"
 
 missing=

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the tables in the sources say stands in the man pages and completions, and every page renders without a
+complaint: docs.py SOURCE KTRACECTL KTRACED. TAP."""
+import pathlib
+import re
+import subprocess
+import sys
+
+source, ktracectl, ktraced = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+results = []
+
+
+def check(what, missing):
+    number = len(results) + 1
+    print(f"{'not ' if missing else ''}ok {number} - {what}")
+    for name in missing:
+        print(f"# {name}")
+    results.append(not missing)
+
+
+def text(path):
+    return (source / path).read_text()
+
+
+def page(name):
+    """As a reader finds words: escaped dashes are dashes."""
+    return text(f"man/{name}").replace("\\-", "-")
+
+
+def absent(names, where):
+    assert names, "nothing to look for: the sources have changed their form"
+    return [name for name in names if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", where)]
+
+
+def options_of(program, *words):
+    shown = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True).stdout
+    return sorted(set(re.findall(r"--[a-z][a-z-]+", shown)))
+
+
+verbs = re.findall(r"^        &verb_(\w+),$", text("client/main.c"), re.M)
+keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec.c"), re.M)
+limits = re.findall(r'LIMIT\("([a-z-]+)"', text("daemon/policy/limit.c"))
+errors = re.findall(r'KT_ERROR_PREFIX "(\w+)"', text("interfaces/error.c"))
+members = [name for interface in ("Manager", "Session")
+           for name in re.findall(r'<(?:method|signal) name="(\w+)"', text(f"interfaces/org.ktrace1.{interface}.xml"))]
+options = sorted({option for words in [[]] + [[verb] for verb in verbs] for option in options_of(ktracectl, *words)})
+
+check("ktracectl.1 has every verb", absent(verbs, page("ktracectl.1")))
+check("ktracectl.1 has every option", absent(options, page("ktracectl.1")))
+check("ktraced.8 has every option", absent(options_of(ktraced), page("ktraced.8")))
+check("ktraced.8 has every limit", absent(limits, page("ktraced.8")))
+check("org.ktrace1.5 has every key of a session", absent(keys, page("org.ktrace1.5")))
+check("org.ktrace1.5 has every error", absent(errors, page("org.ktrace1.5")))
+check("org.ktrace1.5 has every method and signal", absent(members, page("org.ktrace1.5")))
+for shell in ("bash/ktracectl", "zsh/_ktracectl"):
+    completion = text(f"units/completion/{shell}")
+    check(f"completion of {shell} has every verb", absent(verbs, completion))
+    check(f"completion of {shell} has every option", absent([o for o in options if o != "--help"], completion))
+for path in sorted((source / "man").glob("*.[1-8]")):
+    run = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path], capture_output=True, text=True)
+    check(f"{path.name} renders", (run.stdout + run.stderr).splitlines())
+print(f"1..{len(results)}")
+sys.exit(not all(results))
