@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test.sh [tree|unit|native|asan|tsan|guest]...: installs what is missing, builds, runs the suites (all
+# test.sh [tree|unit|native|asan|tsan|guest|attack]...: installs what is missing, builds, runs the suites (all
 # without arguments). Needs root. The last line sums up; the exit status is 0 only when nothing failed.
 set -eu
 cd "$(dirname "$0")"
 
-suites=${*:-tree unit native asan tsan guest}
+suites=${*:-tree unit native asan tsan guest attack}
 passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -80,6 +80,11 @@ run_suite() {
         guest)
                 configure build --werror || return
                 tap tests/guest/suite.sh build
+                ;;
+        attack)
+                configure build --werror || return
+                configure build-attack --werror -Dtests=false -Ddefence_switches=true || return
+                tap tests/attack/suite.sh build build-attack
                 ;;
         *)
                 echo "test.sh: no such suite: $1" >&2

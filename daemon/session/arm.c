@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "defence.h"
 #include "process.h"
 
 /* A process that makes threads faster than they can be listed is refused after this many rounds. */
@@ -61,7 +62,7 @@ static int arm_list(Arm *arm, const Task *tasks, size_t n_tasks) {
                 arm->listed = bigger;
         if (!tids || !bigger)
                 return -ENOMEM;
-        if (arm->needs_sentinel)
+        if (arm->needs_sentinel && defence_is_on("sentinel"))
                 tids[n++] = ARM_SENTINEL;
         for (size_t i = 0; i < n_tasks; i++) {
                 if (arm_has(arm, &tasks[i]))
@@ -106,7 +107,8 @@ static int is_whole(pid_t pid, Task *tasks, size_t *n_tasks, bool *ret) {
         r = r ?: process_read_status(pid, pid, &status);
         r = r ?: keep_alive(pid, tasks, n_tasks);
         if (r == 0)
-                *ret = *n_tasks == n_before && *n_tasks == status.n_threads;
+                *ret = !defence_is_on("threads") ||
+                       (*n_tasks == n_before && *n_tasks == status.n_threads);
         return r;
 }
 
@@ -155,7 +157,7 @@ static int arm_check(pid_t pid, const Task *tasks, size_t n, const Subject *owne
         int r = process_read_owner(pid, &stat_owner);
         if (r < 0)
                 return r;
-        if (stat_owner != owner->uid)
+        if (stat_owner != owner->uid && defence_is_on("dumpable"))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
                                 "process %d is not dumpable: it keeps secrets from its own user (prctl PR_SET_DUMPABLE)",

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "defence.h"
 #include "fd.h"
 
 #define PROC_FILE_MAX       16384
@@ -232,6 +233,8 @@ int process_check_status(pid_t pid,
                 const TaskStatus *status,
                 const Subject *owner,
                 Reason *reason) {
+        if (!defence_is_on("credentials"))
+                return 0;
         for (size_t i = 0; i < 4; i++)
                 if (status->uids[i] != owner->uid)
                         return reason_set(

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "defence.h"
 #include "fd.h"
 #include "log.h"
 #include "metadata.h"
@@ -164,11 +165,11 @@ static int step_latch(void *context, Reason *reason) {
         bool on, has_sentinel = true;
 
         int r = instance_get_tracing(trace->instance, &on);
-        if (r == 0 && trace->has_list)
+        if (r == 0 && trace->has_list && defence_is_on("sentinel"))
                 r = instance_has_pid(trace->instance, ARM_SENTINEL, &has_sentinel);
         if (r < 0)
                 return r;
-        if (!on || !has_sentinel)
+        if ((!on && defence_is_on("latch")) || !has_sentinel)
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "the instance was changed by somebody else (%s): destroy the session and make a new one",
@@ -180,9 +181,10 @@ static int step_latch(void *context, Reason *reason) {
 
 /* Truncation empties the list for an instant: only while every event is off. */
 static int trace_reset_pids(Trace *trace) {
-        char sentinel[16];
+        char sentinel[16] = "";
 
-        snprintf(sentinel, sizeof(sentinel), "%d", ARM_SENTINEL);
+        if (defence_is_on("sentinel"))
+                snprintf(sentinel, sizeof(sentinel), "%d", ARM_SENTINEL);
         int r = tracefs_write_truncate(trace->instance->fd, "set_event_pid", sentinel);
         trace->has_list = trace->has_list || r == 0;
         return r;
@@ -233,11 +235,12 @@ static void undo_pids(void *context) {
 
 /* NULL filter: none is wanted. */
 static int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
+        bool is_fenced = trace->grant->fenced && defence_is_on("context");
         int n = 0;
 
-        if (trace->grant->fenced && event->filter)
+        if (is_fenced && event->filter)
                 n = asprintf(ret, "(%s) && " FENCE_CONTEXT, event->filter);
-        else if (trace->grant->fenced)
+        else if (is_fenced)
                 n = asprintf(ret, FENCE_CONTEXT);
         else if (event->filter)
                 n = asprintf(ret, "%s", event->filter);

@@ -3,6 +3,7 @@
  *
  *   target calls N NR    makes system call NR without arguments N times
  *   target undumpable    as ssh-agent does: not to be traced by its own user; sleeps
+ *   target secretive NR  the same, but makes system call NR a thousand times a second
  *   target threads N     N threads beside the leader; all sleep
  *   target paced N USEC  makes getppid N times, one every USEC microseconds, after printing the
  * time of each (CLOCK_MONOTONIC, seconds) */
@@ -50,6 +51,11 @@ int main(int argc, char **argv) {
                 prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
                 pause();
                 return 0;
+        }
+        if (argc == 3 && strcmp(argv[1], "secretive") == 0) {
+                prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+                for (;; usleep(1000))
+                        syscall(atol(argv[2]));
         }
         if (argc == 3 && strcmp(argv[1], "threads") == 0)
                 return threads(atoi(argv[2]));

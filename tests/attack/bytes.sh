@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What is in the bytes: nothing but what a granted field owns.
+
+case_holes() { # stale bytes between fields and in padding, after the ring has wrapped around
+        defended_by holes
+        attack <<'EOS'
+from attack import *
+p = Process(["sh", "-c", "i=0; while [ $i -lt 60 ]; do sh -c 'kill -CONT $$; exec true a b c' ; i=$((i+1)); done"])
+s = Session(f"command:{p.pid}", ENTER + ["sched:sched_process_*", "task:*", "signal:signal_deliver",
+            "syscalls:sys_enter_openat", "syscalls:sys_exit_openat", "syscalls:sys_enter_mmap"],
+            **{"buffer-kb": dbus.UInt64(8)})
+s.start()
+p.run()
+s.save()
+EOS
+        [ "$(records t.kts | wc -l)" -gt 500 ] || fail "few records: $(records t.kts | wc -l)"
+        scan holes t.kts >found || true
+        head found
+        verdict "$(wc -l <found)" "stale bytes"
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Whose records they are: another's must never come.
+
+# A list that its last process has left goes on filtering the events that there were, but not one that is made later.
+case_emptied_list() { # everybody's records, from an event that is made when the last listed process has gone
+        defended_by sentinel
+        probe "$TARGET"
+        grant attack:begun
+        background stranger sh -c "while :; do $TARGET calls 1 $VICTIM_CALL; done"
+        (within 20 [ -e stopped ] && unprobe && probe "$TARGET" && touch again) &
+        attack <<'EOS'
+from attack import *
+p = Process(["true"])
+s = Session(f"command:{p.pid}", ["attack:begun"])
+s.start()
+p.run()
+s.stop()
+open("stopped", "w").close()
+wait_for("again")
+attempt(s.start)
+pause(0.5)
+s.save()
+EOS
+        unprobe
+        # Where the new event has a new id, the consumer does not know its records: even so they were there, and told.
+        verdict "$(($(records t.kts | grep -c '^begun ') + $(statistic t.kts unknown-records)))" "records of the stranger"
+}
+
+case_foreign_process() { # a stranger's process by its number
+        defended_by credentials dumpable
+        background stranger setpriv --no-new-privs "$TARGET" calls 100000000 $VICTIM_CALL
+        attack "$BACKGROUND" <<'EOS'
+from attack import *
+import sys
+s = Session("pids:" + sys.argv[1])
+attempt(s.start)
+pause(0.3)
+s.save()
+EOS
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of the stranger"
+}
+
+case_undumpable() { # a process of one's own that one may not ptrace
+        defended_by dumpable
+        background user setpriv --no-new-privs "$TARGET" secretive $VICTIM_CALL
+        sleep 0.3
+        attack "$BACKGROUND" <<'EOS'
+from attack import *
+import sys
+s = Session("pids:" + sys.argv[1])
+attempt(s.start)
+pause(0.3)
+s.save()
+EOS
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of the undumpable process"
+}
+
+case_setuid_while_stopped() { # root's program, executed while the session is stopped
+        defended_by credentials
+        rooted 4755
+        attack "$ROOTED" paced 600 5000 <<'EOS'
+from attack import *
+import sys
+p = Process(sys.argv[1:], no_new_privs=False)
+s = Session(f"command:{p.pid}")
+s.start()
+s.stop()
+p.go()
+pause(0.05)
+attempt(s.start)
+p.wait()
+s.save()
+EOS
+        verdict "$(calls_in t.kts $OWN_CALL)" "records of root's program"
+}
+
+case_setuid() { # root's program, executed by a traced process
+        defended_by credentials
+        rooted 4755
+        attack "$ROOTED" calls 1000 $VICTIM_CALL <<'EOS'
+from attack import *
+import sys
+p = Process(sys.argv[1:], no_new_privs=False)
+s = Session(f"command:{p.pid}")
+s.start()
+p.run()
+s.save()
+EOS
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's program"
+}
+
+case_interrupt_context() { # what interrupts do while a process of one's own runs
+        defended_by context
+        grant 'irq:*' 'timer:hrtimer_expire_*' 'timer:timer_expire_*'
+        attack "$TARGET" calls 2000000 $OWN_CALL <<'EOS'
+from attack import *
+import sys
+p = Process(sys.argv[1:])
+s = Session(f"command:{p.pid}", ["irq:*", "timer:hrtimer_expire_*"])
+s.start()
+p.go()
+pause(1)
+s.save()
+EOS
+        verdict "$(records t.kts | awk '{ f = $3; if (int(f / 8) % 4 || int(f / 64) % 2) n++ } END { print n + 0 }')" \
+                "records of interrupt context"
+}

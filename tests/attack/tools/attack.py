@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The attacker's hands: what the scripts of the cases share. Nothing here is clever; the order in which a
+case calls it is the attack."""
+import ctypes
+import os
+import time
+
+import dbus
+
+PR_SET_NO_NEW_PRIVS = 38
+ENTER = ["raw_syscalls:sys_enter"]
+
+bus = dbus.SystemBus()
+manager = dbus.Interface(bus.get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
+
+
+class Session:
+    """A session with its stream open; a refusal is an exception."""
+
+    def __init__(self, scope, events=ENTER, **keys):
+        spec = {"scope": scope, "events": dbus.Array(events), **keys}
+        self.id, self.path = manager.CreateSession(dbus.Dictionary(spec, signature="sv"))
+        self.verbs = dbus.Interface(bus.get_object("org.ktrace1", self.path), "org.ktrace1.Session")
+        self.stream = self.verbs.OpenStream(dbus.Dictionary(signature="sv")).take()
+
+    def start(self):
+        self.verbs.Start()
+
+    def stop(self):
+        self.verbs.Stop()
+
+    def save(self, path="t.kts"):
+        """Whatever the attacker is given, whether or not the session still lives."""
+        try:
+            self.verbs.Destroy()
+        except dbus.DBusException as e:
+            print("Destroy:", e)
+        with open(path, "wb") as out:
+            while data := os.read(self.stream, 65536):
+                out.write(data)
+
+
+class Process:
+    """A child that waits for go(), then becomes argv."""
+
+    def __init__(self, argv, no_new_privs=True):
+        read, self.write = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.write)
+            if no_new_privs:
+                ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            os.read(read, 1)
+            os.execvp(argv[0], argv)
+        os.close(read)
+
+    def go(self):
+        os.write(self.write, b"x")
+
+    def wait(self):
+        return os.waitpid(self.pid, 0)[1]
+
+    def run(self):
+        self.go()
+        return self.wait()
+
+
+def attempt(verb):
+    """A step that the daemon may refuse while the attack goes on."""
+    try:
+        verb()
+    except dbus.DBusException as e:
+        print("refused:", e)
+
+
+def pause(seconds):
+    time.sleep(seconds)
+
+
+def wait_for(path, seconds=20):
+    end = time.monotonic() + seconds
+    while not os.path.exists(path) and time.monotonic() < end:
+        time.sleep(0.02)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The words of the attacks, beside those of e2e/vocabulary.sh. A case is an attack that the user (u1000) tries
+# against the stranger (u1001) and root; its title is what the attacker gets if it works. It begins with
+# defended_by, and ends with `verdict`.
+#
+# PASS is `closed`: the product as it is, every attack must gain nothing. Or `open`: a build with
+# -Ddefence_switches=true in which each attack runs without the defences that it names, and must gain:
+# so each attack is known to be one. The environment has set ATTACK_TOOLS, CONFIG, OPEN_BINARIES and
+# restart_without.
+VICTIM_CALL=111 # getpgrp: what victims do all day and nobody else does
+OWN_CALL=110    # getppid
+
+# defended_by DEFENCE...: the first word of a case (names: interfaces/defence.h).
+defended_by() {
+        local name
+        if [ "$PASS" = open ]; then
+                for name in "$@"; do
+                        # shellcheck disable=SC2086 # several files are wanted
+                        grep -azxq "$name" $OPEN_BINARIES || skip "nothing in this build asks for the switch $name"
+                done
+        fi
+        DEFENCES=$(IFS=, && echo "$*")
+        rm -f "$CONFIG/policy.d/00-attack.json"
+        renew
+}
+renew() {
+        [ "$PASS" = open ] || DEFENCES=
+        restart_without "$DEFENCES"
+}
+
+# rules JSON: policy for this case: rules before the shipped ones.
+rules() {
+        mkdir -p "$CONFIG/policy.d"
+        printf '{"rules": [%s]}\n' "$1" >"$CONFIG/policy.d/00-attack.json"
+        renew
+}
+# grant EVENT...: the user may also have these, of their own processes.
+grant() {
+        local events
+        events=$(printf ', "%s"' "$@")
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\", \"own\", \"pids\"], \"events\": [${events#, }]}"
+}
+
+# attack: the script on standard input, as the user; a refusal ends it, and is no failure of the test.
+attack() {
+        user env PYTHONPATH="$ATTACK_TOOLS" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 - "$@" ||
+                echo "the script of the attack ended with status $?"
+}
+
+scan() { "$ATTACK_TOOLS/scan" "$@"; }
+# records STREAM: EVENT PID FLAGS WORD; nothing where the attacker got no stream.
+records() {
+        [ ! -s "$1" ] || scan records "$1"
+}
+# calls_in STREAM NUMBER: how often this system call is in it.
+calls_in() { records "$1" | awk -v nr="$2" '$1 == "sys_enter" && $4 == nr { n++ } END { print n + 0 }'; }
+
+# victim COMMAND...: in the background, until the case ends.
+victim() { background stranger "$TARGET" calls 100000000 $VICTIM_CALL; }
+
+# rooted MODE: a program of root's in $ROOTED that does what victims do, with these mode bits.
+rooted() {
+        ROOTED=$T/rooted
+        install -m "$1" "$TARGET" "$ROOTED"
+}
+# statistic STREAM KEY: the last value told, 0 when none was.
+statistic() {
+        local value
+        value=$(grep -aoE "\"$2\":[0-9]+" "$1" 2>/dev/null | tail -n 1) || true
+        echo "${value##*:}" | grep . || echo 0
+}
+
+# probe PROGRAM: root's own event attack:begun, at the program's first instruction.
+probe() {
+        echo "p:attack/begun $1:$(od -A n -t u8 -j 24 -N 8 "$1" | awk '{ printf "%#x", $1 }')" >>"$TRACEFS/uprobe_events"
+}
+unprobe() { echo '-:attack/begun' >>"$TRACEFS/uprobe_events"; }
+
+# verdict N WHAT: the last word of a case: how much the attacker got of it.
+verdict() {
+        echo "the attacker got $1 $2"
+        if [ "$PASS" = open ]; then
+                [ "$1" != 0 ] || fail "without '$DEFENCES' the attack gains nothing either: it shows nothing"
+        else
+                [ "$1" = 0 ] || fail "THE ATTACK WORKS"
+        fi
+}
