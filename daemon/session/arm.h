@@ -3,7 +3,7 @@
 
 #include "instance.h"
 #include "policy.h"
-#include "process.h"
+#include "task-set.h"
 
 /* What was listed and what was left out, for the caller's receipt. */
 typedef struct ArmReport {
@@ -17,23 +17,36 @@ typedef struct ArmReport {
  * since an empty list means "trace everybody". */
 #define ARM_SENTINEL 4194304
 
-/* What arming needs to know; the report is filled on success. */
+/* A session's pid list as it is made: first part by whoever makes it, the rest by these functions.
+ * First all is listed, then the guard armed, then all is checked. */
 typedef struct Arm {
         const Instance *instance;
-        const Subject *owner;
+        bool is_judged;      /* only what is fit by `rule`: fenced grants */
         bool needs_sentinel; /* nothing is on the list yet: the sentinel goes first, in the same
                                 write */
+        bool single_thread;  /* a process of more than one is refused */
+        ProcessRule rule;    /* once something is listed, with the group that all of it shares */
+
         ArmReport report;
-        Task *listed; /* written so far */
-        size_t n_listed;
+        TaskSet listed;   /* written by us so far */
+        TaskSet verified; /* found fit after they were listed: whose records may pass */
+        TaskSet settled;  /* of the check under way: they need no further look */
+        unsigned n_rounds;
 } Arm;
 
 void arm_clear(Arm *arm);
-/* Lists every thread of each process in the instance's set_event_pid, then checks credentials: all
- * uids and gids the caller's, no capabilities, dumpable, and no_new_privs set on every thread
- * (root: no checks). Events must be off: what is refused is listed by then. With single_thread a
- * process of more than one is refused. KT_E_NO_SUCH_PROCESS, KT_E_ACCESS_DENIED with the reason. */
-int arm_processes(Arm *arm, const pid_t *pids, size_t n_pids, bool single_thread, Reason *reason);
+/* Lists every thread of each process in the instance's set_event_pid. A process that is unfit now
+ * is refused before anything of it is listed; it counts what arm_check says later. Events must be
+ * off. KT_E_NO_SUCH_PROCESS, KT_E_ACCESS_DENIED with the reason. */
+int arm_list_processes(Arm *arm, const pid_t *pids, size_t n_pids, Reason *reason);
 /* The same for every process of the owner; those that may not be listed are left out and counted.
  */
-int arm_own(Arm *arm, Reason *reason);
+int arm_list_own(Arm *arm, Reason *reason);
+/* Checks whatever is on the kernel's list by now, also children: all uids the owner's, all gids the
+ * one that all share, no capabilities, dumpable, and no_new_privs where the rule asks for it. To be
+ * called once the guard is armed, and again whenever something was listed since. PLAN_AGAIN: not
+ * done yet. KT_E_ACCESS_DENIED: something unfit is listed, no event may be enabled. */
+int arm_check(Arm *arm, Reason *reason);
+/* Is this process fit, with each of its threads? For what is not on the list yet; 0 when the arm
+ * does not judge. */
+int arm_check_process(const Arm *arm, pid_t pid, const Task *tasks, size_t n, Reason *reason);

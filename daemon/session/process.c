@@ -24,6 +24,7 @@
 #define PROCESS_THREADS_MAX 65536
 
 /* From include/linux/sched.h, in field 9 of /proc/PID/stat. */
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
 static int proc_read(const char *path, char **ret) {
@@ -65,7 +66,7 @@ static DIR *closedir_null(DIR *d) {
 
 DEFINE_CLEANUP(DIR, closedir_null);
 
-int process_read_start(pid_t pid, pid_t tid, uint64_t *ret, bool *is_kernel) {
+int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret) {
         char path[64];
         _cleanup_free_ char *text = NULL;
 
@@ -77,17 +78,31 @@ int process_read_start(pid_t pid, pid_t tid, uint64_t *ret, bool *is_kernel) {
         char *rest = strrchr(text, ')');
         if (!rest)
                 return -EBADMSG;
+        pid_t parent;
         unsigned flags;
         uint64_t start;
         if (sscanf(rest + 1,
-                            " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+                            " %*c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+                            &parent,
                             &flags,
-                            &start) != 2)
+                            &start) != 3)
                 return -EBADMSG;
-        *ret = start;
-        if (is_kernel)
-                *is_kernel = flags & PF_KTHREAD;
+        *ret = (TaskStat){
+                .start_time = start,
+                .parent = parent,
+                .is_kernel = flags & PF_KTHREAD,
+                .is_exiting = flags & PF_EXITING,
+        };
         return 0;
+}
+
+int process_read_start(pid_t pid, pid_t tid, uint64_t *ret) {
+        TaskStat stat;
+
+        int r = process_read_stat(pid, tid, &stat);
+        if (r == 0)
+                *ret = stat.start_time;
+        return r;
 }
 
 int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
@@ -105,7 +120,7 @@ int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
 
                 if (!parse_pid(entry->d_name, &task.tid))
                         continue;
-                int r = process_read_start(pid, task.tid, &task.start_time, NULL);
+                int r = process_read_start(pid, task.tid, &task.start_time);
                 if (r == -ESRCH)
                         continue;
                 if (r < 0)
@@ -182,15 +197,14 @@ int process_read_owner(pid_t pid, uid_t *ret) {
 /* Wanted: user processes whose effective uid is uid. The caller checks everything else later. */
 static int process_is_of(pid_t pid, uid_t uid, bool *ret) {
         TaskStatus status;
-        uint64_t start;
-        bool is_kernel;
+        TaskStat stat;
 
         int r = process_read_status(pid, pid, &status);
         if (r == 0)
-                r = process_read_start(pid, pid, &start, &is_kernel);
+                r = process_read_stat(pid, pid, &stat);
         if (r < 0 && r != -ESRCH)
                 return r;
-        *ret = r == 0 && status.uids[1] == uid && !is_kernel;
+        *ret = r == 0 && status.uids[1] == uid && !stat.is_kernel;
         return 0;
 }
 
@@ -228,13 +242,10 @@ static bool is_member(const Subject *owner, gid_t gid) {
         return false;
 }
 
-int process_check_status(pid_t pid,
-                pid_t tid,
+static int check_credentials(pid_t pid,
                 const TaskStatus *status,
                 const Subject *owner,
                 Reason *reason) {
-        if (!defence_is_on("credentials"))
-                return 0;
         for (size_t i = 0; i < 4; i++)
                 if (status->uids[i] != owner->uid)
                         return reason_set(
@@ -247,7 +258,28 @@ int process_check_status(pid_t pid,
                                         pid);
         if (status->permitted != 0 || status->effective != 0)
                 return reason_set(reason, KT_E_ACCESS_DENIED, "process %d has capabilities", pid);
-        if (!status->no_new_privs)
+        return 0;
+}
+
+int process_check_status(pid_t pid,
+                pid_t tid,
+                const TaskStatus *status,
+                const ProcessRule *rule,
+                Reason *reason) {
+        if (!defence_is_on("credentials"))
+                return 0;
+        int r = check_credentials(pid, status, rule->owner, reason);
+        if (r != 0)
+                return r;
+        if (rule->has_gid && status->gids[0] != rule->gid)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "process %d runs with group %u, the session's processes with %u: trace it in a session "
+                                "of its own",
+                                pid,
+                                status->gids[0],
+                                rule->gid);
+        if (rule->needs_no_new_privs && !status->no_new_privs)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
                                 "process %d (thread %d) may gain privileges: start it with 'ktracectl record -- CMD' or "

@@ -21,12 +21,29 @@ typedef struct TaskStatus {
         unsigned tgid;
 } TaskStatus;
 
+typedef struct TaskStat {
+        uint64_t start_time;
+        pid_t parent;    /* tgid of the process that made it, or that has inherited it */
+        bool is_kernel;  /* a kernel thread */
+        bool is_exiting; /* it forks no more */
+} TaskStat;
+
+/* For whom a task must be fit. */
+typedef struct ProcessRule {
+        const Subject *owner;
+        bool needs_no_new_privs; /* nothing else would stop it from gaining privileges */
+        bool has_gid;            /* one group for all: the guard's condition names it */
+        gid_t gid;
+} ProcessRule;
+
 /* Threads of a process now, sorted by tid. -ESRCH when it is gone. */
 int process_list_threads(pid_t pid, Task **ret, size_t *ret_n);
 /* -ESRCH when it is gone; tid must be a thread of pid. */
 int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret);
-/* Start time of a thread; -ESRCH. is_kernel may be NULL. */
-int process_read_start(pid_t pid, pid_t tid, uint64_t *ret, bool *is_kernel);
+/* -ESRCH like the above. */
+int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret);
+/* Start time of a thread; -ESRCH. */
+int process_read_start(pid_t pid, pid_t tid, uint64_t *ret);
 /* Owner of /proc/PID/stat: the process's uid when it is dumpable, else root. -ESRCH. */
 int process_read_owner(pid_t pid, uid_t *ret);
 /* Every process whose effective uid is uid, kernel threads left out. */
@@ -35,5 +52,5 @@ int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n);
 int process_check_status(pid_t pid,
                 pid_t tid,
                 const TaskStatus *status,
-                const Subject *owner,
+                const ProcessRule *rule,
                 Reason *reason);

@@ -443,7 +443,7 @@ static void session_conclude(Session *session,
                 SessionState state,
                 int result,
                 const Reason *reason) {
-        session->report = session->trace.report;
+        session->report = session->trace.arm.report;
         if (session->end != END_NOT) {
                 request_answer_cancelled(&session->request, session);
                 session_end_continue(session);

@@ -7,10 +7,10 @@
  * The fence is the order of the steps. `tracing_on` is 1 from mkdir on and never written: with
  * every event off nothing is recorded, and later a guard that sets it to 0 has the last word. The
  * sentinel pid comes first, since an empty list means "trace everybody"; then event-fork, so that
- * children follow; then the pids and their judgement (arm.c); then filters, each while its event is
- * off, since a filter that the kernel refuses would leave an event on without any; the events last.
- * Stop is events off. Undoing a start truncates the pid list back to the sentinel: with events off
- * the instant of an empty list is harmless. */
+ * children follow; then the pids, then their judgement (arm.c); then filters, each while its event
+ * is off, since a filter that the kernel refuses would leave an event on without any; the events
+ * last. Stop is events off. Undoing a start truncates the pid list back to the sentinel: with
+ * events off the instant of an empty list is harmless. */
 
 #include "trace.h"
 
@@ -56,6 +56,7 @@ static void trace_forget_instance(Trace *trace) {
 
 void trace_clear(Trace *trace) {
         trace_forget_instance(trace);
+        arm_clear(&trace->arm);
         close_cleanup(&trace->metadata_fd);
         close_cleanup(&trace->names_fd);
 }
@@ -190,10 +191,17 @@ static int trace_reset_pids(Trace *trace) {
         return r;
 }
 
+static int trace_list_pids(Trace *trace, Reason *reason) {
+        const Spec *spec = trace->spec;
+
+        if (spec->scope == SCOPE_OWN)
+                return arm_list_own(&trace->arm, reason);
+        return arm_list_processes(&trace->arm, spec->pids, spec->n_pids, reason);
+}
+
 static int step_pids(void *context, Reason *reason) {
         Trace *trace = context;
         const Spec *spec = trace->spec;
-        _cleanup_(arm_clear) Arm arm = { .instance = trace->instance, .owner = trace->owner };
         int r = 0;
 
         if (!trace_lists_pids(trace) || (trace->is_armed && spec->scope != SCOPE_OWN))
@@ -201,19 +209,23 @@ static int step_pids(void *context, Reason *reason) {
         if (trace->has_list) /* of a former start: processes may have come, or may have turned unfit
                               */
                 r = trace_reset_pids(trace);
-        arm.needs_sentinel = !trace->has_list;
+        arm_clear(&trace->arm);
+        trace->arm = (Arm){
+                .instance = trace->instance,
+                .is_judged = trace->grant->fenced,
+                .needs_sentinel = !trace->has_list,
+                .single_thread = spec->scope == SCOPE_COMMAND,
+                .rule = { .owner = trace->owner, .needs_no_new_privs = true },
+        };
         /* From the first write on, also when it is the one that fails. */
         trace->has_list = true;
-        if (r == 0 && spec->scope == SCOPE_OWN)
-                r = arm_own(&arm, reason);
-        else if (r == 0)
-                r = arm_processes(&arm,
-                                spec->pids,
-                                spec->n_pids,
-                                spec->scope == SCOPE_COMMAND,
-                                reason);
-        trace->report = arm.report;
-        return r;
+        return r ?: trace_list_pids(trace, reason);
+}
+
+static int step_credentials(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        return trace_lists_pids(trace) ? arm_check(&trace->arm, reason) : 0;
 }
 
 static void undo_pids(void *context) {
@@ -331,6 +343,7 @@ static void undo_events(void *context) {
 static const PlanStep start_steps[] = {
         { "latch", step_latch, NULL },
         { "pids", step_pids, undo_pids },
+        { "credentials", step_credentials, NULL },
         { "filters", step_filters, undo_filters },
         { "events", step_events, undo_events },
 };

@@ -24,7 +24,7 @@ typedef struct Trace {
         bool has_list; /* something is on the pid list: then the sentinel is */
         bool is_armed; /* pids and filters are laid: by the first start */
         bool is_live;  /* events may be on */
-        ArmReport report;
+        Arm arm;       /* what is on the list, of the last start */
         size_t next;   /* cursor of the step that is under way */
         int names_fd;  /* saved command names, for the end of the stream */
         int *ring_fds; /* buffer_percent, then raw and stats of each CPU; made by the rings plan */

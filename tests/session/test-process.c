@@ -46,11 +46,15 @@ static void test_name(void) {
         g_assert_cmpmem(&before.uids, sizeof(before.uids), &after.uids, sizeof(after.uids));
         g_assert_cmpuint(after.uids[0], ==, getuid());
         uint64_t start, again;
-        bool is_kernel;
-        g_assert_cmpint(process_read_start(getpid(), getpid(), &start, &is_kernel), ==, 0);
-        g_assert_false(is_kernel);
+        TaskStat stat;
+        g_assert_cmpint(process_read_start(getpid(), getpid(), &start), ==, 0);
+        g_assert_cmpint(process_read_stat(getpid(), getpid(), &stat), ==, 0);
+        g_assert_cmpuint(stat.start_time, ==, start);
+        g_assert_cmpint(stat.parent, ==, getppid());
+        g_assert_false(stat.is_kernel);
+        g_assert_false(stat.is_exiting);
         g_assert_no_errno(prctl(PR_SET_NAME, "plain", 0, 0, 0));
-        g_assert_cmpint(process_read_start(getpid(), getpid(), &again, NULL), ==, 0);
+        g_assert_cmpint(process_read_start(getpid(), getpid(), &again), ==, 0);
         g_assert_cmpuint(start, ==, again);
 }
 
@@ -61,18 +65,28 @@ static void test_gone(void) {
 
         /* Beyond pid_max: never there. */
         g_assert_cmpint(process_read_status(4194303, 4194303, &status), ==, -ESRCH);
-        g_assert_cmpint(process_read_start(4194303, 4194303, &start, NULL), ==, -ESRCH);
+        g_assert_cmpint(process_read_start(4194303, 4194303, &start), ==, -ESRCH);
         g_assert_cmpint(process_read_owner(4194303, &owner), ==, -ESRCH);
 }
 
-static void check_rule(const TaskStatus *status, int expected, const char *text) {
-        gid_t gids[] = { 100, 200 };
-        Subject owner = { .uid = 1000, .gids = gids, .n_gids = 2 };
+static gid_t owner_gids[] = { 100, 200 };
+static const Subject rule_owner = { .uid = 1000, .gids = owner_gids, .n_gids = 2 };
+
+static void check_under(const ProcessRule *rule,
+                const TaskStatus *status,
+                int expected,
+                const char *text) {
         Reason reason = {};
 
-        g_assert_cmpint(process_check_status(5, 6, status, &owner, &reason), ==, expected);
+        g_assert_cmpint(process_check_status(5, 6, status, rule, &reason), ==, expected);
         if (text)
                 g_assert_nonnull(strstr(reason.text, text));
+}
+
+static void check_rule(const TaskStatus *status, int expected, const char *text) {
+        const ProcessRule rule = { .owner = &rule_owner, .needs_no_new_privs = true };
+
+        check_under(&rule, status, expected, text);
 }
 
 static void test_rule(void) {
@@ -110,6 +124,19 @@ static void test_rule(void) {
         s = fit;
         s.no_new_privs = false;
         check_rule(&s, KT_E_ACCESS_DENIED, "gain privileges");
+        check_under(&(ProcessRule){ .owner = &rule_owner }, &s, 0, NULL);
+}
+
+/* The guard's condition names one group: whoever runs with another would not be guarded. */
+static void test_one_group(void) {
+        const ProcessRule rule = { .owner = &rule_owner, .has_gid = true, .gid = 200 };
+        const TaskStatus theirs = { .uids = { 1000, 1000, 1000, 1000 },
+                .gids = { 200, 200, 200, 200 } },
+                         other = { .uids = { 1000, 1000, 1000, 1000 },
+                                 .gids = { 100, 100, 100, 100 } };
+
+        check_under(&rule, &theirs, 0, NULL);
+        check_under(&rule, &other, KT_E_ACCESS_DENIED, "with group 100");
 }
 
 static void test_list_of(void) {
@@ -131,6 +158,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/process/a-name-forges-nothing", test_name);
         g_test_add_func("/process/gone", test_gone);
         g_test_add_func("/process/who-may-be-listed", test_rule);
+        g_test_add_func("/process/one-group-for-all", test_one_group);
         g_test_add_func("/process/all-of-a-user", test_list_of);
         return g_test_run();
 }

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The judgement of what is listed: a part of arm.h. Called by plan steps on the worker thread once
+ * the guard is armed: from then on, credentials that turn bad stop the trace in the kernel, so a
+ * task that is found fit now stays fit.
+ *
+ * What is judged is the kernel's own list, not what we wrote to it: between the listing and the
+ * guard a listed process may have become another and had children, which are on the list by
+ * event-fork. Reading all of it takes time, and in that time tasks fork and end. So the list is
+ * read again and again, until a reading holds nothing but
+ * - tasks that were found fit before it: what they had as children by then is on it too, and what
+ *   they have later is born fit;
+ * - tasks that were exiting, and numbers that were free, before it: their children are on it;
+ * - tasks that are found fit right after it and whose maker was found fit before it: born fit.
+ * The last is what lets a process that forks all the time be traced at all. A task that appeared
+ * and ended between two looks leaves the next reading to decide.
+ *
+ * Does not ask who listed a number: whatever is on the list must be fit. */
+
+#include <errno.h>
+
+#include "arm.h"
+#include "defence.h"
+#include "plan.h"
+
+/* Readings of the list before it is given up; other users' steps have their turn in between. */
+#define CHECK_ROUNDS 256
+
+/* One reading of the list. */
+typedef struct Round {
+        Arm *arm;
+        pid_t *tids;
+        size_t n;
+        Task *fit, *settled; /* found in this round; n at most */
+        size_t n_fit, n_settled;
+        bool is_last; /* nothing has been found that asks for another */
+} Round;
+
+static void round_clear(Round *round) {
+        free(round->tids);
+        free(round->fit);
+        free(round->settled);
+}
+
+/* -ESRCH: it ended meanwhile. */
+static int check_task(const Arm *arm, pid_t pid, pid_t tid, pid_t *ret_tgid, Reason *reason) {
+        TaskStatus status;
+
+        int r = process_read_status(pid, tid, &status);
+        if (r < 0)
+                return r;
+        *ret_tgid = (pid_t)status.tgid;
+        return process_check_status(*ret_tgid, tid, &status, &arm->rule, reason);
+}
+
+/* The kernel's own word for "its user may look into it". */
+static int check_dumpable(const Arm *arm, pid_t pid, Reason *reason) {
+        uid_t owner;
+
+        int r = process_read_owner(pid, &owner);
+        if (r < 0 || owner == arm->rule.owner->uid || !defence_is_on("dumpable"))
+                return r;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "process %d is not dumpable: it keeps secrets from its own user (prctl PR_SET_DUMPABLE)",
+                        pid);
+}
+
+int arm_check_process(const Arm *arm, pid_t pid, const Task *tasks, size_t n, Reason *reason) {
+        if (!arm->is_judged)
+                return 0;
+        for (size_t i = 0; i < n; i++) {
+                pid_t tgid;
+                int r = check_task(arm, pid, tasks[i].tid, &tgid, reason);
+
+                if (r != 0 && r != -ESRCH) /* what has ended speaks no more */
+                        return r;
+        }
+        return check_dumpable(arm, pid, reason);
+}
+
+/* Neither alive now nor known: what it left behind is on the next reading. */
+static void round_settle(Round *round, Task task) {
+        if (task_set_has(&round->arm->settled, &task))
+                return;
+        round->settled[round->n_settled++] = task;
+        round->is_last = false;
+}
+
+static int round_judge(Round *round, pid_t tid, Reason *reason) {
+        const TaskSet *verified = &round->arm->verified;
+        TaskStat before, after;
+        pid_t tgid = 0;
+
+        int r = process_read_stat(tid, tid, &before);
+        if (r == 0 && before.is_exiting) {
+                /* It has no memory any more that could be asked whether it is dumpable. */
+                round_settle(round, (Task){ tid, before.start_time });
+                return 0;
+        }
+        r = r ?: check_task(round->arm, tid, tid, &tgid, reason);
+        r = r ?: check_dumpable(round->arm, tid, reason);
+        if (r != 0 && r != -ESRCH) {
+                /* One that began to exit meanwhile looks as if it were not dumpable. */
+                if (process_read_stat(tid, tid, &after) == 0 && !after.is_exiting)
+                        return r;
+                r = -ESRCH;
+        }
+        r = r ?: process_read_stat(tid, tid, &after);
+        if (r == -ESRCH || (r == 0 && after.start_time != before.start_time)) {
+                round_settle(round, (Task){ .tid = tid });
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        /* A thread is made by one of its own process. */
+        if (!task_set_has_tid(verified, tgid == tid ? before.parent : tgid))
+                round->is_last = false;
+        round->fit[round->n_fit++] = (Task){ tid, before.start_time };
+        return 0;
+}
+
+/* A number that was found fit before: is it still the same task's? */
+static int round_confirm(Round *round, pid_t tid, Reason *reason) {
+        Task task = { .tid = tid };
+
+        int r = process_read_start(tid, tid, &task.start_time);
+        if (r == -ESRCH || (r == 0 && task_set_has(&round->arm->verified, &task)))
+                return 0;
+        return r ?: round_judge(round, tid, reason);
+}
+
+static int round_open(Round *round) {
+        int r = instance_read_pids(round->arm->instance, &round->tids, &round->n);
+        if (r < 0)
+                return r;
+        round->fit = calloc(round->n + 1, sizeof(Task));
+        round->settled = calloc(round->n + 1, sizeof(Task));
+        return round->fit && round->settled ? 0 : -ENOMEM;
+}
+
+static int round_run(Round *round, Reason *reason) {
+        const TaskSet *verified = &round->arm->verified;
+        int r = 0;
+
+        /* The new ones at once, before they end. */
+        for (size_t i = 0; r == 0 && i < round->n; i++)
+                if (round->tids[i] != ARM_SENTINEL && !task_set_has_tid(verified, round->tids[i]))
+                        r = round_judge(round, round->tids[i], reason);
+        for (size_t i = 0; r == 0 && i < round->n; i++)
+                if (task_set_has_tid(verified, round->tids[i]))
+                        r = round_confirm(round, round->tids[i], reason);
+        return r;
+}
+
+int arm_check(Arm *arm, Reason *reason) {
+        _cleanup_(round_clear) Round round = { .arm = arm, .is_last = true };
+
+        if (!arm->is_judged)
+                return 0;
+        int r = round_open(&round);
+        r = r ?: round_run(&round, reason);
+        r = r ?: task_set_add(&arm->verified, round.fit, round.n_fit);
+        r = r ?: task_set_add(&arm->settled, round.settled, round.n_settled);
+        if (r == 0 && !round.is_last && ++arm->n_rounds < CHECK_ROUNDS)
+                return PLAN_AGAIN;
+        if (r == 0 && !round.is_last)
+                r = reason_set(reason,
+                                KT_E_KERNEL_REFUSED,
+                                "processes start and end faster than they can be checked: try again when it is calmer");
+        task_set_clear(&arm->settled);
+        arm->n_rounds = 0;
+        return r;
+}
