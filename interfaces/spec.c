@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "duration.h"
+#include "nearest.h"
 #include "quote.h"
 #include "spec-scope.h"
 #include "utf8.h"
@@ -129,36 +130,13 @@ const SpecField *spec_field_find(const char *key) {
         return NULL;
 }
 
-/* Levenshtein's, over the few lengths that a mistyped key can have; UINT_MAX when it is longer. */
-static unsigned edit_distance(const char *a, const char *b) {
-        unsigned row[33];
-        size_t n_a = strlen(a), n_b = strlen(b);
-
-        if (n_a >= ELEMENTSOF(row) || n_b >= ELEMENTSOF(row))
-                return UINT32_MAX;
-        for (unsigned j = 0; j <= n_b; j++)
-                row[j] = j;
-        for (unsigned i = 1; i <= n_a; i++) {
-                unsigned diagonal = row[0];
-
-                row[0] = i;
-                for (size_t j = 1; j <= n_b; j++) {
-                        unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
-
-                        diagonal = row[j];
-                        row[j] = MIN_OF(replace, MIN_OF(row[j], row[j - 1]) + 1);
-                }
-        }
-        return row[n_b];
-}
-
 int spec_refuse_key(const char *key, Reason *reason) {
-        unsigned least = UINT32_MAX;
+        uint32_t least = UINT32_MAX;
         const char *nearest = NULL;
         char known[128] = "";
 
         for (size_t i = 0; i < n_spec_fields; i++) {
-                unsigned distance = edit_distance(key, spec_fields[i].name);
+                uint32_t distance = nearest_distance(key, spec_fields[i].name);
                 size_t used = strlen(known);
 
                 if (distance < least) {

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a filter means: each comparison's field is found in the event's format, and operator and
+ * value are judged by its type. Called by filter_compile() on a finished tree.
+ *
+ * It relies on these behaviours of the kernel (trace_events_filter.c, asked by
+ * tests/policy/test-filter-native.c):
+ * - a name is looked for among the event's own fields, then CPU, cpu, comm and COMM (the task and
+ *   the CPU at hand), then the common fields;
+ * - integers have 1, 2, 4 or 8 bytes; a field of another size is taken and matches nothing, as do
+ *   & of CPU and comparisons of arrays;
+ * - char arrays are strings; so is what a `char *` points to, read while the event is recorded:
+ *   from the kernel's memory, from the process's own with .ustring behind the name;
+ * - a glob that starts with a digit is compared as it stands, one with '!' in front is negated;
+ * - a string has 255 bytes at most.
+ *
+ * Following a kernel pointer at the word of a caller would let anyone read the kernel's memory, a
+ * byte at a time, by passing addresses to system calls: only root may, and fields of system calls
+ * are always read from the process. */
+
+#include <limits.h>
+#include <string.h>
+
+#include "filter-tree.h"
+#include "nearest.h"
+#include "quote.h"
+
+#define STRING_MAX 255 /* MAX_FILTER_STR_VAL with its NUL, the least of all kernels */
+#define COMM_SIZE  16
+
+typedef enum Type {
+        TYPE_INTEGER,
+        TYPE_CPU,
+        TYPE_STRING,
+        TYPE_POINTED, /* a string elsewhere */
+        TYPE_CPUMASK,
+        TYPE_OTHER,
+} Type;
+
+/* What is known of the field of one comparison. */
+typedef struct Operand {
+        const FormatField *field; /* NULL: CPU, comm */
+        Type type;
+        size_t size; /* of a string: 0, unknown */
+        bool is_signed;
+        bool is_bool;
+} Operand;
+
+static bool has_prefix(const char *text, const char *prefix) {
+        return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool token_is(const FilterToken *token, const char *text) {
+        return token->size == strlen(text) && memcmp(token->p, text, token->size) == 0;
+}
+
+static bool may_read(const FilterTree *tree, const FormatField *field) {
+        const FilterContext *context = tree->context;
+
+        return !context->may_read || context->may_read(field, context->userdata);
+}
+
+static const FormatField *find_field(const FilterTree *tree, const char *name, bool is_common) {
+        const Format *format = tree->context->format;
+
+        for (size_t i = 0; i < format->n_fields; i++)
+                if (format->fields[i].is_common == is_common &&
+                                strcmp(format->fields[i].name, name) == 0)
+                        return &format->fields[i];
+        return NULL;
+}
+
+static Operand classify(const FormatField *field) {
+        Operand operand = {
+                .field = field,
+                .type = TYPE_OTHER,
+                .size = field->size,
+                .is_signed = field->is_signed,
+                .is_bool = strcmp(field->type, "bool") == 0 || strcmp(field->type, "_Bool") == 0,
+        };
+
+        if (field->is_string) {
+                operand.type = TYPE_STRING;
+                operand.size = field->kind == FIELD_PLAIN ? field->size : 0;
+        } else if (field->kind == FIELD_DATA_LOC && strcmp(field->type, "cpumask_t") == 0)
+                operand.type = TYPE_CPUMASK;
+        else if (field->kind != FIELD_PLAIN || strchr(field->type, '['))
+                operand.type = TYPE_OTHER;
+        else if (strcmp(field->type, "char *") == 0 || strcmp(field->type, "const char *") == 0)
+                operand.type = TYPE_POINTED;
+        else if (field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8)
+                operand.type = TYPE_INTEGER;
+        return operand;
+}
+
+static int refuse_unknown(const FilterTree *tree, const FilterToken *token, const char *name) {
+        const Format *format = tree->context->format;
+        uint32_t least = UINT32_MAX;
+        const char *nearest = NULL;
+
+        for (size_t i = 0; i < format->n_fields; i++) {
+                uint32_t distance = nearest_distance(name, format->fields[i].name);
+
+                if (distance < least && may_read(tree, &format->fields[i])) {
+                        least = distance;
+                        nearest = format->fields[i].name;
+                }
+        }
+        if (nearest && least <= strlen(name) / 3 + 1 && least < strlen(nearest))
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                token->p,
+                                "no field %s; did you mean %s?",
+                                quote(name).text,
+                                nearest);
+        return filter_refuse(tree,
+                        KT_E_INVALID_SPEC,
+                        token->p,
+                        "no field %s; 'ktracectl events %s' lists them",
+                        quote(name).text,
+                        tree->context->event);
+}
+
+/* The field by its name as the kernel would find it, or else `pid` for common_pid. */
+static int find_operand(FilterTree *tree, FilterNode *node, const char *name, Operand *ret) {
+        const FormatField *field = find_field(tree, name, false);
+
+        if (!field && (strcmp(name, "CPU") == 0 || strcmp(name, "cpu") == 0)) {
+                *ret = (Operand){ .type = TYPE_CPU, .size = 4, .is_signed = true };
+                node->name = "CPU";
+                return 0;
+        }
+        if (!field && (strcmp(name, "comm") == 0 || strcmp(name, "COMM") == 0)) {
+                *ret = (Operand){ .type = TYPE_STRING, .size = COMM_SIZE };
+                node->name = "comm";
+                return 0;
+        }
+        if (!field)
+                field = find_field(tree, strcmp(name, "pid") == 0 ? "common_pid" : name, true);
+        if (!field)
+                return refuse_unknown(tree, &node->field, name);
+        if (!may_read(tree, field))
+                return filter_refuse(tree,
+                                KT_E_ACCESS_DENIED,
+                                node->field.p,
+                                "policy cuts the field %s, and a filter would tell its value",
+                                field->name);
+        node->name = field->name;
+        *ret = classify(field);
+        if (ret->type == TYPE_OTHER)
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                node->field.p,
+                                "%s is of type %s, which the kernel cannot compare",
+                                field->name,
+                                field->type);
+        return 0;
+}
+
+static int check_field(FilterTree *tree, FilterNode *node, Operand *ret) {
+        const FilterToken *token = &node->field;
+        const char *dot = memchr(token->p, '.', token->size);
+        size_t size = dot ? (size_t)(dot - token->p) : token->size;
+        char name[NAME_MAX + 1];
+        int r;
+
+        if (size >= sizeof(name))
+                return filter_refuse(tree, KT_E_INVALID_SPEC, token->p, "no field has such a name");
+        memcpy(name, token->p, size);
+        name[size] = '\0';
+        r = find_operand(tree, node, name, ret);
+        if (r != 0 || !dot)
+                return r;
+
+        size = token->size - size;
+        if (size == strlen(".ustring") && has_prefix(dot, ".ustring") && ret->type == TYPE_POINTED)
+                node->suffix = ".ustring";
+        else if (size == strlen(".function") && has_prefix(dot, ".function") &&
+                        ret->type == TYPE_INTEGER && ret->size == sizeof(uint64_t))
+                node->suffix = ".function";
+        else
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                dot,
+                                "%s has no %.*s",
+                                node->name,
+                                (int)MIN_OF(size, (size_t)32),
+                                dot);
+        return 0;
+}
+
+static int refuse_operator(const FilterTree *tree, const FilterNode *node, const char *wanted) {
+        return filter_refuse(tree,
+                        KT_E_INVALID_SPEC,
+                        node->op.p,
+                        "%s does not fit %s: %s",
+                        filter_operator_to_string(node->op.op),
+                        node->name,
+                        wanted);
+}
+
+static int refuse_value(const FilterTree *tree, const FilterNode *node, const char *wanted) {
+        const FilterToken *value = &node->value;
+
+        return filter_refuse(tree,
+                        KT_E_INVALID_SPEC,
+                        value->type == TOKEN_STRING ? value->p - 1 : value->p,
+                        "%s wants %s",
+                        node->name,
+                        wanted);
+}
+
+static bool is_equality(const FilterNode *node) {
+        return node->op.op == OPERATOR_EQUAL || node->op.op == OPERATOR_NOT_EQUAL;
+}
+
+/* Globs as the kernel takes them for globs: a ! in front negates the comparison, and a digit in
+ * front goes into brackets when it is printed. */
+static void take_glob(FilterNode *node) {
+        if (node->string_size > 0 && node->string[0] == '!') {
+                node->negated = !node->negated;
+                node->string++;
+                node->string_size--;
+        }
+}
+
+static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
+        const FilterToken *value = &node->value;
+        bool is_glob = node->op.op == OPERATOR_GLOB;
+
+        if (!is_equality(node) && !is_glob)
+                return refuse_operator(tree, node, "strings have == != ~");
+        if (value->type != TOKEN_STRING)
+                return refuse_value(tree, node, "a string, in quotes");
+        /* Two for the brackets of a digit. */
+        if (value->size > STRING_MAX - 2)
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                value->p - 1,
+                                "the string has %zu bytes, the most is %d",
+                                value->size,
+                                STRING_MAX - 2);
+        if (!is_glob && size > 0 && value->size > size)
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                value->p - 1,
+                                "the string has %zu bytes, and %s never more than %zu",
+                                value->size,
+                                node->name,
+                                size);
+        node->value_type = VALUE_STRING;
+        node->string = value->p;
+        node->string_size = value->size;
+        if (is_glob)
+                take_glob(node);
+        return 0;
+}
+
+static int check_pointed(FilterTree *tree, FilterNode *node) {
+        if (has_prefix(tree->context->event, "syscalls:"))
+                node->suffix = ".ustring";
+        if (!node->suffix && tree->context->may_read)
+                return filter_refuse(tree,
+                                KT_E_ACCESS_DENIED,
+                                node->field.p,
+                                "%s points into the kernel's memory, which only root may have "
+                                "compared",
+                                node->name);
+        return check_string(tree, node, 0);
+}
+
+/* The name goes to the kernel as it stands, and only the kernel knows whether it has it. */
+static int check_function(FilterTree *tree, FilterNode *node) {
+        if (tree->context->may_read)
+                return filter_refuse(tree,
+                                KT_E_ACCESS_DENIED,
+                                node->field.p,
+                                "only root may compare with functions of the kernel");
+        if (!is_equality(node))
+                return refuse_operator(tree, node, "functions have == !=");
+        if (node->value.type != TOKEN_WORD)
+                return refuse_value(tree, node, "the name of a function, without quotes");
+        node->value_type = VALUE_FUNCTION;
+        node->string = node->value.p;
+        node->string_size = node->value.size;
+        return 0;
+}
+
+/* With several CPUs in the list == of a field that holds one is never true, in the kernel too. */
+static int check_cpus(FilterTree *tree, FilterNode *node, const Operand *operand) {
+        bool is_mask = node->op.op == OPERATOR_MASK;
+        bool is_list = memchr(node->value.p, ',', node->value.size) ||
+                       memchr(node->value.p, '-', node->value.size);
+
+        if (!is_equality(node) && !is_mask)
+                return refuse_operator(tree, node, "CPUS{…} has == != &");
+        if (!is_mask && is_list && operand->type != TYPE_CPUMASK)
+                return refuse_operator(tree, node, "it holds one CPU, write &");
+        node->value_type = VALUE_CPUS;
+        node->string = node->value.p;
+        node->string_size = node->value.size;
+        return filter_check_cpus(tree, node);
+}
+
+static int check_integer(FilterTree *tree, FilterNode *node, const Operand *operand) {
+        const FilterToken *value = &node->value;
+
+        if (value->type == TOKEN_STRING)
+                return refuse_value(tree, node, "a number, without quotes");
+        if (node->op.op == OPERATOR_GLOB)
+                return refuse_operator(tree, node, "numbers have == != < <= > >= &");
+        if (value->type == TOKEN_WORD && operand->is_bool &&
+                        (token_is(value, "true") || token_is(value, "false"))) {
+                node->value_type = VALUE_UNSIGNED;
+                node->number = token_is(value, "true");
+                return 0;
+        }
+        if (value->type != TOKEN_NUMBER)
+                return refuse_value(tree,
+                                node,
+                                operand->is_bool ? "a number, true or false" : "a number");
+        if (operand->type == TYPE_CPU && node->op.op == OPERATOR_MASK)
+                return refuse_operator(tree, node, "it has == != < <= > >=");
+        return filter_check_number(tree, node, operand->size, operand->is_signed);
+}
+
+static int check_predicate(FilterTree *tree, FilterNode *node) {
+        Operand operand = {};
+        int r = check_field(tree, node, &operand);
+
+        if (r != 0)
+                return r;
+        if (node->suffix && strcmp(node->suffix, ".function") == 0)
+                return check_function(tree, node);
+        if (operand.type == TYPE_STRING)
+                return check_string(tree, node, operand.size);
+        if (operand.type == TYPE_POINTED)
+                return check_pointed(tree, node);
+        if (node->value.type == TOKEN_CPUS)
+                return check_cpus(tree, node, &operand);
+        if (operand.type == TYPE_CPUMASK)
+                return refuse_value(tree, node, "a list of CPUs: CPUS{0-3,7}");
+        return check_integer(tree, node, &operand);
+}
+
+int filter_check(FilterTree *tree) {
+        /* In the order in which they were written, so that the first slip is the one told. */
+        for (size_t i = 0; i < tree->n_nodes; i++) {
+                int r = tree->nodes[i].type == NODE_PREDICATE
+                                        ? check_predicate(tree, &tree->nodes[i])
+                                        : 0;
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}

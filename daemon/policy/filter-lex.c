@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The words of a filter. Called by filter-parse.c for one token after the other; each character is
+ * looked at once, and tokens point into the caller's text.
+ *
+ * Strings stand between two equal quotes and have no escapes, as in the kernel. What people write
+ * from habit in other languages (=, =~, !~, and, or) is refused with what is meant. */
+
+#include <string.h>
+
+#include "filter-tree.h"
+#include "quote.h"
+#include "utf8.h"
+
+/* Not ctype.h: it follows the locale. */
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static const struct {
+        const char *text;
+        FilterTokenType type;
+        FilterOperator op;
+} symbols[] = {
+        /* Longer ones first. */
+        { "&&", TOKEN_AND, 0 },
+        { "||", TOKEN_OR, 0 },
+        { "==", TOKEN_OPERATOR, OPERATOR_EQUAL },
+        { "!=", TOKEN_OPERATOR, OPERATOR_NOT_EQUAL },
+        { "<=", TOKEN_OPERATOR, OPERATOR_LESS_EQUAL },
+        { ">=", TOKEN_OPERATOR, OPERATOR_GREATER_EQUAL },
+        { "<", TOKEN_OPERATOR, OPERATOR_LESS },
+        { ">", TOKEN_OPERATOR, OPERATOR_GREATER },
+        { "&", TOKEN_OPERATOR, OPERATOR_MASK },
+        { "~", TOKEN_OPERATOR, OPERATOR_GLOB },
+        { "!", TOKEN_NOT, 0 },
+        { "(", TOKEN_OPEN, 0 },
+        { ")", TOKEN_CLOSE, 0 },
+};
+
+/* What is no operator, and what is meant. */
+static const struct {
+        const char *text, *meant;
+} foreign[] = {
+        { "=~", "write ~ for globs" },
+        { "!~", "write !(FIELD ~ \"GLOB\")" },
+        { "===", "write ==" },
+        { "<<", "write the number itself" },
+        { ">>", "write the number itself" },
+};
+
+const char *filter_operator_to_string(FilterOperator op) {
+        for (size_t i = 0; i < ELEMENTSOF(symbols); i++)
+                if (symbols[i].type == TOKEN_OPERATOR && symbols[i].op == op)
+                        return symbols[i].text;
+        return "?";
+}
+
+static void take(FilterTree *tree, FilterTokenType type, size_t size) {
+        tree->token = (FilterToken){ .type = type, .p = tree->next, .size = size };
+        tree->next += size;
+}
+
+static int lex_string(FilterTree *tree) {
+        const char *open = tree->next, *p = open + 1;
+
+        for (size_t n; *p && *p != *open; p += n) {
+                n = utf8_length(p, strnlen(p, 4));
+                if (n == 0 || (unsigned char)*p < 0x20 || *p == 0x7f)
+                        return filter_refuse(tree,
+                                        KT_E_INVALID_SPEC,
+                                        p,
+                                        "a byte that is not printable text");
+        }
+        if (!*p)
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                open,
+                                "the string that starts here has no %s at its end",
+                                *open == '"' ? "\"" : "'");
+        tree->next++;
+        take(tree, TOKEN_STRING, (size_t)(p - open - 1));
+        tree->next++;
+        return 0;
+}
+
+/* "CPUS{0-3,7}" */
+static int lex_cpus(FilterTree *tree) {
+        const char *start = tree->next, *open = start + strlen("CPUS{");
+        size_t size = strspn(open, "0123456789-,");
+
+        if (open[size] != '}')
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                open + size,
+                                "CPUs are numbers and ranges up to the next }: CPUS{0-3,7}");
+        tree->next = open;
+        take(tree, TOKEN_CPUS, size);
+        tree->next++;
+        return 0;
+}
+
+static void lex_word(FilterTree *tree) {
+        size_t size = 1;
+
+        while (is_letter(tree->next[size]) || is_digit(tree->next[size]) || tree->next[size] == '.')
+                size++;
+        take(tree, is_letter(*tree->next) ? TOKEN_WORD : TOKEN_NUMBER, size);
+}
+
+static int lex_symbol(FilterTree *tree) {
+        for (size_t i = 0; i < ELEMENTSOF(foreign); i++)
+                if (strncmp(tree->next, foreign[i].text, strlen(foreign[i].text)) == 0)
+                        return filter_refuse(tree,
+                                        KT_E_INVALID_SPEC,
+                                        tree->next,
+                                        "there is no %s: %s",
+                                        foreign[i].text,
+                                        foreign[i].meant);
+        for (size_t i = 0; i < ELEMENTSOF(symbols); i++) {
+                size_t size = strlen(symbols[i].text);
+
+                if (strncmp(tree->next, symbols[i].text, size) != 0)
+                        continue;
+                take(tree, symbols[i].type, size);
+                tree->token.op = symbols[i].op;
+                return 0;
+        }
+        if (*tree->next == '=' || *tree->next == '|')
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                tree->next,
+                                "there is no single %c: write %c%c",
+                                *tree->next,
+                                *tree->next,
+                                *tree->next);
+        return filter_refuse(tree,
+                        KT_E_INVALID_SPEC,
+                        tree->next,
+                        "%s starts nothing that a filter has",
+                        quote((char[2]){ *tree->next, '\0' }).text);
+}
+
+int filter_lex(FilterTree *tree) {
+        tree->next += strspn(tree->next, " \t");
+        if (!*tree->next) {
+                take(tree, TOKEN_END, 0);
+                return 0;
+        }
+        if (*tree->next == '"' || *tree->next == '\'')
+                return lex_string(tree);
+        if (strncmp(tree->next, "CPUS{", strlen("CPUS{")) == 0)
+                return lex_cpus(tree);
+        if (!is_letter(*tree->next) && !is_digit(*tree->next) && *tree->next != '-')
+                return lex_symbol(tree);
+        lex_word(tree);
+        return 0;
+}

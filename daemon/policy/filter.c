@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Filters of events, from a caller's text to the kernel's: filter-lex.c makes words of it,
+ * filter-parse.c a tree of the words, filter-check.c types the tree by the event's format, and
+ * filter-print.c writes it again. Called by grant.c for each event of a request. Pure.
+ *
+ * The grammar is that of kernel/trace/trace_events_filter.c (Documentation/trace/events.rst, "Event
+ * filtering"). The kernel gets nothing that a caller wrote: only what is understood here and said
+ * again, because it answers a filter that it cannot take by recording everything, and because it
+ * silently takes much for something else: 300 for 44 in a field of one byte, a glob that starts
+ * with a digit for no glob. What the check refuses for the kernel's reasons says so there.
+ *
+ * Nothing in it takes more than linear time: the lexer looks at no character twice, there are at
+ * most FILTER_PREDICATES_MAX predicates, and recursion ends at FILTER_DEPTH_MAX. Names of functions
+ * and probes' fields are the kernel's own to know: there alone it may still refuse the result. */
+
+#include "filter.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "filter-tree.h"
+#include "utf8.h"
+
+int filter_refuse(const FilterTree *tree, int code, const char *at, const char *format, ...) {
+        size_t column = 1;
+        Reason inner;
+        va_list args;
+
+        for (const char *p = tree->text; p < at; column++)
+                p += MAX_OF(utf8_length(p, (size_t)(at - p)), (size_t)1);
+        va_start(args, format);
+        (void)vsnprintf(inner.text, sizeof(inner.text), format, args);
+        va_end(args);
+        return reason_set(tree->reason,
+                        code,
+                        "%s: %s column %zu: %s",
+                        tree->context->event,
+                        tree->context->key ?: "filter",
+                        column,
+                        inner.text);
+}
+
+int filter_compile(const FilterContext *context, const char *text, char **ret, Reason *reason) {
+        _cleanup_free_ FilterTree *tree = calloc(1, sizeof(*tree));
+        int r;
+
+        if (!tree)
+                return -ENOMEM;
+        tree->context = context;
+        tree->reason = reason;
+        tree->text = tree->next = text;
+        if (strnlen(text, FILTER_TEXT_MAX + 1) > FILTER_TEXT_MAX)
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                text,
+                                "it has %zu bytes, the most is %d",
+                                strlen(text),
+                                FILTER_TEXT_MAX);
+        r = filter_parse(tree);
+        if (r == 0)
+                r = filter_check(tree);
+        if (r == 0)
+                r = filter_print(tree, ret);
+        return r;
+}
