@@ -56,7 +56,7 @@ typedef struct Consumer {
         int client_fd; /* the socket of OpenSink */
         Queue queue;
         bool has_sink, sink_is_watched;
-        PageMasks *masks; /* NULL: not fenced */
+        Masks *masks; /* NULL: not fenced */
         PageTally tally;
         Rings rings;
         size_t subbuf_size, batch_size;
@@ -276,7 +276,7 @@ static int load_metadata(Consumer *c, int fd, bool is_fenced) {
         object = json_tokener_parse(c->metadata);
         if (!object || !json_object_object_get_ex(object, "events", &events))
                 return -EBADMSG;
-        r = page_masks_new(events, &c->masks);
+        r = masks_new(events, false, &c->masks);
         if (r < 0)
                 return r;
         /* Anonymous memory that is never touched costs nothing. */

@@ -5,19 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "json.h"
+#include "mask.h"
 
 #define PAGE_HEADER_SIZE 16
 #define PAGE_PIDS_MAX    4194304
-
-/* Which bytes of each event's records belong to a field of it. */
-typedef struct PageMasks PageMasks;
-
-/* events: the array of that name in the metadata. -EBADMSG when it is not as the daemon makes it.
- */
-int page_masks_new(json_object *events, PageMasks **ret);
-PageMasks *page_masks_free(PageMasks *masks);
-DEFINE_CLEANUP(PageMasks, page_masks_free);
 
 typedef struct PageTally {
         uint8_t *pids; /* bit set of PAGE_PIDS_MAX: whose records were seen; NULL: not wanted */
@@ -28,6 +19,6 @@ typedef struct PageTally {
 /* Bytes of a sub-buffer that carry anything: header, records, the stored count of missed events.
  * Never more than size. */
 size_t page_get_used(const uint8_t *page, size_t size);
-/* Zeroes in place whatever no field owns: holes and alignment, bodies of padding and discarded
- * records, all beyond commit but the count of missed events. */
-void page_clean(const PageMasks *masks, uint8_t *page, size_t size, PageTally *tally);
+/* Cleans in place by the masks, and zeroes bodies of padding and discarded records and all beyond
+ * commit but the count of missed events. */
+void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally);

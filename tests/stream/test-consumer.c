@@ -70,7 +70,7 @@ static void test_stream(void) {
 static void test_fence(void) {
         uint8_t page[PAGE_SIZE_TEST], cleaned[PAGE_SIZE_TEST];
         _cleanup_json_ json_object *events = page_events_new();
-        PageMasks *masks = NULL;
+        Masks *masks = NULL;
         PageTally tally = {};
         PageBuilder builder;
         Rig rig;
@@ -82,9 +82,9 @@ static void test_fence(void) {
         page_add_record(&builder, EVENT_ID_TEXT, 14, 60);
         size_t used = page_end(&builder, 0);
         memcpy(cleaned, page, sizeof(page));
-        g_assert_cmpint(page_masks_new(events, &masks), ==, 0);
+        g_assert_cmpint(masks_new(events, false, &masks), ==, 0);
         page_clean(masks, cleaned, sizeof(cleaned), &tally);
-        page_masks_free(masks);
+        masks_free(masks);
 
         rig_run(&rig, 1, true);
         g_assert_true(rig_feed(&rig, 0, page));

@@ -11,7 +11,7 @@
 #define RANDOM_PAGES  100000
 
 typedef struct Fixture {
-        PageMasks *masks;
+        Masks *masks;
         PageTally tally;
         uint8_t page[PAGE_SIZE_TEST], before[PAGE_SIZE_TEST];
         PageBuilder builder;
@@ -21,13 +21,13 @@ static void set_up(Fixture *f, gconstpointer data _unused_) {
         _cleanup_json_ json_object *events = page_events_new();
 
         *f = (Fixture){};
-        g_assert_cmpint(page_masks_new(events, &f->masks), ==, 0);
+        g_assert_cmpint(masks_new(events, false, &f->masks), ==, 0);
         f->tally.pids = g_malloc0(PAGE_PIDS_MAX / 8);
         page_begin(&f->builder, f->page);
 }
 
 static void tear_down(Fixture *f, gconstpointer data _unused_) {
-        page_masks_free(f->masks);
+        masks_free(f->masks);
         g_free(f->tally.pids);
 }
 
@@ -373,10 +373,10 @@ static void test_bad_events(void) {
 
         for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
                 _cleanup_json_ json_object *events = json_tokener_parse(bad[i]);
-                PageMasks *masks = NULL;
+                Masks *masks = NULL;
 
                 g_assert_nonnull(events);
-                g_assert_cmpint(page_masks_new(events, &masks), ==, -EBADMSG);
+                g_assert_cmpint(masks_new(events, false, &masks), ==, -EBADMSG);
                 g_assert_null(masks);
         }
 }

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What each verdict on a field leaves of a record. */
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+#include "mask.h"
+#include "page-builder.h"
+#include "pseudonym.h"
+
+#define KERNEL 0xffffffff81234560
+#define LINEAR 0xffff888012345678
+#define ERROR  ((uint64_t)-22)
+#define NUMBER 0x00007fff12345678
+#define SECRET "geheim" /* stands in strings that are cut */
+
+#define FORMAT                                                                         \
+        "name: e\nID: 7\nformat:\n"                                                    \
+        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
+        "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"         \
+        "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+        "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"                   \
+        "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"                   \
+        "\tfield:unsigned long args[3];\toffset:16;\tsize:24;\tsigned:0;\n"            \
+        "\tfield:char comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"                    \
+        "\tfield:pid_t pid;\toffset:56;\tsize:4;\tsigned:1;\n"                         \
+        "\tfield:pid_t other;\toffset:60;\tsize:4;\tsigned:1;\n"                       \
+        "\tfield:u8 blob[12];\toffset:64;\tsize:12;\tsigned:0;\n"                      \
+        "\tfield:__data_loc char[] name;\toffset:76;\tsize:4;\tsigned:0;\n"            \
+        "\tfield:__data_loc unsigned long[] stack;\toffset:80;\tsize:4;\tsigned:0;\n"  \
+        "\tfield:__rel_loc u8[] raw;\toffset:84;\tsize:4;\tsigned:0;\n\n"              \
+        "print fmt: \"\"\n"
+#define FIXED  88
+#define NAME   FIXED
+#define STACK  (NAME + 8)
+#define RAW    (STACK + 24)
+#define RECORD (RAW + 16)
+
+static Masks *make_masks_of(const char *format, const char *cuts, bool has_members, int wanted) {
+        _cleanup_json_ json_object *events = json_object_new_array();
+        json_object *event = json_object_new_object();
+        Masks *masks = NULL;
+
+        json_object_object_add(event, "format", json_object_new_string(format));
+        if (cuts) {
+                json_object *parsed = json_tokener_parse(cuts);
+
+                g_assert_nonnull(parsed);
+                json_object_object_add(event, "cut", parsed);
+        }
+        json_object_array_add(events, event);
+        g_assert_cmpint(masks_new(events, has_members, &masks), ==, wanted);
+        return masks;
+}
+
+static void put_u64(uint8_t *at, uint64_t value) {
+        memcpy(at, &value, sizeof(value));
+}
+
+static uint64_t get_u64(const uint8_t *at) {
+        uint64_t value;
+
+        memcpy(&value, at, sizeof(value));
+        return value;
+}
+
+static void make_record(uint8_t *record) {
+        memset(record, 0, RECORD);
+        record[0] = 7;
+        page_put_u32(record + 4, 12);
+        put_u64(record + 8, KERNEL);
+        put_u64(record + 16, LINEAR);
+        put_u64(record + 24, ERROR);
+        put_u64(record + 32, NUMBER);
+        memcpy(record + 40, SECRET, sizeof(SECRET));
+        page_put_u32(record + 56, 12);
+        page_put_u32(record + 60, 13);
+        memset(record + 64, 'b', 12);
+        page_put_u32(record + 76, (uint32_t)sizeof(SECRET) << 16 | NAME);
+        memcpy(record + NAME, SECRET, sizeof(SECRET));
+        page_put_u32(record + 80, 24U << 16 | STACK);
+        put_u64(record + STACK, KERNEL);
+        put_u64(record + STACK + 8, NUMBER);
+        put_u64(record + STACK + 16, LINEAR);
+        page_put_u32(record + 84, 16U << 16 | (RAW - 88));
+        memset(record + RAW, 'r', 16);
+        put_u64(record + RAW + 3, KERNEL); /* at no multiple of anything */
+}
+
+/* What cuts make of the record; the bytes in [begin, end) of it may differ, no others. */
+static void clean(const char *cuts, uint8_t *record) {
+        Masks *masks = make_masks_of(FORMAT, cuts, false, 0);
+
+        make_record(record);
+        mask_clean(masks, masks_find(masks, 7), record, RECORD);
+        masks_free(masks);
+}
+
+static void assert_same_but(const uint8_t *record, size_t begin, size_t end) {
+        uint8_t whole[RECORD];
+
+        make_record(whole);
+        g_assert_cmpmem(record, begin, whole, begin);
+        g_assert_cmpmem(record + end, RECORD - end, whole + end, RECORD - end);
+}
+
+static void assert_zero(const uint8_t *at, size_t size) {
+        for (size_t i = 0; i < size; i++)
+                g_assert_cmphex(at[i], ==, 0);
+}
+
+static void test_no_cut(void) {
+        uint8_t record[RECORD];
+
+        clean(NULL, record);
+        assert_same_but(record, 0, 0);
+        clean("[]", record);
+        assert_same_but(record, 0, 0);
+}
+
+static void test_zero(void) {
+        uint8_t record[RECORD];
+
+        clean("[{\"field\":\"args\",\"how\":\"zero\"}]", record);
+        assert_same_but(record, 16, 40);
+        assert_zero(record + 16, 24);
+        clean("[{\"field\":\"comm\",\"how\":\"zero\"}]", record);
+        assert_same_but(record, 40, 56);
+        assert_zero(record + 40, 16);
+        clean("[{\"field\":\"other\",\"how\":\"zero\"}]", record);
+        assert_same_but(record, 60, 64);
+        assert_zero(record + 60, 4);
+}
+
+/* A reader prints an empty string or array, and nothing is left of what was there. */
+static void test_zero_located(void) {
+        uint8_t record[RECORD];
+
+        clean("[{\"field\":\"name\",\"how\":\"zero\"}]", record);
+        g_assert_cmphex(page_get_u32(record + 76), ==, 1U << 16 | NAME);
+        assert_zero(record + NAME, 8);
+        clean("[{\"field\":\"stack\",\"how\":\"zero\"},{\"field\":\"raw\",\"how\":\"zero\"}]",
+                        record);
+        g_assert_cmphex(page_get_u32(record + 80), ==, STACK);
+        g_assert_cmphex(page_get_u32(record + 84), ==, RAW - 88);
+        assert_same_but(record, 80, RECORD);
+        assert_zero(record + STACK, RECORD - STACK);
+}
+
+/* Where a location lies, and where one that is cut names bytes of another: those go. */
+static void test_zero_located_hostile(void) {
+        Masks *masks = make_masks_of(FORMAT, "[{\"field\":\"name\",\"how\":\"zero\"}]", false, 0);
+        uint8_t record[RECORD];
+
+        make_record(record);
+        page_put_u32(record + 76, 8U << 16 | 0xfff0);
+        mask_clean(masks, masks_find(masks, 7), record, RECORD);
+        g_assert_cmphex(page_get_u32(record + 76), ==, 0);
+        make_record(record);
+        page_put_u32(record + 76, 16U << 16 | STACK);
+        mask_clean(masks, masks_find(masks, 7), record, RECORD);
+        assert_zero(record + STACK, 16);
+        g_assert_cmphex(get_u64(record + STACK + 16), ==, LINEAR);
+        masks_free(masks);
+}
+
+static void test_words(void) {
+        uint8_t record[RECORD];
+
+        clean("[{\"field\":\"ip\",\"how\":\"words\"},{\"field\":\"args\",\"how\":\"words\"}]",
+                        record);
+        assert_same_but(record, 8, 40);
+        g_assert_cmphex(get_u64(record + 8), ==, 0);
+        g_assert_cmphex(get_u64(record + 16), ==, 0);
+        g_assert_cmphex(get_u64(record + 24), ==, ERROR);
+        g_assert_cmphex(get_u64(record + 32), ==, NUMBER);
+        clean("[{\"field\":\"stack\",\"how\":\"words\"}]", record);
+        assert_same_but(record, STACK, RAW);
+        g_assert_cmphex(get_u64(record + STACK), ==, 0);
+        g_assert_cmphex(get_u64(record + STACK + 8), ==, NUMBER);
+        g_assert_cmphex(get_u64(record + STACK + 16), ==, 0);
+        clean("[{\"field\":\"raw\",\"how\":\"words\"},{\"field\":\"pid\",\"how\":\"words\"}]",
+                        record);
+        /* At any place of bytes; the first that looks like one goes, and the upper bytes are left.
+         */
+        assert_same_but(record, RAW + 1, RAW + 11);
+        assert_zero(record + RAW + 1, 8);
+}
+
+static void test_range(void) {
+        static const struct {
+                uint64_t word;
+                bool is_cut;
+        } cases[] = {
+                { 0x00007fffffffffff, false },
+                { 0x7fffffffffffffff, false },
+                { 0x8000000000000000, false },
+                { 0xff11000000000000, true }, /* five levels of pages */
+                { 0xffff000000000000, true }, /* arm64 */
+                { 0xffff800000000000, true },
+                { 0xffffffffffffefff, true },
+                { 0xfffffffffffff000, false },
+                { UINT64_MAX, false },
+        };
+
+        Masks *masks = make_masks_of(FORMAT, "[{\"field\":\"ip\",\"how\":\"words\"}]", false, 0);
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                uint8_t record[RECORD];
+
+                make_record(record);
+                put_u64(record + 8, cases[i].word);
+                mask_clean(masks, masks_find(masks, 7), record, RECORD);
+                g_assert_cmphex(get_u64(record + 8), ==, cases[i].is_cut ? 0 : cases[i].word);
+        }
+        masks_free(masks);
+}
+
+static void test_pseudonyms(void) {
+        Masks *masks = make_masks_of(FORMAT,
+                        "[{\"field\":\"ip\",\"how\":\"pseudonym\"},"
+                        "{\"field\":\"args\",\"how\":\"words-pseudonym\"},"
+                        "{\"field\":\"pid\",\"how\":\"pseudonym\"},"
+                        "{\"field\":\"blob\",\"how\":\"pseudonym\"},"
+                        "{\"field\":\"stack\",\"how\":\"pseudonym\"}]",
+                        false,
+                        0);
+        uint8_t record[RECORD], second[RECORD];
+
+        make_record(record);
+        mask_clean(masks, masks_find(masks, 7), record, RECORD);
+        uint64_t kernel = get_u64(record + 8), linear = get_u64(record + 16);
+        g_assert_cmphex(kernel, !=, KERNEL);
+        g_assert_cmphex(kernel, !=, 0);
+        g_assert_cmphex(kernel >> 48, ==, 0);
+        g_assert_cmphex(linear, !=, kernel);
+        g_assert_cmphex(linear >> 48, ==, 0);
+        g_assert_cmphex(get_u64(record + 24), ==, ERROR);
+        g_assert_cmphex(get_u64(record + 32), ==, NUMBER);
+        g_assert_cmphex(page_get_u32(record + 56), !=, 12);
+        g_assert_cmphex(page_get_u32(record + 56), !=, 0);
+        assert_zero(record + 64, 12);
+        g_assert_cmphex(get_u64(record + STACK), ==, kernel); /* equal stays equal */
+        g_assert_cmphex(get_u64(record + STACK + 16), ==, linear);
+
+        make_record(second);
+        put_u64(second + 8, 0);
+        mask_clean(masks, masks_find(masks, 7), second, RECORD);
+        g_assert_cmphex(get_u64(second + 8), ==, 0);
+        g_assert_cmpmem(record + 16, RECORD - 16, second + 16, RECORD - 16);
+        masks_free(masks);
+        clean("[{\"field\":\"ip\",\"how\":\"pseudonym\"}]", record); /* another session */
+        g_assert_cmphex(get_u64(record + 8), !=, kernel);
+}
+
+static bool is_twelve(uint32_t pid, void *userdata _unused_) {
+        return pid == 12;
+}
+
+#define OTHERS                                                       \
+        "[{\"field\":\"comm\",\"how\":\"member\",\"pid\":\"pid\"},"  \
+        "{\"field\":\"pid\",\"how\":\"member\",\"pid\":\"pid\"},"    \
+        "{\"field\":\"name\",\"how\":\"member\",\"pid\":\"other\"}," \
+        "{\"field\":\"other\",\"how\":\"member\",\"pid\":\"other\"}]"
+
+static void test_members(void) {
+        Masks *masks = make_masks_of(FORMAT, OTHERS, true, 0);
+        const Mask *mask = masks_find(masks, 7);
+        uint8_t record[RECORD];
+
+        g_assert_true(mask->has_members);
+        make_record(record);
+        mask_clean(masks, mask, record, RECORD);
+        assert_same_but(record, 0, 0);
+        mask_cut_others(mask, record, RECORD, is_twelve, NULL);
+        assert_zero(record + 60, 4);
+        assert_zero(record + NAME, 8);
+        g_assert_cmphex(page_get_u32(record + 76), ==, 1U << 16 | NAME);
+        memcpy(record + 60, "\x0d\0\0\0", 4);
+        page_put_u32(record + 76, (uint32_t)sizeof(SECRET) << 16 | NAME);
+        assert_same_but(record, NAME, STACK);
+
+        make_record(record);
+        page_put_u32(record + 56, 99);
+        page_put_u32(record + 60, 12);
+        mask_clean(masks, mask, record, RECORD);
+        mask_cut_others(mask, record, RECORD, is_twelve, NULL);
+        assert_zero(record + 40, 20);
+        g_assert_cmpuint(page_get_u32(record + 60), ==, 12);
+        g_assert_cmpstr((char *)record + NAME, ==, SECRET);
+        masks_free(masks);
+}
+
+/* Where nobody is told apart nobody is a member. */
+static void test_without_members(void) {
+        Masks *masks = make_masks_of(FORMAT, OTHERS, false, 0);
+        uint8_t record[RECORD];
+
+        g_assert_false(masks_find(masks, 7)->has_members);
+        make_record(record);
+        mask_clean(masks, masks_find(masks, 7), record, RECORD);
+        assert_zero(record + 40, 24);
+        assert_zero(record + NAME, 8);
+        masks_free(masks);
+}
+
+/* Whatever a record is cut to, nothing of what is cut survives. */
+static void test_short(void) {
+        Masks *masks = make_masks_of(FORMAT,
+                        "[{\"field\":\"ip\",\"how\":\"words\"},{\"field\":\"args\",\"how\":\"zero\"},"
+                        "{\"field\":\"comm\",\"how\":\"member\",\"pid\":\"other\"}]",
+                        true,
+                        0);
+
+        for (size_t size = 4; size <= FIXED; size += 4) {
+                uint8_t record[RECORD];
+
+                make_record(record);
+                mask_clean(masks, masks_find(masks, 7), record, size);
+                mask_cut_others(masks_find(masks, 7), record, size, is_twelve, NULL);
+                for (size_t i = 8; i < MIN_OF(size, (size_t)56); i++)
+                        g_assert_cmphex(record[i], ==, 0);
+                uint8_t whole[RECORD];
+                make_record(whole);
+                g_assert_cmpmem(record + size, RECORD - size, whole + size, RECORD - size);
+        }
+        masks_free(masks);
+}
+
+#define HEAD "name: e\nID: 7\nformat:\n\tfield:u64 common;\toffset:0;\tsize:8;\tsigned:0;\n\n"
+
+/* An array that reaches to the record's end: a kernel stack, a mark. */
+static void test_open(void) {
+        static const char stack[] = HEAD
+                        "\tfield:unsigned long caller[];\toffset:8;\tsize:0;\tsigned:0;\n\nprint fmt: \"\"\n",
+                          text[] = HEAD
+                          "\tfield:char buf[];\toffset:8;\tsize:0;\tsigned:0;\n\nprint fmt: \"\"\n";
+        uint64_t record[] = { 7, KERNEL, NUMBER, LINEAR };
+        const uint64_t kept[] = { 7, 0, NUMBER, 0 }, none[] = { 7, 0, 0, 0 };
+
+        Masks *masks = make_masks_of(stack, "[{\"field\":\"caller\",\"how\":\"words\"}]", false, 0);
+        mask_clean(masks, masks_find(masks, 7), (uint8_t *)record, sizeof(record));
+        g_assert_cmpmem(record, sizeof(record), kept, sizeof(kept));
+        masks_free(masks);
+        masks = make_masks_of(text, "[{\"field\":\"buf\",\"how\":\"zero\"}]", false, 0);
+        memcpy(record + 1, SECRET, sizeof(SECRET));
+        mask_clean(masks, masks_find(masks, 7), (uint8_t *)record, sizeof(record));
+        g_assert_cmpmem(record, sizeof(record), none, sizeof(none));
+        masks_free(masks);
+}
+
+/* A mask that is told as it is does not even have to be looked at. */
+static void test_whole(void) {
+        static const char plain[] =
+                        HEAD "\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n",
+                          holed[] = HEAD
+                          "\tfield:u32 a;\toffset:12;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n";
+
+        Masks *masks = make_masks_of(plain, NULL, false, 0);
+        g_assert_cmpuint(masks_find(masks, 7)->whole_size, ==, 12);
+        masks_free(masks);
+        masks = make_masks_of(plain, "[{\"field\":\"a\",\"how\":\"zero\"}]", false, 0);
+        g_assert_cmpuint(masks_find(masks, 7)->whole_size, ==, 0);
+        masks_free(masks);
+        masks = make_masks_of(holed, NULL, false, 0);
+        g_assert_cmpuint(masks_find(masks, 7)->whole_size, ==, 0);
+        masks_free(masks);
+}
+
+static void test_bad_cuts(void) {
+        static const char *const bad[] = {
+                "{}",
+                "[1]",
+                "[{}]",
+                "[{\"field\":\"ip\"}]",
+                "[{\"field\":\"ip\",\"how\":\"keep\"}]",
+                "[{\"field\":\"ip\",\"how\":\"Zero\"}]",
+                "[{\"field\":\"ip\",\"how\":1}]",
+                "[{\"field\":\"nosuch\",\"how\":\"zero\"}]",
+                "[{\"field\":\"common_pid\",\"how\":\"zero\"}]",
+                "[{\"field\":\"ip\",\"how\":\"zero\"},{\"field\":\"ip\",\"how\":\"words\"}]",
+                "[{\"field\":\"ip\",\"how\":\"member\"}]",
+                "[{\"field\":\"ip\",\"how\":\"member\",\"pid\":\"nosuch\"}]",
+                "[{\"field\":\"ip\",\"how\":\"member\",\"pid\":\"ip\"}]",
+                "[{\"field\":\"ip\",\"how\":\"member\",\"pid\":\"name\"}]",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
+                g_assert_null(make_masks_of(FORMAT, bad[i], true, -EBADMSG));
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/mask/no-cut", test_no_cut);
+        g_test_add_func("/mask/zero", test_zero);
+        g_test_add_func("/mask/zero-located", test_zero_located);
+        g_test_add_func("/mask/zero-located-hostile", test_zero_located_hostile);
+        g_test_add_func("/mask/words", test_words);
+        g_test_add_func("/mask/range", test_range);
+        g_test_add_func("/mask/pseudonyms", test_pseudonyms);
+        g_test_add_func("/mask/members", test_members);
+        g_test_add_func("/mask/without-members", test_without_members);
+        g_test_add_func("/mask/short", test_short);
+        g_test_add_func("/mask/open", test_open);
+        g_test_add_func("/mask/whole", test_whole);
+        g_test_add_func("/mask/bad-cuts", test_bad_cuts);
+        return g_test_run();
+}
