@@ -21,7 +21,7 @@ static uint64_t number(json_object *object, const char *key) {
 
 /* "sched:*  (where pid == 1)", one for each requested event. */
 static int describe_spec(json_object *session, json_object *spec) {
-        static const char *const keys[] = { "scope", "buffer-kb", "clock", "lifetime" };
+        static const char *const keys[] = { "scope", "where", "buffer-kb", "clock", "lifetime" };
         json_object *events = get(spec, "events"), *wanted = json_object_new_array();
         size_t n = json_object_is_type(events, json_type_array) ? json_object_array_length(events)
                                                                 : 0;
@@ -78,6 +78,7 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "stream", "Stream", false },
                 /* From here on only `show`. */
                 { "lifetime", "Lifetime", false },
+                { "where", "Where", false },
                 { "buffer-kb", "Buffer (kB/CPU)", false },
                 { "clock", "Clock", false },
                 { "rule", "Policy rule", false },

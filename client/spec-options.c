@@ -144,33 +144,10 @@ static int spec_options_load_file(const char *path,
 static int spec_options_add_events(const SpecOptions *options, Spec *spec, Reason *reason) {
         for (size_t i = 0; i < options->n_events; i++) {
                 const SpecOptionsEvent *event = &options->events[i];
-                _cleanup_free_ char *joined = NULL;
-                const char *filter = event->filter ?: options->where;
-                int r;
+                int r = spec_add_event(spec, event->name, event->filter, reason);
 
-                if (event->filter && options->where) {
-                        if (asprintf(&joined, "(%s) && (%s)", event->filter, options->where) < 0)
-                                return -ENOMEM;
-                        filter = joined;
-                }
-                r = spec_add_event(spec, event->name, filter, reason);
                 if (r != 0)
                         return r;
-        }
-        return 0;
-}
-
-/* --where is for all events, those of the file too. */
-static int spec_options_filter_file_events(const SpecOptions *options, Spec *spec) {
-        for (size_t i = 0; options->where && i < spec->n_events; i++) {
-                char **filter = &spec->events[i].filter, *joined;
-                int r = *filter ? asprintf(&joined, "(%s) && (%s)", *filter, options->where)
-                                : asprintf(&joined, "%s", options->where);
-
-                if (r < 0)
-                        return -ENOMEM;
-                free(*filter);
-                *filter = joined;
         }
         return 0;
 }
@@ -226,9 +203,9 @@ int spec_options_build(const SpecOptions *options,
         if (options->file)
                 r = spec_options_load_file(options->file, spec, &file_lifetime, reason);
         if (r == 0)
-                r = spec_options_filter_file_events(options, spec);
-        if (r == 0)
                 r = spec_options_add_events(options, spec, reason);
+        if (r == 0 && options->where)
+                r = spec_set_string(spec, "where", options->where, reason);
         if (r == 0)
                 r = spec_options_set_scope(options, command, spec, reason);
         if (r == 0 && options->buffer)
@@ -271,8 +248,8 @@ static void print_wrapped(const char *text, int indent, int width) {
 void spec_options_print_help(void) {
         printf("\nThe session:\n"
                "  -e, --event NAME|GLOB  record this event or these events; repeatable\n"
-               "  -f, --filter EXPR      only where EXPR holds (the kernel's filter grammar), for\n"
-               "                         the -e before it\n"
+               "  -f, --filter EXPR      only where EXPR holds, for the -e before it; FILTERS in\n"
+               "                         ktracectl(1)\n"
                "      --where EXPR       the same for all events\n"
                "      --scope SCOPE      command, own, pids:PID,PID… or system\n"
                "  -a, --all              --scope system\n"

@@ -204,6 +204,8 @@ int spec_to_json(const Spec *spec, json_object **ret) {
                 r = add_scope(object, spec);
         if (r == 0)
                 r = add_event_list(object, spec);
+        if (r == 0 && spec->where)
+                r = add(object, "where", json_object_new_string(spec->where));
         if (r == 0)
                 r = add(object, "buffer-kb", json_object_new_uint64(spec->buffer_kb));
         if (r == 0)

@@ -4,8 +4,9 @@
  * the setters what it read; `spec_fields` is the one table behind them, the help and the man page.
  *
  * Nothing here looks at the machine: whether an event exists, a pid lives or policy agrees is
- * judged above, and a filter's grammar is the kernel's to judge. Here a value is only kept from
- * being what it can never be: a path, a list without end, a number that no kernel takes. */
+ * judged above, and what a filter says is judged with the event's format (daemon/policy/filter.h).
+ * Here a value is only kept from being what it can never be: a path, a list without end, a number
+ * that no kernel takes. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -55,10 +56,17 @@ const SpecField spec_fields[] = {
                         1,
                         SPEC_EVENTS_MAX,
                         NULL,
-                        "The events to record, each with its name and, if wanted, a filter in "
-                        "the kernel's grammar. A name is 'SYSTEM:EVENT' or a glob of it ('*', "
+                        "The events to record, each with its name and, if wanted, a filter. "
+                        "A name is 'SYSTEM:EVENT' or a glob of it ('*', "
                         "'?', '[…]'); 'EVENT' alone means this event of any system. No "
                         "default: at least one must be given." },
+        { "where",
+                        SPEC_STRING,
+                        1,
+                        SPEC_FILTER_MAX,
+                        NULL,
+                        "A filter for all events, besides their own: only what both let through is "
+                        "recorded. Default: none." },
         { "buffer-kb",
                         SPEC_NUMBER,
                         SPEC_BUFFER_KB_MIN,
@@ -117,6 +125,7 @@ Spec *spec_free(Spec *spec) {
         }
         free(spec->events);
         free(spec->pids);
+        free(spec->where);
         free(spec->clock);
         free(spec->name);
         free(spec);
@@ -240,6 +249,53 @@ static int set_clock(Spec *spec, const char *value, Reason *reason) {
         return 0;
 }
 
+/* key: "where", "events[0].filter" */
+static int check_filter(const char *key, const char *filter, Reason *reason) {
+        size_t size = strlen(filter);
+
+        if (strspn(filter, " ") == size)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: \"\" is empty: leave the key out for none",
+                                key);
+        if (size > SPEC_FILTER_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %s has %zu bytes, the most is %d",
+                                key,
+                                quote(filter).text,
+                                size,
+                                SPEC_FILTER_MAX);
+        for (size_t i = 0, n; i < size; i += n) {
+                n = utf8_length(filter + i, size - i);
+                if (n == 0 || (unsigned char)filter[i] < 0x20 || filter[i] == 0x7f)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: %s: byte %zu is not printable: write the filter on "
+                                        "one line of text",
+                                        key,
+                                        quote(filter).text,
+                                        i + 1);
+        }
+        return 0;
+}
+
+static int check_event_filter(size_t index, const char *filter, Reason *reason) {
+        char key[40];
+
+        snprintf(key, sizeof(key), "events[%zu].filter", index);
+        return check_filter(key, filter, reason);
+}
+
+static int set_where(Spec *spec, const char *value, Reason *reason) {
+        int r = check_filter("where", value, reason);
+
+        if (r != 0)
+                return r;
+        spec->where = strdup(value);
+        return spec->where ? 0 : -ENOMEM;
+}
+
 static int set_lifetime(Spec *spec, const char *value, Reason *reason) {
         const char *time = NULL;
         uint64_t usec = 0;
@@ -284,6 +340,7 @@ static const struct {
         { "name", set_name },
         { "mode", set_mode },
         { "scope", spec_scope_set },
+        { "where", set_where },
         { "clock", set_clock },
         { "lifetime", set_lifetime },
 };
@@ -404,36 +461,6 @@ static int check_event_name(size_t index, const char *name, Reason *reason) {
         return 0;
 }
 
-static int check_filter(size_t index, const char *filter, Reason *reason) {
-        size_t size = strlen(filter);
-
-        if (strspn(filter, " ") == size)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "events[%zu].filter: \"\" is empty: leave the key out for none",
-                                index);
-        if (size > SPEC_FILTER_MAX)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "events[%zu].filter: %s has %zu bytes, the most is %d",
-                                index,
-                                quote(filter).text,
-                                size,
-                                SPEC_FILTER_MAX);
-        for (size_t i = 0, n; i < size; i += n) {
-                n = utf8_length(filter + i, size - i);
-                if (n == 0 || (unsigned char)filter[i] < 0x20 || filter[i] == 0x7f)
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "events[%zu].filter: %s: byte %zu is not printable: write "
-                                        "the filter on one line of text",
-                                        index,
-                                        quote(filter).text,
-                                        i + 1);
-        }
-        return 0;
-}
-
 int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason) {
         _cleanup_free_ char *name_copy = NULL, *filter_copy = NULL;
         SpecEvent *events;
@@ -446,7 +473,7 @@ int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *rea
                                 SPEC_EVENTS_MAX);
         r = check_event_name(spec->n_events, name, reason);
         if (r == 0 && filter)
-                r = check_filter(spec->n_events, filter, reason);
+                r = check_event_filter(spec->n_events, filter, reason);
         if (r != 0)
                 return r;
 

@@ -46,6 +46,7 @@ typedef struct Spec {
         size_t n_pids;
         SpecEvent *events;
         size_t n_events;
+        char *where;        /* a filter for all events, besides their own; NULL: none */
         uint64_t buffer_kb; /* per CPU */
         char *clock;        /* never NULL after spec_new */
         SpecLifetime lifetime;

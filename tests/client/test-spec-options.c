@@ -64,8 +64,8 @@ static void test_filters(void) {
                                      { 'e', "c:d" },
                                      {} },
                         7,
-                        "\"events\":[{\"name\":\"a:b\",\"filter\":\"(x) && (y)\"},"
-                        "{\"name\":\"c:d\",\"filter\":\"y\"}]");
+                        "\"events\":[{\"name\":\"a:b\",\"filter\":\"x\"},{\"name\":\"c:d\"}],"
+                        "\"where\":\"y\"");
         assert_refused((Word[]){ { 'f', "x" }, {} }, KT_E_INVALID_SPEC, "-f");
         assert_refused((Word[]){ { 'e', "a:b" }, { 'f', "x" }, { 'f', "y" }, {} },
                         KT_E_INVALID_SPEC,
@@ -153,8 +153,7 @@ static void test_file(void) {
                         0);
         g_assert_nonnull(strstr(json, "\"scope\":\"command:5\""));
         g_assert_nonnull(strstr(json, "\"lifetime\":\"client\""));
-        g_assert_nonnull(strstr(json,
-                        "[{\"name\":\"a:b\",\"filter\":\"x\"},{\"name\":\"c:d\",\"filter\":\"x\"}]"));
+        g_assert_nonnull(strstr(json, "[{\"name\":\"a:b\"},{\"name\":\"c:d\"}],\"where\":\"x\""));
         assert_refused((Word[]){ { OPTION_SPEC, path }, { 'b', "32" }, {} },
                         KT_E_INVALID_SPEC,
                         "buffer-kb");

@@ -42,7 +42,7 @@ static void assert_string(const char *key, const char *value, const char *messag
 
 static void test_table(void) {
         static const char *const keys[] = {
-                "name", "mode", "scope", "events", "buffer-kb", "clock", "lifetime"
+                "name", "mode", "scope", "events", "where", "buffer-kb", "clock", "lifetime"
         };
 
         g_assert_cmpuint(n_spec_fields, ==, G_N_ELEMENTS(keys));
@@ -84,11 +84,11 @@ static void test_unknown_keys(void) {
         assert_refused("{\"frobnicate\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
-                        "buffer-kb, clock, lifetime");
+                        "where, buffer-kb, clock, lifetime");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"\": the known ones are name, mode, scope, events, "
-                        "buffer-kb, clock, lifetime");
+                        "where, buffer-kb, clock, lifetime");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;
@@ -531,12 +531,30 @@ static void assert_survives(const Spec *spec) {
         g_assert_cmpuint(again->n_pids, ==, spec->n_pids);
 }
 
+static void test_where(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+
+        g_assert_null(spec->where);
+        g_assert_cmpint(feed(spec, "{\"where\":\"pid == 1\"}", NULL), ==, 0);
+        g_assert_cmpstr(spec->where, ==, "pid == 1");
+        assert_refused("{\"where\":\" \"}",
+                        KT_E_INVALID_SPEC,
+                        "where: \"\" is empty: leave the key out for none");
+        assert_refused("{\"where\":\"x\\n\"}",
+                        KT_E_INVALID_SPEC,
+                        "where: \"x?\": byte 2 is not printable: write the filter on one line of "
+                        "text");
+        assert_refused("{\"where\":[]}",
+                        KT_E_INVALID_SPEC,
+                        "where: a string is wanted, not a list");
+}
+
 static void test_both_ways(void) {
         static const char *const texts[] = {
                 "{\"mode\":\"stream\",\"events\":[],\"buffer-kb\":1024,\"clock\":\"mono\",\"lifetime\":\"client\"}",
                 "{\"name\":\"n\",\"mode\":\"stream\",\"scope\":\"pids:7,8\",\"events\":[{\"name\":\"a:*\",\"filter\":\"x "
                 "== "
-                "\\\"é\\\"\"},{\"name\":\"b\"}],\"buffer-kb\":8,\"clock\":\"x86-tsc\",\"lifetime\":\"linger:90s\"}",
+                "\\\"é\\\"\"},{\"name\":\"b\"}],\"where\":\"y\",\"buffer-kb\":8,\"clock\":\"x86-tsc\",\"lifetime\":\"linger:90s\"}",
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
@@ -552,9 +570,16 @@ static void test_both_ways(void) {
 
 /* Objects from good and bad pieces: never a crash, and what is taken survives the way to JSON. */
 static void test_any_object(void) {
-        static const char *const keys[] = {
-                "name", "mode", "scope", "events", "buffer-kb", "clock", "lifetime", "nam", "é"
-        };
+        static const char *const keys[] = { "name",
+                "mode",
+                "scope",
+                "events",
+                "where",
+                "buffer-kb",
+                "clock",
+                "lifetime",
+                "nam",
+                "é" };
         static const char *const values[] = { "\"stream\"",
                 "\"own\"",
                 "\"pids:1,2\"",
@@ -620,6 +645,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/spec/event-names", test_event_names);
         g_test_add_func("/spec/event-limits", test_event_limits);
         g_test_add_func("/spec/filters", test_filters);
+        g_test_add_func("/spec/where", test_where);
         g_test_add_func("/spec/events-as-json", test_events_as_json);
         g_test_add_func("/spec/complete", test_complete);
         g_test_add_func("/spec/reasons-hold-the-remedy", test_reasons_hold_the_remedy);
