@@ -18,3 +18,22 @@ EOS
         head found
         verdict "$(wc -l <found)" "stale bytes"
 }
+
+case_names() { # the names of others' processes, which the kernel keeps for all traces together
+        defended_by metadata
+        chmod 711 .
+        cp "$TARGET" secret-name
+        background stranger "$T/secret-name" paced 100000 5000
+        background ktracectl record -q -a -e raw_syscalls:sys_enter -f "id == $OWN_CALL" -o root.kts -- sleep 60
+        within 20 is_running || fail "root's trace does not run: $(cat background.err)"
+        sleep 0.2
+        attack <<'EOS'
+from attack import *
+p = Process(["true"])
+s = Session(f"command:{p.pid}")
+s.start()
+p.run()
+s.save()
+EOS
+        verdict "$(grep -ac secret-name t.kts || true)" "names of the stranger"
+}

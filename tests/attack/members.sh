@@ -57,8 +57,8 @@ EOS
 
 case_setuid_while_stopped() { # root's program, executed while the session is stopped
         defended_by credentials
-        rooted 4755
-        attack "$ROOTED" paced 600 5000 <<'EOS'
+        rooted 4755 rooted
+        attack ./rooted paced 600 5000 <<'EOS'
 from attack import *
 import sys
 p = Process(sys.argv[1:], no_new_privs=False)
@@ -74,19 +74,61 @@ EOS
         verdict "$(calls_in t.kts $OWN_CALL)" "records of root's program"
 }
 
-case_setuid() { # root's program, executed by a traced process
+case_setid() { # programs that are set-user-ID, set-group-ID, or have a capability, executed by traced processes
         defended_by credentials
-        rooted 4755
-        attack "$ROOTED" calls 1000 $VICTIM_CALL <<'EOS'
+        rooted 4755 setuid
+        rooted 2755 setgid
+        rooted 0755 capable
+        setcap cap_net_raw+ep capable
+        for program in setuid setgid capable; do
+                attack ./$program calls 1000 $VICTIM_CALL <<'EOS'
 from attack import *
 import sys
 p = Process(sys.argv[1:], no_new_privs=False)
 s = Session(f"command:{p.pid}")
 s.start()
 p.run()
+s.save(sys.argv[1] + ".kts")
+EOS
+        done
+        verdict "$(calls_in setuid.kts $VICTIM_CALL)" "$(calls_in setgid.kts $VICTIM_CALL)" \
+                "$(calls_in capable.kts $VICTIM_CALL)" "records of privileged programs"
+}
+
+# A thread that is not listed takes the number of its leader, which is, when it executes a program.
+case_late_thread() { # root's program, executed by a thread that came while its siblings were being listed
+        defended_by threads credentials
+        rooted 4755 rooted
+        attack "$ATTACK_TOOLS/actor" chain "$T/go" "$T/rooted" paced 200 2000 <<'EOS'
+from attack import *
+import sys
+p = Process(sys.argv[1:], no_new_privs=False)
+p.go()
+pause(0.2)
+s = Session(f"pids:{p.pid}")
+attempt(s.start)
+open("go", "w").close()
+p.wait()
 s.save()
 EOS
-        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's program"
+        verdict "$(calls_in t.kts $OWN_CALL)" "records of root's program"
+}
+
+case_pid_reuse() { # a process of root's that got the number of a traced one just ended
+        defended_by lifetimes
+        roots_part "$ATTACK_TOOLS/actor" reuse "$USER_UID" $VICTIM_CALL armed
+        attack <<'EOS'
+from attack import *
+wait_for("pid")
+pid = open("pid").read().strip()
+s = Session("pids:" + pid)
+attempt(s.start)
+open("armed", "w").close()
+pause(0.5)
+s.save()
+EOS
+        roots_end
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's process"
 }
 
 case_interrupt_context() { # what interrupts do while a process of one's own runs

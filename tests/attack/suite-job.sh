@@ -10,12 +10,14 @@ export TAP_CASE
 status=0
 
 echo "# the product: no attack gains anything"
-PASS=closed bash e2e/tap.sh "$PWD/attack/environment.sh" attack/members.sh attack/bytes.sh || status=1
+PASS=closed bash e2e/tap.sh "$PWD/attack/environment.sh" attack/members.sh attack/bytes.sh attack/rules.sh \
+        attack/sealed.sh || status=1
 
 echo "# each attack without its defence: it gains"
 systemctl stop ktraced.service
 cp -a open/. /
-PASS=open bash e2e/tap.sh "$PWD/attack/environment.sh" attack/members.sh attack/bytes.sh >open.tap || status=1
+PASS=open bash e2e/tap.sh "$PWD/attack/environment.sh" attack/members.sh attack/bytes.sh attack/rules.sh \
+        >open.tap || status=1
 sed -E 's/^((not )?ok [0-9]+ - )/\1without its defence: /' open.tap
 journalctl --no-pager -o short-monotonic >out/journal
 exit $status

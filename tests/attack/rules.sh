@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Rules that an attacker wrote.
+
+# own_rule: what the attacker would write.
+own_rule() {
+        echo "{\"rules\": [{\"name\": \"mine\", \"subjects\": [\"any\"], \"scopes\": [\"command\", \"own\", \"pids\"], \"events\": [\"*:*\"]}]}"
+}
+
+case_writable_rules() { # events that no administrator granted, by a rule file that everybody may write
+        defended_by rules-trust
+        mkdir -p "$CONFIG/policy.d"
+        : >"$CONFIG/policy.d/00-attack.json"
+        chmod 666 "$CONFIG/policy.d/00-attack.json"
+        own_rule >mine
+        user cp mine "$CONFIG/policy.d/00-attack.json"
+        renew
+        user ktracectl events 'sched:*' --no-legend >out 2>err || cat err
+        rm -f "$CONFIG/policy.d/00-attack.json"
+        renew
+        verdict "$(grep -c '^sched:sched_switch' out || true)" "events that speak of others"
+}
+
+case_rules_in_an_open_folder() { # the same, by a file of one's own in a folder that everybody may write
+        defended_by rules-trust
+        mkdir -p "$CONFIG/policy.d"
+        chmod 777 "$CONFIG/policy.d"
+        own_rule >mine
+        user cp mine "$CONFIG/policy.d/00-attack.json"
+        renew
+        user ktracectl events 'sched:*' --no-legend >out 2>err || cat err
+        rm -f "$CONFIG/policy.d/00-attack.json"
+        chmod 755 "$CONFIG/policy.d"
+        renew
+        verdict "$(grep -c '^sched:sched_switch' out || true)" "events that speak of others"
+}

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Attacks on what has no switch, because it is how the thing is made: run in the first pass only. A script says
+# GAINED for each thing that it got, and must say DONE.
+
+# boasts: how many things the script of the attack says it gained.
+boasts() {
+        grep -q '^DONE' said || fail "the attack did not come to its end: $(cat said)"
+        cat said
+        verdict "$(grep -c '^GAINED' said || true)" "things"
+}
+
+case_descriptors() { # the kernel's ring, or the stream's other end, out of the descriptors that are handed out
+        defended_by
+        attack >said 2>&1 <<'EOS'
+from attack import *
+import fcntl, mmap, stat
+s = Session("own", **{"name": "fds"})
+metadata = s.verbs.GetMetadata().take()
+for name, fd in ("stream", s.stream), ("metadata", metadata):
+    target = os.readlink(f"/proc/self/fd/{fd}")
+    print(name, target)
+    if "tracing" in target or stat.S_ISDIR(os.fstat(fd).st_mode):
+        print("GAINED a file of the kernel's:", target)
+    for how in "O_WRONLY", "O_RDWR":
+        try:
+            again = os.open(f"/proc/self/fd/{fd}", getattr(os, how))
+            os.write(again, b"x")
+            print("GAINED a writer of", name)
+        except OSError as e:
+            print(name, how, e)
+    for size in 0, 1 << 20:
+        try:
+            os.ftruncate(fd, size)
+            print("GAINED a shorter or longer", name)
+        except OSError as e:
+            print(name, "ftruncate", e)
+try:
+    mmap.mmap(s.stream, 4096, prot=mmap.PROT_READ, flags=mmap.MAP_SHARED)
+    print("GAINED a map of the stream")
+except OSError as e:
+    print("mmap", e)
+for fd in os.listdir("/proc/self/fd"):
+    try:
+        target = os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        continue
+    if "/sys/kernel" in target:
+        print("GAINED", target)
+s.verbs.Destroy()
+pause(0.5)
+if any(name.endswith(s.id) for name in os.listdir("/sys/kernel/tracing/instances")) if os.access("/sys/kernel/tracing/instances", os.R_OK) else False:
+    print("GAINED an instance that stays")
+print("DONE")
+EOS
+        boasts
+        no_instance || fail "a kept stream pins the instance"
+}
+
+case_consumers_socket() { # a worker of one's own making, by the socket through which the daemon makes them
+        defended_by
+        user ktracectl list >/dev/null
+        attack "$CONSUMERS_SOCKET" >said 2>&1 <<'EOS'
+import socket, sys
+for kind in socket.SOCK_SEQPACKET, socket.SOCK_STREAM:
+    s = socket.socket(socket.AF_UNIX, kind)
+    try:
+        s.connect(sys.argv[1])
+        print("GAINED a connection")
+    except OSError as e:
+        print(e)
+print("DONE")
+EOS
+        boasts
+}
+
+case_idle_sinks() { # a rest for everybody, by sinks that never read
+        defended_by
+        cat >idle.py <<'EOS'
+from attack import *
+import array, socket
+kept = []
+for i in range(2):
+    spec = {"scope": f"pids:{os.getpid()}", "events": dbus.Array(ENTER)}
+    ident, path = manager.CreateSession(dbus.Dictionary(spec, signature="sv"))
+    verbs = dbus.Interface(bus.get_object("org.ktrace1", path), "org.ktrace1.Session")
+    door = socket.socket(fileno=verbs.OpenSink(dbus.Dictionary(signature="sv")).take())
+    mine, theirs = socket.socketpair()
+    door.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))])
+    door.recv(512)
+    attempt(verbs.Start)
+    kept.append((verbs, door, mine, theirs))
+open("idle", "w").close()
+while True:
+    os.getppid()
+EOS
+        background attacker idle.py
+        within 20 [ -e idle ] || fail "no sinks: $(cat background.out background.err)"
+        expect 0 stranger timeout 20 ktracectl record -q -e raw_syscalls:sys_enter -o "/tmp/attack-other.kts" -- "$TARGET" calls 1000 $OWN_CALL
+        same 1000 "$(calls_in /tmp/attack-other.kts $OWN_CALL)" "the other's records"
+        rm -f /tmp/attack-other.kts
+        kill -9 "$BACKGROUND"
+        within 10 no_instance || fail "sinks that never read pin their instances"
+}
+
+case_abuse() { # the daemon's life or memory, by calls that nobody would make
+        defended_by
+        user ktracectl list >/dev/null
+        before=$(daemon_pid)
+        attack >said 2>&1 <<'EOS'
+from attack import *
+import threading
+
+def call(member, signature, *args, path="/org/ktrace1", interface="org.ktrace1.Manager", **keys):
+    try:
+        return bus.call_blocking("org.ktrace1", path, interface, member, signature, args, timeout=20, **keys)
+    except dbus.DBusException as e:
+        print(member, signature, str(e)[:100])
+
+def deep(n):
+    value = dbus.Int32(1, variant_level=1)
+    for _ in range(n):
+        value = dbus.Array([value], signature="v", variant_level=1)
+    return value
+
+read, write = os.pipe()
+call("CreateSession", "a{sv}", {"name": "x" * 1000000})
+call("CreateSession", "a{sv}", {"x" * 1000000: 1})
+call("CreateSession", "a{sv}", {f"k{i}": i for i in range(20000)})
+call("CreateSession", "a{sv}", {"events": deep(20), "scope": "own"})
+call("CreateSession", "a{sv}", {"events": dbus.Array(["a:" + "*" * 60] * 4096), "scope": "own"})
+call("CreateSession", "a{sv}", {"events": dbus.types.UnixFd(read), "scope": dbus.types.UnixFd(write)})
+call("CreateSession", "a{sv}", {f"k{i}": dbus.types.UnixFd(read) for i in range(15)})
+call("CreateSession", "h", dbus.types.UnixFd(read))
+call("CreateSession", "s", "own")
+call("CreateSession", "")
+call("GetSession", "s", "../../session/0123456789abcdef")
+call("GetSession", "s", "\x01\x02")
+call("ListEvents", "s", "*" * 100000)
+call("ListEvents", "s", "*a" * 2000 + "b:*")
+for name in "..", "/", "a/b", "%s%n", "\n", "", "0123456789abcdef", "x" * 65:
+    call("CreateSession", "a{sv}", {"name": name, "scope": "own", "events": dbus.Array(ENTER)})
+for path in "/org/ktrace1/session", "/org/ktrace1/session/_", "/org/ktrace1/session/0123456789abcdef/x":
+    call("Start", "", path=path, interface="org.ktrace1.Session")
+for i in range(3000):
+    m = dbus.lowlevel.MethodCallMessage("org.ktrace1", "/org/ktrace1", "org.ktrace1.Manager", "ListEvents")
+    m.append("*", signature="s")
+    bus.send_message(m)
+bus.flush()
+print("DONE")
+EOS
+        grep -q '^DONE' said || fail "the attack did not come to its end: $(tail said)"
+        within 15 stranger timeout 15 ktracectl list || fail "others wait"
+        same "$before" "$(daemon_pid)" "the daemon"
+        rss=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$before/status")
+        echo "RSS $rss kB"
+        [ "$rss" -lt 65536 ] || fail "the daemon has grown to $rss kB"
+}
+
+case_no_new_privs() { # privileges for a traced command, to be traced with them
+        defended_by
+        install -m 6755 "$ATTACK_TOOLS/actor" rooted
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- ./rooted id
+        same "$USER_UID $USER_UID $USER_UID" "$(cat out)" "uid, effective uid and gid of a traced set-user-ID program"
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- strace -o /dev/null -f ./rooted id
+        same "$USER_UID $USER_UID $USER_UID" "$(cat out)" "the same under ptrace"
+        user ./rooted id | grep -q '^[0-9]* 0 0$' || fail "a set-user-ID program gains nothing here even without tracing"
+}
