@@ -75,6 +75,10 @@ static const ErrorEntry error_table[] = {
                         KT_ERROR_PREFIX "NoConsumer",
                         "the stream worker cannot be run safely",
                         KT_EXIT_FAILED },
+        { KT_E_AUTH_REQUIRED,
+                        KT_ERROR_PREFIX "InteractiveAuthorizationRequired",
+                        "this needs authentication, and nobody could be asked",
+                        KT_EXIT_DENIED },
 };
 
 _Static_assert(ELEMENTSOF(error_table) == _KT_E_N - 1, "each code has one entry, in order");

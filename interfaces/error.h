@@ -23,6 +23,7 @@ typedef enum KtError {
         KT_E_KERNEL_REFUSED, /* the kernel said no to a caller's value; reason quotes it */
         KT_E_NO_TRACING,     /* tracefs missing, empty, read-only or not permitted */
         KT_E_NO_CONSUMER,    /* the stream worker cannot be run safely */
+        KT_E_AUTH_REQUIRED,  /* policy wants a password that the call did not let polkit ask for */
         _KT_E_N,
 } KtError;
 

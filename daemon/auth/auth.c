@@ -6,7 +6,8 @@
  *
  * Owns the table of peers. Believes only the bus: uid and groups by GetConnectionCredentials, which
  * the bus took from the socket when the peer connected; groups by the user database only where the
- * bus does not tell them. Never reads /proc: a pid there may be another's by now.
+ * bus does not tell them. A pid may be another's by now: what is read by it is facts.c's, which
+ * says how far it goes.
  *
  * A peer is forgotten when the bus says that its name lost its owner. We have subscribed to that
  * before any peer is asked for, so there is no moment in which one can leave unseen. Unique names
@@ -23,6 +24,7 @@
 #include <search.h>
 #include <string.h>
 
+#include "facts.h"
 #include "log.h"
 
 /* Peers that a bus of any size has are far fewer: its own limit is 256 connections a user. */
@@ -33,6 +35,7 @@ typedef struct Entry {
         Peer peer; /* its name is the key */
         Auth *auth;
         bool known;
+        uint64_t start;                /* of its process, see facts.h */
         sd_bus_slot *credentials_slot; /* the question, until it is answered */
         /* Calls in their order: held back until the peer is known, then those that were put back
          * into the queue and have not come by again. */
@@ -42,6 +45,7 @@ typedef struct Entry {
 
 struct Auth {
         sd_bus *bus;
+        Polkit *polkit;
         sd_bus_slot *filter_slot, *left_slot;
         AuthHandlers handlers;
         void *userdata;
@@ -91,6 +95,7 @@ static void entry_gone(Entry *entry) {
         entry->peer.unique_name = NULL;
         entry_free(entry);
 
+        polkit_peer_gone(auth->polkit, unique_name);
         if (auth->handlers.on_peer_gone)
                 auth->handlers.on_peer_gone(unique_name, auth->userdata);
 }
@@ -230,6 +235,7 @@ static int on_credentials(sd_bus_message *m, void *userdata, sd_bus_error *ret_e
                                                     : read_credentials(entry, m);
         if (r == 0) {
                 entry->known = true;
+                entry->start = facts_read_start(entry->peer.pid, entry->peer.subject.uid);
                 r = requeue_held(entry);
         }
         if (r < 0) {
@@ -289,6 +295,12 @@ static int entry_new(Auth *auth, const char *unique_name, Entry **ret) {
         return 0;
 }
 
+/* root is asked for no facts. */
+static void entry_read_facts(Entry *entry) {
+        if (entry->peer.subject.uid != 0)
+                facts_read(&entry->peer.subject, entry->peer.pid, entry->start);
+}
+
 static int hold(Entry *entry, sd_bus_message *m) {
         if (entry->n_held == AUTH_HELD_MAX)
                 return sd_bus_reply_method_errorf(m,
@@ -321,13 +333,16 @@ static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         }
 
         Entry *entry = entry_find(auth, sender);
-        if (entry && entry->known && entry->n_held == 0)
+        if (entry && entry->known && entry->n_held == 0) {
+                entry_read_facts(entry);
                 return 0;
+        }
         if (entry && entry->known && entry->held[0] == m) {
                 entry->n_held--;
                 memmove(entry->held, entry->held + 1, entry->n_held * sizeof(entry->held[0]));
                 /* The queue holds its own reference while the message is being processed. */
                 sd_bus_message_unref(m);
+                entry_read_facts(entry);
                 return 0;
         }
         if (!entry && auth->n_entries == PEERS_MAX)
@@ -356,6 +371,9 @@ int auth_new(sd_bus *bus, const AuthHandlers *handlers, void *userdata, Auth **r
         auth->bus = sd_bus_ref(bus);
         auth->handlers = *handlers;
         auth->userdata = userdata;
+        r = polkit_new(bus, &auth->polkit);
+        if (r < 0)
+                return r;
         r = sd_bus_add_match(bus,
                         &auth->left_slot,
                         "type='signal',sender='org.freedesktop.DBus',"
@@ -385,6 +403,7 @@ Auth *auth_free(Auth *auth) {
                                 "The service has just ended because it was idle; ask again");
                 entry_free(entry);
         }
+        polkit_free(auth->polkit);
         sd_bus_unref(auth->bus);
         free(auth);
         return NULL;
@@ -399,4 +418,17 @@ const Peer *auth_get_peer(const Auth *auth, sd_bus_message *m) {
         const Entry *entry = sender ? entry_find(auth, sender) : NULL;
 
         return entry && entry->known ? &entry->peer : NULL;
+}
+
+const Peer *auth_find_peer(const Auth *auth, const char *unique_name) {
+        Entry *entry = entry_find(auth, unique_name);
+
+        if (!entry || !entry->known)
+                return NULL;
+        entry_read_facts(entry);
+        return &entry->peer;
+}
+
+Polkit *auth_get_polkit(const Auth *auth) {
+        return auth->polkit;
 }

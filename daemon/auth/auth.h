@@ -5,6 +5,7 @@
 #include <systemd/sd-bus.h>
 
 #include "policy.h"
+#include "polkit.h"
 
 /* Everyone who has called us and is still on the bus: unique name -> credentials as the bus tells
  * them. */
@@ -12,8 +13,8 @@ typedef struct Auth Auth;
 
 typedef struct Peer {
         char *unique_name;
-        Subject subject;
-        pid_t pid; /* as the bus told when the peer was first seen; informative only */
+        Subject subject; /* is_active and unit: as of the message that is being handled */
+        pid_t pid;       /* as the bus told when the peer was first seen; informative only */
 } Peer;
 
 typedef struct AuthHandlers {
@@ -30,6 +31,10 @@ DEFINE_CLEANUP(Auth, auth_free);
 #define AUTH_HELD_MAX 64
 /* The sender of m, or NULL (not known: deny). */
 const Peer *auth_get_peer(const Auth *auth, sd_bus_message *m);
+/* Whoever has this name, with facts of now, or NULL (has left: deny); for a call that waited. */
+const Peer *auth_find_peer(const Auth *auth, const char *unique_name);
+/* Where to ask on behalf of a peer. What is open when the auth goes is answered then. */
+Polkit *auth_get_polkit(const Auth *auth);
 /* Nobody who ever called is still on the bus. on_peer_gone tells when the answer may have changed.
  */
 bool auth_is_idle(const Auth *auth);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "admission.h"
 #include "call.h"
 #include "spec-reader.h"
 
@@ -43,7 +44,7 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
         if (r == 0)
                 r = call_new(door, m, answer_created, &request);
         if (r == 0)
-                r = session_create(door->registry, request, spec, &reason);
+                r = admission_create(door, m, request, spec, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         /* Both are the session floor's now. */

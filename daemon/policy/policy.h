@@ -97,6 +97,8 @@ typedef struct Grant {
 
 Grant *grant_free(Grant *grant);
 DEFINE_CLEANUP(Grant, grant_free);
+/* The same rule, events, filters, cuts and limits: what was allowed of one holds for the other. */
+bool grant_is_same(const Grant *a, const Grant *b);
 
 /* Reads LIB_DIR/policy.d/\*.json overridden by file name in CONFIG_DIR/policy.d (an empty file
  * masks), sorted by name. A file that others than root may write is refused. KT_E_INVALID_SPEC with

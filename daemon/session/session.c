@@ -90,6 +90,7 @@ Request *request_free(Request *request) {
         if (!request)
                 return NULL;
         subject_clear(&request->subject);
+        grant_free(request->wanted);
         close_cleanup(&request->fd);
         free(request->peer);
         free(request);
@@ -398,6 +399,29 @@ static int session_new(Registry *registry, Request *request, Session **ret) {
         return 0;
 }
 
+/* Fails closed: a grant that polkit has a say in counts for nothing before that, whoever calls. The
+ * grant moves to the request when it has to be asked about. */
+static int session_check_authorized(Request *request, Grant **grant, Reason *reason) {
+        const char *action = (*grant)->polkit_action;
+
+        if (!action)
+                return 0;
+        if (!request->is_authorized) {
+                grant_free(request->wanted);
+                request->wanted = TAKE_PTR(*grant);
+                return reason_set(reason,
+                                KT_E_AUTH_REQUIRED,
+                                "%s: polkit has to allow this first (%s)",
+                                request->wanted->rule,
+                                action);
+        }
+        if (!request->wanted || !grant_is_same(request->wanted, *grant))
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "the rules or the events of this kernel have changed while polkit was asked: ask again");
+        return 0;
+}
+
 int session_create(Registry *registry, Request *request, Spec *spec, Reason *reason) {
         _cleanup_(grant_free_cleanup) Grant *grant = NULL;
         const Tracefs *tracefs;
@@ -407,6 +431,7 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
         r = r ?: registry_decide(registry, &request->subject, spec, &grant, reason);
         r = r ?: registry_check_quota(registry, &request->subject, spec, reason);
+        r = r ?: session_check_authorized(request, &grant, reason);
         r = r ?: session_new(registry, request, &session);
         if (r != 0)
                 return r;

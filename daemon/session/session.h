@@ -34,6 +34,11 @@ struct Request {
         void (*done)(Request *request, int result, const Reason *reason);
         void *userdata;
 
+        /* create: set when it returned KT_E_AUTH_REQUIRED: polkit has to be asked about this, and
+         * with is_authorized the same request may try again. */
+        Grant *wanted;
+        bool is_authorized; /* polkit has allowed `wanted` */
+
         Session *session; /* create: the new one; valid during `done` */
         int fd; /* open_stream: the client's end; `done` takes it with TAKE_FD or request_free
                    closes it */
@@ -103,6 +108,7 @@ int registry_describe_event(Registry *registry,
 
 /* Verbs. A return other than 0 is the answer: `done` will not be called and the request stays the
  * caller's. */
+/* Asks policy each time, also when it tries again: see Request.wanted. */
 int session_create(Registry *registry,
                 Request *request,
                 Spec *spec /* consumed on 0 */,

@@ -32,6 +32,7 @@ static void test_table(void) {
                 { KT_E_KERNEL_REFUSED, "org.ktrace1.Error.KernelRefused", 1 },
                 { KT_E_NO_TRACING, "org.ktrace1.Error.NoTracing", 1 },
                 { KT_E_NO_CONSUMER, "org.ktrace1.Error.NoConsumer", 1 },
+                { KT_E_AUTH_REQUIRED, "org.ktrace1.Error.InteractiveAuthorizationRequired", 3 },
         };
 
         g_assert_cmpuint(G_N_ELEMENTS(contract), ==, _KT_E_N - 1);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "policy.h"
+
+/* What may change while a peer is on the bus: read anew for each request, never kept. */
+
+/* When the process started, in the kernel's ticks; 0: nobody knows. */
+uint64_t facts_read_start(pid_t pid, uid_t uid);
+/* Fills in is_active and unit. start: the process as it was when the peer was first seen; 0: its
+ * unit is not known. */
+void facts_read(Subject *subject, pid_t pid, uint64_t start);

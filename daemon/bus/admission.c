@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* CreateSession where policy leaves the last word to polkit. The session floor says so before it
+ * makes anything; then polkit is asked, request and spec lie here, and on its yes the same request
+ * goes down once more. Everything is looked up again by then: the caller (still on the bus, its
+ * seat and unit as they are now), the rules, the events, the quota. The session floor compares the
+ * new grant with the one that was asked about.
+ *
+ * Used by manager-object.c. Owns request and spec while polkit is asked. A caller who leaves
+ * meanwhile gets nothing: auth withdraws the question. */
+#include "admission.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define EVENTS_SHOWN     5
+#define EVENTS_SHOWN_MAX 160 /* bytes; a dialog is read by humans */
+
+typedef struct Admission {
+        Door *door; /* not touched but on a yes: the door may be gone when the daemon ends */
+        Request *request;
+        Spec *spec;
+} Admission;
+
+static Admission *admission_free(Admission *admission) {
+        if (!admission)
+                return NULL;
+        call_free(admission->request);
+        spec_free(admission->spec);
+        free(admission);
+        return NULL;
+}
+
+DEFINE_CLEANUP(Admission, admission_free);
+
+/* The caller as it is now. */
+static int renew_subject(Admission *admission) {
+        Request *request = admission->request;
+        const Peer *peer = auth_find_peer(admission->door->auth, request->peer);
+        Subject subject;
+
+        if (!peer)
+                return KT_E_CANCELLED;
+        int r = subject_copy(&subject, &peer->subject);
+        if (r < 0)
+                return r;
+        subject_clear(&request->subject);
+        request->subject = subject;
+        return 0;
+}
+
+static int admit(Admission *admission, Reason *reason) {
+        int r = renew_subject(admission);
+
+        if (r != 0)
+                return r;
+        admission->request->is_authorized = true;
+        r = session_create(admission->door->registry, admission->request, admission->spec, reason);
+        if (r != 0)
+                return r;
+        admission->request = NULL; /* the session floor's now */
+        admission->spec = NULL;
+        return 0;
+}
+
+static void on_polkit(int result, const Reason *said, void *userdata) {
+        _cleanup_(admission_free_cleanup) Admission *admission = userdata;
+        Reason reason = *said;
+
+        if (result == 0)
+                result = admit(admission, &reason);
+        if (result == 0)
+                return;
+        Request *request = TAKE_PTR(admission->request);
+        request->done(request, result, &reason); /* frees it */
+}
+
+/* "sched:*, raw_syscalls:sys_enter and 7 more", as text that a dialog may show. */
+static void describe_events(const Spec *spec, Reason *ret) {
+        char text[EVENTS_SHOWN_MAX + SPEC_EVENT_NAME_MAX + 8] = "";
+        size_t length = 0, n = 0;
+
+        while (n < MIN_OF(spec->n_events, (size_t)EVENTS_SHOWN) && length < EVENTS_SHOWN_MAX) {
+                length += (size_t)snprintf(text + length,
+                                sizeof(text) - length,
+                                "%s%s",
+                                n > 0 ? ", " : "",
+                                spec->events[n].name);
+                n++;
+        }
+        if (n < spec->n_events)
+                reason_set(ret, 0, "%s and %zu more", text, spec->n_events - n);
+        else
+                reason_set(ret, 0, "%s", text);
+}
+
+/* What polkit says to whom it asks; $(…) are the details beside it. */
+static const char *get_message(SpecScope scope) {
+        if (scope == SCOPE_SYSTEM)
+                return "Authentication is required to trace the whole system: $(ktrace.events)";
+        return "Authentication is required for a kernel trace of scope $(ktrace.scope): "
+               "$(ktrace.events)";
+}
+
+static int ask(Admission *admission, sd_bus_message *m, Reason *reason) {
+        const Request *request = admission->request;
+        const Spec *spec = admission->spec;
+        _cleanup_free_ char *scope = NULL;
+        Reason scope_text, events;
+        char owner[16];
+
+        int r = spec_format_scope(spec, &scope);
+        if (r < 0)
+                return r;
+        reason_set(&scope_text, 0, "%.200s", scope);
+        describe_events(spec, &events);
+        snprintf(owner, sizeof(owner), "%" PRIu32, (uint32_t)request->subject.uid);
+        const PolkitDetail details[] = {
+                { "ktrace.scope", scope_text.text },
+                { "ktrace.events", events.text },
+                { "ktrace.owner", owner },
+                { "polkit.message", get_message(spec->scope) },
+                { "polkit.gettext_domain", "ktrace" },
+        };
+        const PolkitQuery query = {
+                .action = request->wanted->polkit_action,
+                .peer = request->peer,
+                .uid = request->subject.uid,
+                .interactive = sd_bus_message_get_allow_interactive_authorization(m) > 0,
+                .details = details,
+                .n_details = ELEMENTSOF(details),
+        };
+        return polkit_ask(auth_get_polkit(admission->door->auth),
+                        &query,
+                        on_polkit,
+                        admission,
+                        reason);
+}
+
+int admission_create(Door *door, sd_bus_message *m, Request *request, Spec *spec, Reason *reason) {
+        _cleanup_free_ Admission *admission = NULL; /* not what is in it, before it is taken */
+
+        int r = session_create(door->registry, request, spec, reason);
+        if (r != KT_E_AUTH_REQUIRED || !request->wanted)
+                return r;
+        admission = malloc(sizeof(*admission));
+        if (!admission)
+                return -ENOMEM;
+        *admission = (Admission){ door, request, spec };
+        *reason = (Reason){ "" };
+        r = ask(admission, m, reason);
+        if (r != 0)
+                return r;
+        admission = NULL; /* the question's now */
+        return 0;
+}

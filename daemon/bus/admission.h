@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "call.h"
+
+/* session_create for the caller of m, who is asked by polkit first where policy wants that. The
+ * same contract: 0 and both are taken over, or the answer. */
+int admission_create(Door *door,
+                sd_bus_message *m,
+                Request *request,
+                Spec *spec /* consumed on 0 */,
+                Reason *reason);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether two decisions are one and the same. Asked by the session floor when polkit has said yes:
+ * its answer was about the grant that was decided before the question, which may have lain there
+ * for minutes while rules were reloaded or events came with a module. Anything but the same grant
+ * is another question, also a narrower one: what a reader was told no longer holds. So everything
+ * in a Grant is compared; a member that is added there has to be added here. */
+
+#include <string.h>
+
+#include "policy.h"
+
+static bool text_is_same(const char *a, const char *b) {
+        return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool list_is_same(char *const *a, size_t n_a, char *const *b, size_t n_b) {
+        if (n_a != n_b)
+                return false;
+        for (size_t i = 0; i < n_a; i++)
+                if (strcmp(a[i], b[i]) != 0)
+                        return false;
+        return true;
+}
+
+static bool member_is_same(const GrantMember *a, const GrantMember *b) {
+        return text_is_same(a->pid_field, b->pid_field) &&
+               list_is_same(a->fields, a->n_fields, b->fields, b->n_fields);
+}
+
+static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
+        if (!text_is_same(a->system, b->system) || !text_is_same(a->name, b->name) ||
+                        !text_is_same(a->filter, b->filter) ||
+                        !text_is_same(a->policy_filter, b->policy_filter) ||
+                        a->speaks_of_others != b->speaks_of_others ||
+                        !list_is_same(a->keep, a->n_keep, b->keep, b->n_keep) ||
+                        !list_is_same(a->cut, a->n_cut, b->cut, b->n_cut) ||
+                        a->n_members != b->n_members)
+                return false;
+        for (size_t i = 0; i < a->n_members; i++)
+                if (!member_is_same(&a->members[i], &b->members[i]))
+                        return false;
+        return true;
+}
+
+static bool request_is_same(const GrantRequest *a, const GrantRequest *b) {
+        return text_is_same(a->pattern, b->pattern) && a->n_matched == b->n_matched &&
+               a->n_granted == b->n_granted;
+}
+
+bool grant_is_same(const Grant *a, const Grant *b) {
+        if (!text_is_same(a->rule, b->rule) || a->fenced != b->fenced ||
+                        a->redacted != b->redacted || a->addresses != b->addresses ||
+                        a->allow_setuid != b->allow_setuid ||
+                        !text_is_same(a->polkit_action, b->polkit_action) ||
+                        memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0 ||
+                        a->n_events != b->n_events || a->n_requests != b->n_requests)
+                return false;
+        for (size_t i = 0; i < a->n_events; i++)
+                if (!event_is_same(&a->events[i], &b->events[i]))
+                        return false;
+        for (size_t i = 0; i < a->n_requests; i++)
+                if (!request_is_same(&a->requests[i], &b->requests[i]))
+                        return false;
+        return true;
+}
