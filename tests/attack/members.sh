@@ -29,15 +29,17 @@ EOS
 case_foreign_process() { # a stranger's process by its number
         defended_by credentials dumpable
         background stranger setpriv --no-new-privs "$TARGET" calls 100000000 $VICTIM_CALL
-        attack "$BACKGROUND" <<'EOS'
+        for scope in pids command; do
+                attack "$scope:$BACKGROUND" "$scope.kts" <<'EOS'
 from attack import *
 import sys
-s = Session("pids:" + sys.argv[1])
+s = Session(sys.argv[1])
 attempt(s.start)
 pause(0.3)
-s.save()
+s.save(sys.argv[2])
 EOS
-        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of the stranger"
+        done
+        verdict "$(calls_in pids.kts $VICTIM_CALL)" "$(calls_in command.kts $VICTIM_CALL)" "records of the stranger"
 }
 
 case_undumpable() { # a process of one's own that one may not ptrace
@@ -129,6 +131,32 @@ s.save()
 EOS
         roots_end
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's process"
+}
+
+case_foreign_change() { # everybody's records, when another tool of root's has emptied the list
+        defended_by foreign-change members
+        victim
+        roots_part empty_list
+        attack <<'EOS'
+from attack import *
+p = Process(["sleep", "60"])
+s = Session(f"command:{p.pid}")
+s.start()
+p.go()
+open("running", "w").close()
+wait_for("emptied")
+pause(1)
+s.save()
+EOS
+        roots_end
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of the stranger"
+}
+empty_list() {
+        within 20 [ -e running ]
+        for list in "$TRACEFS"/instances/ktrace-*/set_event_pid; do
+                : >"$list"
+        done
+        touch emptied
 }
 
 case_interrupt_context() { # what interrupts do while a process of one's own runs

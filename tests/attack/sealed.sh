@@ -165,3 +165,12 @@ case_no_new_privs() { # privileges for a traced command, to be traced with them
         same "$USER_UID $USER_UID $USER_UID" "$(cat out)" "the same under ptrace"
         user ./rooted id | grep -q '^[0-9]* 0 0$' || fail "a set-user-ID program gains nothing here even without tracing"
 }
+
+case_fork_storm() { # somebody's records or the loss of one's own, by forking without pause while others do the same
+        local storm='i=0; while [ $i -lt 400 ]; do (:) & i=$((i + 1)); done; wait'
+        defended_by
+        background stranger sh -c "while :; do (exec $TARGET calls 1 $VICTIM_CALL) & (:) & wait; done"
+        expect 0 user ktracectl record -q -b 4096 -e sched:sched_process_fork -e raw_syscalls:sys_enter -o t.kts -- sh -c "$storm"
+        same 0 "$(calls_in t.kts $VICTIM_CALL)" "records of the stranger"
+        same 400 "$(records t.kts | grep -c '^sched_process_fork')" "forks"
+}

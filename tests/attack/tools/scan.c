@@ -3,7 +3,8 @@
 /* Reads what an attacker was given, byte by byte, and believes neither our consumer nor our client:
  * its walk over the records is its own.
  *
- *   scan words FILE      8-byte words in the kernel's address range, anywhere in any file
+ *   scan words FILE      8-byte words in the kernel's address range, anywhere in any file, and such
+ *                        addresses as text
  *   scan holes STREAM    bytes of records that no field owns, and of padding, that are not zero
  *   scan records STREAM  a line a record: EVENT PID FLAGS WORD (of the fields' first eight bytes)
  *
@@ -15,6 +16,7 @@
  * out: the number itself ends the word (text), or goes on behind it (everything else). In a record
  * an aligned word has no such excuse. */
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -82,6 +84,32 @@ static bool is_tail_of_number(const uint8_t *at, size_t left) {
                 if (get_u64(at + k) >= ERRNO_FIRST)
                         return true;
         return false;
+}
+
+static bool is_address(uint64_t word) {
+        return (word >= 0xffff888000000000 && word < 0xffffeb0000000000) ||
+               (word >= 0xffffffff80000000 && word < ERRNO_FIRST);
+}
+
+/* "ffffffff81234567" */
+static void scan_text(Scan *scan) {
+        size_t run = 0;
+
+        for (size_t i = 0; i <= scan->size; i++) {
+                char digits[17] = "";
+
+                if (i < scan->size && isxdigit(scan->bytes[i])) {
+                        run++;
+                        continue;
+                }
+                if (run == 16) {
+                        memcpy(digits, scan->bytes + i - run, run);
+                        uint64_t word = strtoull(digits, NULL, 16);
+                        if (is_address(word))
+                                hit(scan, scan->bytes + i - run, word, "as text");
+                }
+                run = 0;
+        }
 }
 
 /* At every byte of the file. */
@@ -300,8 +328,10 @@ int main(int argc, char **argv) {
                     : strcmp(argv[1], "holes") == 0 ? HOLES
                                                     : RECORDS;
         scan.bytes = read_all(argv[2], &scan.size);
-        if (scan.verb == WORDS)
+        if (scan.verb == WORDS) {
                 scan_bytes(&scan);
+                scan_text(&scan);
+        }
         if (scan.verb != WORDS || (scan.size >= 8 && memcmp(scan.bytes, "KTSTREAM", 8) == 0))
                 scan_frames(&scan);
         if (scan.n_hits > 0)
