@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "caret.h"
 #include "proxy.h"
 #include "spec-options.h"
 #include "table.h"
@@ -64,7 +65,7 @@ static int create_go(const SpecOptions *options, const Context *context, const c
         if (r == 0)
                 r = proxy_create(proxy, object, &id, &path, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return caret_tell_failure(object, r, &reason);
         create_print(context, id, path);
         return KT_EXIT_OK;
 }

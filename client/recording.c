@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "caret.h"
 #include "progress.h"
 #include "proxy.h"
 #include "table.h"
@@ -134,7 +135,7 @@ static int recording_open(Recording *recording, Reason *reason) {
 
 /* Nothing was recorded: the session goes, whatever lifetime it has, and so does a file we made. */
 static int recording_abandon(Recording *recording, int code, const Reason *reason) {
-        int status = tell_failure(code, reason);
+        int status = caret_tell_failure(recording->options->spec, code, reason);
 
         if (recording->path && !watch_is_cut(&recording->watch)) {
                 Reason ignored;

@@ -10,7 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "utf8.h"
 #include "verb.h"
+
+/* Characters of a text shown around its place, and those behind the place. */
+#define PLACE_WIDTH 72
+#define PLACE_AHEAD 24
 
 static void (*tell_before)(void *userdata);
 static void *tell_userdata;
@@ -61,6 +66,32 @@ int tell_usage(const Context *context, const char *format, ...) {
         else
                 tell("%s; see 'ktracectl --help'", text);
         return KT_EXIT_USAGE;
+}
+
+static size_t skip_characters(const char *text, size_t n) {
+        const char *p = text;
+
+        for (; n > 0 && *p; n--)
+                p += MAX_OF(utf8_length(p, strlen(p)), (size_t)1);
+        return (size_t)(p - text);
+}
+
+void tell_place(const char *text, size_t column) {
+        size_t first = column > PLACE_WIDTH - PLACE_AHEAD ? column - PLACE_WIDTH + PLACE_AHEAD : 0;
+        const char *start = text + skip_characters(text, first);
+        size_t size = skip_characters(start, PLACE_WIDTH);
+        _cleanup_free_ char *shown = strndup(start, size);
+
+        if (!shown)
+                return;
+        tell_clean(shown);
+        (void)fprintf(stderr,
+                        "  %s%s%s\n  %*s^\n",
+                        first > 0 ? "…" : "",
+                        shown,
+                        start[size] ? "…" : "",
+                        (int)(column - first + (first > 0)),
+                        "");
 }
 
 int tell_failure(int code, const Reason *reason) {

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where in a filter the daemon found a mistake. Its reasons are single lines that name the event,
+ * the key and a column; the text that was meant is in the spec that this process sent, so that here
+ * alone it can be shown with a caret below. Called where a session could not be made or started.
+ * What does not fit (another daemon's words, two filters for one event) is left with the reason. */
+
+#include "caret.h"
+
+#include <string.h>
+
+#include "glob.h"
+#include "tell.h"
+
+#define NAME_SIZE 256
+
+/* "sched:sched_switch" fits a name of the spec. */
+static bool is_meant(const char *pattern, const char *event) {
+        const char *colon = strchr(event, ':');
+        char system[NAME_SIZE];
+
+        if (!colon || (size_t)(colon - event) >= sizeof(system))
+                return false;
+        memcpy(system, event, (size_t)(colon - event));
+        system[colon - event] = '\0';
+        return glob_match_event(pattern, system, colon + 1);
+}
+
+static const char *find_filter(json_object *spec, const char *event) {
+        json_object *events = json_object_object_get(spec, "events");
+        const char *found = NULL;
+
+        for (size_t i = 0; events && i < json_object_array_length(events); i++) {
+                json_object *entry = json_object_array_get_idx(events, i);
+                const char *filter =
+                                json_object_get_string(json_object_object_get(entry, "filter"));
+
+                if (!filter || !is_meant(json_object_get_string(
+                                                         json_object_object_get(entry, "name")),
+                                               event))
+                        continue;
+                if (found && strcmp(found, filter) != 0)
+                        return NULL;
+                found = filter;
+        }
+        return found;
+}
+
+const char *caret_find(json_object *spec, const Reason *reason, size_t *ret_column) {
+        char event[NAME_SIZE], key[8];
+        const char *filter;
+        size_t column;
+
+        if (!spec || sscanf(reason->text, "%255[^ ] %7s column %zu:", event, key, &column) != 3 ||
+                        event[0] == '\0' || column == 0)
+                return NULL;
+        event[strlen(event) - 1] = '\0'; /* its colon */
+        if (strcmp(key, "where") == 0)
+                filter = json_object_get_string(json_object_object_get(spec, "where"));
+        else
+                filter = strcmp(key, "filter") == 0 ? find_filter(spec, event) : NULL;
+        *ret_column = column - 1;
+        return filter;
+}
+
+int caret_tell_failure(json_object *spec, int code, const Reason *reason) {
+        int status = tell_failure(code, reason);
+        size_t column;
+        const char *filter = caret_find(spec, reason, &column);
+
+        if (filter)
+                tell_place(filter, column);
+        return status;
+}
