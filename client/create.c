@@ -62,8 +62,10 @@ static int create_go(const SpecOptions *options, const Context *context, const c
                 r = spec_to_json(spec, &object);
         if (r == 0)
                 r = proxy_open(&proxy, &reason);
-        if (r == 0)
+        if (r == 0) {
+                proxy->may_ask = context->ask_password;
                 r = proxy_create(proxy, object, &id, &path, &reason);
+        }
         if (r != 0)
                 return caret_tell_failure(object, r, &reason);
         create_print(context, id, path);

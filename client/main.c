@@ -43,6 +43,7 @@ static void print_help(void) {
         printf("\nOptions, before or after the verb:\n"
                "  --json[=pretty|short|off]  listings as JSON\n"
                "  --no-pager                 do not pipe listings into a pager\n"
+               "  --no-ask-password          never ask for a password: what needs one is denied\n"
                "  --no-legend                no headings and no counts\n"
                "  -q, --quiet                nothing but errors and what was asked for\n"
                "  -h, --help                 this, or a verb's own help behind the verb\n"
@@ -80,7 +81,7 @@ static int verb_run(Context *context, int argc, char **argv) {
 
 int main(int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL, {} };
-        Context context = { .legend = true, .pager = true };
+        Context context = { .legend = true, .pager = true, .ask_password = true };
         int option, status;
 
         (void)setlocale(LC_ALL, "");

@@ -52,6 +52,9 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
         case OPTION_NO_PAGER:
                 context->pager = false;
                 return true;
+        case OPTION_NO_ASK_PASSWORD:
+                context->ask_password = false;
+                return true;
         case OPTION_NO_LEGEND:
                 context->legend = false;
                 return true;

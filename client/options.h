@@ -19,12 +19,14 @@ typedef struct Context {
         bool legend;
         bool pager;
         bool quiet;
+        bool ask_password;
 } Context;
 
 enum {
         OPTION_JSON = 0x100,
         OPTION_NO_PAGER,
         OPTION_NO_LEGEND,
+        OPTION_NO_ASK_PASSWORD,
         OPTION_HELP,
         OPTION_VERSION,
         OPTION_VERB, /* a verb's own long options count from here */
@@ -32,13 +34,14 @@ enum {
 
 /* Stands first in every verb's `struct option` table. */
 /* clang-format off */
-#define OPTIONS_GLOBAL                                            \
-        { "json",      optional_argument, NULL, OPTION_JSON },      \
-        { "no-pager",  no_argument,       NULL, OPTION_NO_PAGER },  \
-        { "no-legend", no_argument,       NULL, OPTION_NO_LEGEND }, \
-        { "quiet",     no_argument,       NULL, 'q' },              \
-        { "help",      no_argument,       NULL, OPTION_HELP },      \
-        { "version",   no_argument,       NULL, OPTION_VERSION }
+#define OPTIONS_GLOBAL                                                          \
+        { "json",            optional_argument, NULL, OPTION_JSON },            \
+        { "no-pager",        no_argument,       NULL, OPTION_NO_PAGER },        \
+        { "no-ask-password", no_argument,       NULL, OPTION_NO_ASK_PASSWORD }, \
+        { "no-legend",       no_argument,       NULL, OPTION_NO_LEGEND },       \
+        { "quiet",           no_argument,       NULL, 'q' },                    \
+        { "help",            no_argument,       NULL, OPTION_HELP },            \
+        { "version",         no_argument,       NULL, OPTION_VERSION }
 /* clang-format on */
 
 /* What options_next returns beside a verb's own options. */

@@ -6,8 +6,9 @@
  * A call blocks until a loop is attached; then it is sent asynchronously and the loop runs until
  * the answer is there, so that a stream is read and a signal obeyed meanwhile. Handlers of that
  * loop never call back into here. It relies on sd-bus answering every pending call with NoReply
- * when the connection ends. Does not reconnect: a session of lifetime `client` is gone with the
- * connection. */
+ * when the connection ends. Nobody is asked for a password by calls that need none: only one that
+ * was refused for it is sent again, as one that may ask. Does not reconnect: a session of lifetime
+ * `client` is gone with the connection. */
 
 #include "proxy.h"
 
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "agent.h"
 #include "variant.h"
 
 #define START_HINT "start it with 'systemctl start ktraced'"
@@ -238,12 +240,12 @@ static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *ret_
 /* Runs the loop until the answer is there. */
 static int proxy_await(Proxy *proxy,
                 sd_bus_message *message,
+                uint64_t timeout_usec,
                 sd_bus_message **ret,
                 Reason *reason) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
-        int r = sd_bus_call_async(
-                        proxy->bus, &slot, message, on_answer, &answer, PROXY_TIMEOUT_USEC);
+        int r = sd_bus_call_async(proxy->bus, &slot, message, on_answer, &answer, timeout_usec);
 
         if (r < 0)
                 return proxy_judge(NULL, r, reason);
@@ -261,14 +263,62 @@ static int proxy_await(Proxy *proxy,
         return 0;
 }
 
-int proxy_send(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason) {
+static int proxy_try(Proxy *proxy,
+                sd_bus_message *message,
+                uint64_t timeout_usec,
+                sd_bus_message **ret,
+                Reason *reason) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
         if (proxy->event)
-                return proxy_await(proxy, message, ret, reason);
-        r = sd_bus_call(proxy->bus, message, PROXY_TIMEOUT_USEC, &error, ret);
+                return proxy_await(proxy, message, timeout_usec, ret, reason);
+        r = sd_bus_call(proxy->bus, message, timeout_usec, &error, ret);
         return r < 0 ? proxy_judge(&error, r, reason) : 0;
+}
+
+/* A message that was sent is sealed: a new one with the same contents. */
+static int proxy_message_renew(Proxy *proxy, sd_bus_message *sent, sd_bus_message **ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        int r = proxy_message_new(proxy,
+                        sd_bus_message_get_path(sent),
+                        sd_bus_message_get_interface(sent),
+                        sd_bus_message_get_member(sent),
+                        &message);
+
+        if (r >= 0)
+                r = sd_bus_message_rewind(sent, true);
+        if (r >= 0)
+                r = sd_bus_message_copy(message, sent, true);
+        if (r >= 0)
+                r = sd_bus_message_set_allow_interactive_authorization(message, true);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(message);
+        return 0;
+}
+
+static int proxy_ask_and_send(Proxy *proxy,
+                sd_bus_message *sent,
+                sd_bus_message **ret,
+                Reason *reason) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        _cleanup_(agent_free_cleanup) Agent *agent = NULL;
+        int r = proxy_message_renew(proxy, sent, &message);
+
+        if (r >= 0)
+                r = agent_open(&agent);
+        if (r < 0)
+                return proxy_judge(NULL, r, reason);
+        return proxy_try(proxy, message, PROXY_PATIENCE_USEC, ret, reason);
+}
+
+int proxy_send(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason) {
+        int r = proxy_try(proxy, message, PROXY_TIMEOUT_USEC, ret, reason);
+
+        if (r == KT_E_AUTH_REQUIRED && proxy->may_ask)
+                r = proxy_ask_and_send(proxy, message, ret, reason);
+        return r;
 }
 
 int proxy_call(Proxy *proxy,

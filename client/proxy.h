@@ -10,6 +10,8 @@
 
 /* A verb that waits for the kernel may take its turn behind others' for long. */
 #define PROXY_TIMEOUT_USEC ((uint64_t)120 * 1000 * 1000)
+/* Where a human types a password. */
+#define PROXY_PATIENCE_USEC ((uint64_t)300 * 1000 * 1000)
 
 /* ktraced as seen from here: the bus and, once attached, the caller's event loop. */
 typedef struct Proxy {
@@ -17,6 +19,7 @@ typedef struct Proxy {
         sd_event *event;       /* borrowed; NULL: calls block */
         const bool *cancelled; /* borrowed; a waiting call gives up when it becomes true */
         bool lost;             /* the bus has hung up */
+        bool may_ask;          /* calls that need a password may have it asked for */
 } Proxy;
 
 /* All that can fail returns 0, -errno, or KT_E_* with a reason that names the remedy. */
@@ -31,6 +34,7 @@ int proxy_message_new(Proxy *proxy,
                 const char *interface,
                 const char *member,
                 sd_bus_message **ret);
+/* When it needs a password: the same again, with an agent beside it, if the proxy may_ask. */
 int proxy_send(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason);
 /* A method that takes one string, or nothing when text is NULL. ret may be NULL. */
 int proxy_call(Proxy *proxy,

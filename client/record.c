@@ -101,7 +101,9 @@ static int record_go(const Record *record, const Context *context, Output *outpu
         _cleanup_(child_free_cleanup) Child *child = NULL;
         _cleanup_json_ json_object *object = NULL;
         _cleanup_spec_ Spec *spec = NULL;
-        RecordingOptions options = { .output = output, .quiet = context->quiet };
+        RecordingOptions options = {
+                .output = output, .quiet = context->quiet, .ask_password = context->ask_password
+        };
         Reason reason = {};
         sigset_t mask;
         int status, r = watch_block_signals(&mask);

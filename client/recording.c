@@ -109,6 +109,7 @@ static int recording_open(Recording *recording, Reason *reason) {
 
         if (r != 0)
                 return r;
+        recording->proxy->may_ask = recording->options->ask_password;
         r = watch_init(&recording->watch, recording->proxy);
         if (r < 0)
                 return proxy_judge(NULL, r, reason);

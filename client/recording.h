@@ -11,6 +11,7 @@ typedef struct RecordingOptions {
         Child *child; /* held back; NULL: none */
         const char *command;
         bool quiet;
+        bool ask_password; /* where policy wants one */
 } RecordingOptions;
 
 /* Records from CreateSession to Destroy and tells all that happens. Returns the exit status. */

@@ -204,6 +204,15 @@ static void on_call(GDBusConnection *connection,
                                 invocation, daemon->plan.refuse_error, "no, says the test");
                 return;
         }
+        if (daemon->plan.needs_password && g_str_equal(method, "CreateSession") &&
+                        !(g_dbus_message_get_flags(
+                                          g_dbus_method_invocation_get_message(invocation)) &
+                                        G_DBUS_MESSAGE_FLAGS_ALLOW_INTERACTIVE_AUTHORIZATION)) {
+                g_dbus_method_invocation_return_dbus_error(invocation,
+                                KT_ERROR_PREFIX "InteractiveAuthorizationRequired",
+                                "a password, says the test");
+                return;
+        }
         if (!g_str_equal(method, "CreateSession")) {
                 answer_session(daemon, method, invocation);
                 return;

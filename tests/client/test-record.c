@@ -177,6 +177,30 @@ static void test_refused(void) {
         assert_refusal("OpenSink", "NoConsumer", 1, "CreateSession Describe OpenSink Destroy");
 }
 
+/* Only a call that is refused for it is sent again as one that may ask. */
+static void test_password(void) {
+        Run r;
+
+        run(&r,
+                        &(FakePlan){ .needs_password = true },
+                        false,
+                        (const char *[]){ EVENT, "--", "true", NULL });
+        g_assert_cmpint(r.status, ==, 0);
+        assert_calls(&r, "CreateSession " WHOLE);
+        g_assert_nonnull(strstr(fake_daemon_get_spec(r.daemon), "'scope': <'command:"));
+        run_done(&r);
+
+        run(&r,
+                        &(FakePlan){ .needs_password = true },
+                        false,
+                        (const char *[]){ "--no-ask-password", EVENT, "--", "true", NULL });
+        g_assert_cmpint(r.status, ==, 3);
+        assert_calls(&r, "CreateSession");
+        assert_said(&r, "a password, says the test");
+        assert_nothing_left(&r);
+        run_done(&r);
+}
+
 static void test_lost(void) {
         Run r;
 
@@ -275,6 +299,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/record/narrowed", test_narrowed);
         g_test_add_func("/client/record/cannot-run", test_cannot_run);
         g_test_add_func("/client/record/refused", test_refused);
+        g_test_add_func("/client/record/password", test_password);
         g_test_add_func("/client/record/lost", test_lost);
         g_test_add_func("/client/record/interrupt", test_interrupt);
         g_test_add_func("/client/record/disk-full", test_disk_full);
