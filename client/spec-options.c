@@ -17,6 +17,7 @@
 void spec_options_done(SpecOptions *options) {
         free(options->events);
         free(options->pids);
+        free(options->unit);
         *options = (SpecOptions){};
 }
 
@@ -70,6 +71,19 @@ static int set_once(const char **word, const char *text, const char *option, Rea
         return 0;
 }
 
+/* As systemctl does it: a name without a type is a service's. */
+static int spec_options_set_unit(SpecOptions *options, const char *name, Reason *reason) {
+        char *scope;
+
+        int r = set_once(&options->scope, name, "the scope", reason);
+        if (r != 0)
+                return r;
+        if (asprintf(&scope, "unit:%s%s", name, strchr(name, '.') ? "" : ".service") < 0)
+                return -ENOMEM;
+        options->scope = options->unit = scope;
+        return 0;
+}
+
 int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason) {
         switch (option) {
         case 'e':
@@ -80,6 +94,8 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
                 return set_once(&options->scope, "system", "the scope", reason);
         case 'p':
                 return spec_options_add_pids(options, text);
+        case 'u':
+                return spec_options_set_unit(options, text, reason);
         case 'b':
                 return set_once(&options->buffer, text, "--buffer", reason);
         case OPTION_WHERE:
@@ -251,9 +267,11 @@ void spec_options_print_help(void) {
                "  -f, --filter EXPR      only where EXPR holds, for the -e before it; FILTERS in\n"
                "                         ktracectl(1)\n"
                "      --where EXPR       the same for all events\n"
-               "      --scope SCOPE      command, own, pids:PID,PID… or system\n"
+               "      --scope SCOPE      command, own, pids:PID,PID…, unit:NAME, cgroup:PATH or\n"
+               "                         system\n"
                "  -a, --all              --scope system\n"
                "  -p, --pid PID,…        --scope pids:PID,…; repeatable\n"
+               "  -u, --unit NAME        --scope unit:NAME (of NAME.service)\n"
                "  -b, --buffer KB        buffer-kb below\n"
                "      --clock CLOCK\n"
                "      --mode MODE\n"

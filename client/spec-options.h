@@ -16,6 +16,7 @@ typedef struct SpecOptions {
         const char *where;
         const char *scope;
         char *pids; /* of all -p, joined */
+        char *unit; /* the scope that -u names */
         const char *buffer;
         const char *clock;
         const char *mode;
@@ -33,7 +34,7 @@ enum {
         OPTION_SPEC_END, /* a verb's own long options count from here */
 };
 
-#define SPEC_OPTIONS_SHORT "e:f:ap:b:"
+#define SPEC_OPTIONS_SHORT "e:f:ap:u:b:"
 
 /* clang-format off */
 #define SPEC_OPTIONS_LONG                                    \
@@ -43,6 +44,7 @@ enum {
         { "scope",    required_argument, NULL, OPTION_SCOPE },   \
         { "all",      no_argument,       NULL, 'a' },            \
         { "pid",      required_argument, NULL, 'p' },            \
+        { "unit",     required_argument, NULL, 'u' },            \
         { "buffer",   required_argument, NULL, 'b' },            \
         { "clock",    required_argument, NULL, OPTION_CLOCK },   \
         { "mode",     required_argument, NULL, OPTION_MODE },    \

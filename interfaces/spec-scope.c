@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The key `scope` of a session spec: text to a scope with its pids, and back. Numbers only: whether
- * the processes live and may be listed is asked at each start, by those who hold pidfds. */
+/* The key `scope` of a session spec: text to a scope with its pids or its cgroup, and back. Only
+ * words: whether the processes live and may be listed is asked at each start, by those who hold
+ * pidfds. A name or path that gets through here cannot lead out of the cgroup file system. */
 
 #include <errno.h>
 #include <string.h>
 
 #include "quote.h"
 #include "spec-scope.h"
+#include "utf8.h"
 
 static bool is_digit(char c) {
         return c >= '0' && c <= '9';
@@ -85,11 +87,97 @@ static int set_scope_pids(Spec *spec, SpecScope scope, const char *value, Reason
         return 0;
 }
 
+static int set_group(Spec *spec, SpecScope scope, const char *group) {
+        spec->group = strdup(group);
+        if (!spec->group)
+                return -ENOMEM;
+        spec->scope = scope;
+        spec->has_scope = true;
+        return 0;
+}
+
+static bool is_unit_char(char c) {
+        return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               (c && strchr(":-_.\\@", c));
+}
+
+/* As systemd names units that have a cgroup. Escapes stay as they are: a name is compared, never
+ * unescaped. */
+static int set_scope_unit(Spec *spec, const char *value, Reason *reason) {
+        static const char *const types[] = {
+                ".service", ".scope", ".slice", ".socket", ".mount", ".swap"
+        };
+        const char *name = value + strlen("unit:");
+        size_t size = strlen(name);
+
+        for (const char *p = name; *p; p++)
+                if (!is_unit_char(*p))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "scope: %s: a unit's name holds only letters, digits and "
+                                        "':', '-', '_', '.', '\\', '@'",
+                                        quote(value).text);
+        for (size_t i = 0; i < ELEMENTSOF(types) && size <= SPEC_UNIT_MAX; i++) {
+                size_t length = strlen(types[i]);
+
+                if (size > length && strcmp(name + size - length, types[i]) == 0)
+                        return set_group(spec, SCOPE_UNIT, name);
+        }
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "scope: %s names no unit with processes: write unit:NAME.service (or .scope, "
+                        ".slice, .socket, .mount, .swap), at most %d bytes",
+                        quote(value).text,
+                        SPEC_UNIT_MAX);
+}
+
+static const char cgroup_form[] =
+                "write the path as /proc/PID/cgroup shows it behind '0::', such as "
+                "cgroup:/system.slice/x.service";
+
+static int set_scope_cgroup(Spec *spec, const char *value, Reason *reason) {
+        const char *path = value + strlen("cgroup:");
+        size_t size = strlen(path);
+
+        if (*path != '/' || !path[1] || size > SPEC_CGROUP_MAX ||
+                        strncmp(path, "/sys/fs/cgroup", strlen("/sys/fs/cgroup")) == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "scope: %s: %s",
+                                quote(value).text,
+                                cgroup_form);
+        for (size_t i = 0, n; i < size; i += n) {
+                n = utf8_length(path + i, size - i);
+                if (n == 0 || (unsigned char)path[i] < 0x20 || path[i] == 0x7f)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "scope: %s: byte %zu of the path is not printable",
+                                        quote(value).text,
+                                        i + 1);
+        }
+        for (const char *p = path; *p;) {
+                size_t length = strcspn(++p, "/");
+
+                if (length == 0 || (length <= 2 && strncmp(p, "..", length) == 0))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "scope: %s: the path holds an empty part, '.' or '..': %s",
+                                        quote(value).text,
+                                        cgroup_form);
+                p += length;
+        }
+        return set_group(spec, SCOPE_CGROUP, path);
+}
+
 int spec_scope_set(Spec *spec, const char *value, Reason *reason) {
         if (strncmp(value, "command:", strlen("command:")) == 0)
                 return set_scope_pids(spec, SCOPE_COMMAND, value, reason);
         if (strncmp(value, "pids:", strlen("pids:")) == 0)
                 return set_scope_pids(spec, SCOPE_PIDS, value, reason);
+        if (strncmp(value, "unit:", strlen("unit:")) == 0)
+                return set_scope_unit(spec, value, reason);
+        if (strncmp(value, "cgroup:", strlen("cgroup:")) == 0)
+                return set_scope_cgroup(spec, value, reason);
 
         if (strcmp(value, "own") == 0)
                 spec->scope = SCOPE_OWN;
@@ -104,11 +192,15 @@ int spec_scope_set(Spec *spec, const char *value, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "scope: \"pids\" names no process: write pids:PID,PID");
+        else if (strcmp(value, "unit") == 0 || strcmp(value, "cgroup") == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "scope: \"%s\" names none: write unit:NAME or cgroup:PATH",
+                                value);
         else
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "scope: %s is not known: write command:PID, own, pids:PID,PID or "
-                                "system",
+                                "scope: %s is not known: write " SPEC_SCOPE_FORMS,
                                 quote(value).text);
         spec->has_scope = true;
         return 0;
@@ -119,6 +211,8 @@ const char *spec_scope_to_string(SpecScope scope) {
                 [SCOPE_COMMAND] = "command",
                 [SCOPE_OWN] = "own",
                 [SCOPE_PIDS] = "pids",
+                [SCOPE_UNIT] = "unit",
+                [SCOPE_CGROUP] = "cgroup",
                 [SCOPE_SYSTEM] = "system",
         };
 
@@ -135,6 +229,8 @@ int spec_format_scope(const Spec *spec, char **ret) {
         fputs(spec_scope_to_string(spec->scope), f);
         for (size_t i = 0; i < spec->n_pids; i++)
                 fprintf(f, "%c%d", i == 0 ? ':' : ',', (int)spec->pids[i]);
+        if (spec->group)
+                fprintf(f, ":%s", spec->group);
         if (fclose(f) != 0) {
                 free(text);
                 return -ENOMEM;

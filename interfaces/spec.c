@@ -49,8 +49,10 @@ const SpecField spec_fields[] = {
                         "Whose events are recorded. 'command:PID': one process that the client "
                         "holds back until tracing is armed, and its children. 'own': every "
                         "process of the caller. 'pids:PID,PID,…': these processes, at most "
-                        "1024, and their children. 'system': everything. No default: it must "
-                        "be given." },
+                        "1024, and their children. 'unit:NAME': the processes of a systemd unit "
+                        "of the caller or of the system. 'cgroup:PATH': those in this cgroup "
+                        "and below, the path as in /proc/PID/cgroup. 'system': everything. No "
+                        "default: it must be given." },
         { "events",
                         SPEC_EVENTS,
                         1,
@@ -126,6 +128,7 @@ Spec *spec_free(Spec *spec) {
         free(spec->events);
         free(spec->pids);
         free(spec->where);
+        free(spec->group);
         free(spec->clock);
         free(spec->name);
         free(spec);
@@ -496,7 +499,7 @@ int spec_complete(const Spec *spec, Reason *reason) {
         if (!spec->has_scope)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "scope: missing: write command:PID, own, pids:PID,PID or system");
+                                "scope: missing: write " SPEC_SCOPE_FORMS);
         if (spec->n_events == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,

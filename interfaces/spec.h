@@ -18,11 +18,15 @@
 #define SPEC_BUFFER_KB_DEFAULT 1024
 #define SPEC_LINGER_MAX_USEC   (UINT64_C(7) * 86400 * 1000000)
 #define SPEC_PID_MAX           4194303 /* one under the kernel's PID_MAX_LIMIT */
+#define SPEC_UNIT_MAX          255     /* systemd's UNIT_NAME_MAX */
+#define SPEC_CGROUP_MAX        1024
 
 typedef enum SpecScope {
         SCOPE_COMMAND, /* one process with one thread that the client holds back until armed */
         SCOPE_OWN,     /* every process of the caller that may be listed */
         SCOPE_PIDS,
+        SCOPE_UNIT,   /* every process in the cgroup of a systemd unit, and below */
+        SCOPE_CGROUP, /* the same, by the cgroup's path */
         SCOPE_SYSTEM,
         _SCOPE_N,
 } SpecScope;
@@ -44,6 +48,7 @@ typedef struct Spec {
         SpecScope scope;
         pid_t *pids; /* scopes command (one) and pids */
         size_t n_pids;
+        char *group; /* scopes unit (its name) and cgroup (its path); else NULL */
         SpecEvent *events;
         size_t n_events;
         char *where;        /* a filter for all events, besides their own; NULL: none */
@@ -102,5 +107,5 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason);
 int spec_to_json(const Spec *spec, json_object **ret);
 
 const char *spec_scope_to_string(SpecScope scope);
-/* "command:12", "own", "pids:1,2", "system" */
+/* "command:12", "own", "pids:1,2", "unit:x.service", "cgroup:/x", "system" */
 int spec_format_scope(const Spec *spec, char **ret);

@@ -15,7 +15,9 @@
  * The last is what lets a process that forks all the time be traced at all. A task that appeared
  * and ended between two looks leaves the next reading to decide.
  *
- * Does not ask who listed a number: whatever is on the list must be fit. */
+ * Does not ask who listed a number: whatever is on the list must be fit. Only while the session
+ * runs and newcomers are checked, what is unfit is left out: it is no member, so its records are
+ * cut. */
 
 #include <errno.h>
 
@@ -25,6 +27,9 @@
 
 /* Readings of the list before it is given up; other users' steps have their turn in between. */
 #define CHECK_ROUNDS 256
+/* While events are on nothing is decided for what was not found: children have their fork records.
+ */
+#define CHECK_ROUNDS_RUNNING 8
 
 /* One reading of the list. */
 typedef struct Round {
@@ -87,6 +92,13 @@ static void round_settle(Round *round, Task task) {
         round->is_last = false;
 }
 
+static int round_refuse(Round *round, Task task, int result, const Reason *reason) {
+        if (result < 0 || !round->arm->is_running)
+                return result;
+        round_settle(round, task);
+        return arm_leave_out(round->arm, task, reason);
+}
+
 static int round_judge(Round *round, pid_t tid, Reason *reason) {
         const TaskSet *verified = &round->arm->verified;
         TaskStat before, after;
@@ -103,8 +115,12 @@ static int round_judge(Round *round, pid_t tid, Reason *reason) {
         if (r != 0 && r != -ESRCH) {
                 /* One that began to exit meanwhile looks as if it were not dumpable. */
                 if (process_read_stat(tid, tid, &after) == 0 && !after.is_exiting)
-                        return r;
+                        return round_refuse(round, (Task){ tid, before.start_time }, r, reason);
                 r = -ESRCH;
+        }
+        if (r == 0 && task_set_has_tid(&round->arm->partial, tgid)) {
+                round_settle(round, (Task){ tid, before.start_time });
+                return 0;
         }
         r = r ?: process_read_stat(tid, tid, &after);
         if (r == -ESRCH || (r == 0 && after.start_time != before.start_time)) {
@@ -162,9 +178,10 @@ int arm_check(Arm *arm, Reason *reason) {
         r = r ?: round_run(&round, reason);
         r = r ?: task_set_add(&arm->verified, round.fit, round.n_fit);
         r = r ?: task_set_add(&arm->settled, round.settled, round.n_settled);
-        if (r == 0 && !round.is_last && ++arm->n_rounds < CHECK_ROUNDS)
+        unsigned n_rounds = arm->is_running ? CHECK_ROUNDS_RUNNING : CHECK_ROUNDS;
+        if (r == 0 && !round.is_last && ++arm->n_rounds < n_rounds)
                 return PLAN_AGAIN;
-        if (r == 0 && !round.is_last)
+        if (r == 0 && !round.is_last && !arm->is_running)
                 r = reason_set(reason,
                                 KT_E_KERNEL_REFUSED,
                                 "processes start and end faster than they can be checked: try again when it is calmer");

@@ -24,17 +24,17 @@
 
 /* A process that makes threads faster than they can be listed is refused after this many rounds. */
 #define ARM_ROUNDS 64
-/* Passes over /proc for scope own: each finds what was started during the one before. */
-#define ARM_PASSES 8
 
 void arm_clear(Arm *arm) {
         task_set_clear(&arm->listed);
         task_set_clear(&arm->verified);
         task_set_clear(&arm->settled);
+        task_set_clear(&arm->left_out);
+        task_set_clear(&arm->partial);
 }
 
 /* Writes those that are not on the list yet, in as few writes as can be: each waits for RCU. */
-static int arm_list(Arm *arm, const Task *tasks, size_t n_tasks) {
+int arm_list(Arm *arm, const Task *tasks, size_t n_tasks) {
         _cleanup_free_ pid_t *tids = calloc(n_tasks + 1, sizeof(pid_t));
         size_t n = 0;
 
@@ -108,13 +108,33 @@ static int arm_list_threads(Arm *arm, pid_t pid, size_t *ret_n, Reason *reason) 
                         pid);
 }
 
+int arm_leave_out(Arm *arm, Task leader, const Reason *why) {
+        ArmReport *report = &arm->report;
+
+        if (task_set_has(&arm->left_out, &leader))
+                return 0;
+        if (report->n_left_out++ == 0)
+                snprintf(report->left_out,
+                                sizeof(report->left_out),
+                                "%.*s",
+                                (int)sizeof(report->left_out) - 1,
+                                why->text);
+        return task_set_add(&arm->left_out, &leader, 1);
+}
+
 /* Before anything of it is listed; the first process that is fit decides for which group. */
-static int arm_check_first(Arm *arm, pid_t pid, Reason *reason) {
+int arm_check_first(Arm *arm, pid_t pid, Reason *reason) {
         _cleanup_free_ Task *tasks = NULL;
         TaskStatus status;
+        TaskStat stat;
         size_t n = 0;
 
         int r = process_read_status(pid, pid, &status);
+        if (r == 0)
+                r = process_read_stat(pid, pid, &stat);
+        if (r == 0 && stat.is_exiting) /* a zombie, or about to be one: it has no memory left to ask
+                                          about */
+                return -ESRCH;
         if (r == 0 && (pid_t)status.tgid != pid)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_PROCESS,
@@ -156,7 +176,7 @@ static bool pidfd_is_alive(int pidfd) {
         return poll(&p, 1, 0) == 0;
 }
 
-static int arm_process(Arm *arm, pid_t pid, Reason *reason) {
+int arm_list_process(Arm *arm, pid_t pid, Reason *reason) {
         _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
         int error = pidfd < 0 ? -errno : 0;
 
@@ -173,113 +193,9 @@ static int arm_process(Arm *arm, pid_t pid, Reason *reason) {
 
 int arm_list_processes(Arm *arm, const pid_t *pids, size_t n_pids, Reason *reason) {
         for (size_t i = 0; i < n_pids; i++) {
-                int r = arm_process(arm, pids[i], reason);
+                int r = arm_list_process(arm, pids[i], reason);
                 if (r != 0)
                         return r;
         }
-        return 0;
-}
-
-/* Processes of one pass over /proc. */
-typedef struct Found {
-        TaskSet seen;  /* leaders, also the unfit */
-        Task *threads; /* of the fit ones that are new in this pass */
-        size_t n_threads;
-        pid_t *fit;
-        size_t n_fit;
-} Found;
-
-static void found_clear(Found *found) {
-        task_set_clear(&found->seen);
-        free(found->threads);
-        free(found->fit);
-}
-
-static int append(void **array, size_t *n, const void *items, size_t n_items, size_t size) {
-        char *bigger = reallocarray(*array, *n + n_items, size);
-
-        if (!bigger)
-                return -ENOMEM;
-        memcpy(bigger + *n * size, items, n_items * size);
-        *array = bigger;
-        *n += n_items;
-        return 0;
-}
-
-/* Judges one process before anything of it is listed. */
-static int found_add(Found *found, Arm *arm, pid_t pid) {
-        _cleanup_free_ Task *tasks = NULL;
-        Task leader = { .tid = pid };
-        Reason why = {};
-        size_t n = 0;
-
-        int r = process_read_start(pid, pid, &leader.start_time);
-        if (r < 0)
-                return r == -ESRCH ? 0 : r;
-        if (task_set_has(&found->seen, &leader))
-                return 0;
-        r = task_set_add(&found->seen, &leader, 1);
-        r = r ?: arm_check_first(arm, pid, &why);
-        if (r > 0) {
-                if (arm->report.n_left_out++ == 0)
-                        snprintf(arm->report.left_out,
-                                        sizeof(arm->report.left_out),
-                                        "%.*s",
-                                        (int)sizeof(arm->report.left_out) - 1,
-                                        why.text);
-                return 0;
-        }
-        r = r ?: process_list_threads(pid, &tasks, &n);
-        if (r < 0)
-                return r == -ESRCH ? 0 : r;
-        r = append((void **)&found->threads, &found->n_threads, tasks, n, sizeof(Task));
-        return r ?: append((void **)&found->fit, &found->n_fit, &pid, 1, sizeof(pid_t));
-}
-
-/* One pass: all that is new and fit is listed in one write, then each process is armed as any
- * other. One that turns unfit in between fails the whole, since a number cannot be taken off the
- * kernel's list. */
-static int arm_pass(Arm *arm, Found *found, Reason *reason) {
-        _cleanup_free_ pid_t *pids = NULL;
-        size_t n = 0;
-
-        found->n_fit = found->n_threads = 0;
-        int r = process_list_of(arm->rule.owner->uid, &pids, &n);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = found_add(found, arm, pids[i]);
-        if (r == 0 && found->n_threads > 0)
-                r = arm_list(arm, found->threads, found->n_threads);
-        for (size_t i = 0; r == 0 && i < found->n_fit; i++) {
-                r = arm_process(arm, found->fit[i], reason);
-                if (r == KT_E_NO_SUCH_PROCESS) /* ended in between */
-                        r = 0;
-        }
-        return r;
-}
-
-int arm_list_own(Arm *arm, Reason *reason) {
-        _cleanup_(found_clear) Found found = {};
-
-        /* Not that of whatever process /proc shows first. */
-        if (arm->is_judged && arm->rule.owner->n_gids > 0) {
-                arm->rule.has_gid = true;
-                arm->rule.gid = arm->rule.owner->gids[0];
-        }
-
-        for (unsigned i = 0; i < ARM_PASSES; i++) {
-                size_t n_seen = found.seen.n;
-                int r = arm_pass(arm, &found, reason);
-
-                if (r != 0)
-                        return r;
-                if (found.seen.n == n_seen)
-                        break;
-        }
-        if (arm->report.n_processes == 0)
-                return reason_set(reason,
-                                KT_E_ACCESS_DENIED,
-                                "scope own: none of your %zu processes may be traced: %s",
-                                arm->report.n_left_out,
-                                arm->report.left_out);
         return 0;
 }

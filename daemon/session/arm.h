@@ -9,7 +9,8 @@
 typedef struct ArmReport {
         size_t n_processes;
         size_t n_threads;
-        size_t n_left_out;  /* scope own: processes of the caller that may not be listed */
+        size_t n_joined;    /* processes that came while it ran, other than as children */
+        size_t n_left_out;  /* processes of the scope that may not be listed */
         char left_out[256]; /* why the first of them was */
 } ArmReport;
 
@@ -32,16 +33,29 @@ typedef struct Arm {
         TaskSet verified; /* found fit after they were listed: whose records may pass */
         TaskSet settled;  /* of the check under way: they need no further look */
         unsigned n_rounds;
+        bool is_running;  /* events are on: the unfit are left out, nothing can be refused */
+        TaskSet left_out; /* leaders of those in the report */
+        TaskSet partial;  /* leaders: not all threads could be listed, so no record may pass */
 } Arm;
+
+/* Processes that are not named by their numbers. */
+typedef struct ArmGroup {
+        char *name;    /* for messages: "unit:x.service" */
+        int cgroup_fd; /* -1: every process of the owner */
+} ArmGroup;
 
 void arm_clear(Arm *arm);
 /* Lists every thread of each process in the instance's set_event_pid. A process that is unfit now
  * is refused before anything of it is listed; it counts what arm_check says later. Events must be
  * off. KT_E_NO_SUCH_PROCESS, KT_E_ACCESS_DENIED with the reason. */
 int arm_list_processes(Arm *arm, const pid_t *pids, size_t n_pids, Reason *reason);
-/* The same for every process of the owner; those that may not be listed are left out and counted.
- */
-int arm_list_own(Arm *arm, Reason *reason);
+/* The same for every process of the group. Of the owner's processes those that may not be listed
+ * are left out and counted; a cgroup must be fit as a whole. KT_E_NO_SUCH_PROCESS: nothing in it is
+ * the owner's. */
+int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason);
+/* While events are on: what has come to the group since, other than as a child of what is listed.
+ * The unfit are left out. */
+int arm_list_newcomers(Arm *arm, const ArmGroup *group);
 /* Checks whatever is on the kernel's list by now, also children: all uids the owner's, all gids the
  * one that all share, no capabilities, dumpable, and no_new_privs where the rule asks for it. To be
  * called once the guard is armed, and again whenever something was listed since. PLAN_AGAIN: not
@@ -50,3 +64,11 @@ int arm_check(Arm *arm, Reason *reason);
 /* Is this process fit, with each of its threads? For what is not on the list yet; 0 when the arm
  * does not judge. */
 int arm_check_process(const Arm *arm, pid_t pid, const Task *tasks, size_t n, Reason *reason);
+
+/* For arm-group.c: one process of those above; tasks in one write; what is asked of a process
+ * before anything of it is listed (-ESRCH: it is ending). */
+int arm_list_process(Arm *arm, pid_t pid, Reason *reason);
+int arm_list(Arm *arm, const Task *tasks, size_t n_tasks);
+int arm_check_first(Arm *arm, pid_t pid, Reason *reason);
+/* Counts a process that is not traced, once. */
+int arm_leave_out(Arm *arm, Task leader, const Reason *why);

@@ -194,18 +194,24 @@ int process_read_owner(pid_t pid, uid_t *ret) {
         return 0;
 }
 
-/* Wanted: user processes whose effective uid is uid. The caller checks everything else later. */
-static int process_is_of(pid_t pid, uid_t uid, bool *ret) {
-        TaskStatus status;
+/* The directory, unlike the files in it, belongs to the effective uid whether dumpable or not. Only
+ * root has kernel threads. */
+static int process_has_uid(pid_t pid, uid_t uid, bool *ret) {
+        char path[64];
         TaskStat stat;
+        struct stat st;
 
-        int r = process_read_status(pid, pid, &status);
-        if (r == 0)
-                r = process_read_stat(pid, pid, &stat);
-        if (r < 0 && r != -ESRCH)
-                return r;
-        *ret = r == 0 && status.uids[1] == uid && !stat.is_kernel;
-        return 0;
+        *ret = false;
+        snprintf(path, sizeof(path), "/proc/%d", pid);
+        if (lstat(path, &st) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        if (st.st_uid != uid || uid != 0) {
+                *ret = st.st_uid == uid;
+                return 0;
+        }
+        int r = process_read_stat(pid, pid, &stat);
+        *ret = r == 0 && !stat.is_kernel;
+        return r == -ESRCH ? 0 : r;
 }
 
 int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
@@ -222,7 +228,7 @@ int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
 
                 if (!parse_pid(entry->d_name, &pid))
                         continue;
-                int r = process_is_of(pid, uid, &is_of);
+                int r = process_has_uid(pid, uid, &is_of);
                 if (r == 0 && is_of)
                         r = grow((void **)&pids, n, sizeof(pid_t), PROCESS_THREADS_MAX);
                 if (r < 0)
@@ -242,14 +248,19 @@ static bool is_member(const Subject *owner, gid_t gid) {
         return false;
 }
 
+bool process_is_of(const TaskStatus *status, uid_t uid) {
+        for (size_t i = 0; i < ELEMENTSOF(status->uids); i++)
+                if (status->uids[i] != uid)
+                        return false;
+        return true;
+}
+
 static int check_credentials(pid_t pid,
                 const TaskStatus *status,
                 const Subject *owner,
                 Reason *reason) {
-        for (size_t i = 0; i < 4; i++)
-                if (status->uids[i] != owner->uid)
-                        return reason_set(
-                                        reason, KT_E_ACCESS_DENIED, "process %d is not yours", pid);
+        if (!process_is_of(status, owner->uid))
+                return reason_set(reason, KT_E_ACCESS_DENIED, "process %d is not yours", pid);
         for (size_t i = 0; i < 4; i++)
                 if (status->gids[i] != status->gids[0] || !is_member(owner, status->gids[i]))
                         return reason_set(reason,

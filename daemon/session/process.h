@@ -46,8 +46,10 @@ int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret);
 int process_read_start(pid_t pid, pid_t tid, uint64_t *ret);
 /* Owner of /proc/PID/stat: the process's uid when it is dumpable, else root. -ESRCH. */
 int process_read_owner(pid_t pid, uid_t *ret);
-/* Every process whose effective uid is uid, kernel threads left out. */
+/* Every process whose effective uid is uid, kernel threads left out. A stat(2) for each process of
+ * the machine. */
 int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n);
+bool process_is_of(const TaskStatus *status, uid_t uid);
 /* 0 when the caller may list this task; else KT_E_ACCESS_DENIED and why. Pure. */
 int process_check_status(pid_t pid,
                 pid_t tid,

@@ -22,6 +22,7 @@
 #include "fd.h"
 #include "log.h"
 #include "metadata.h"
+#include "scope.h"
 
 /* Not in interrupt context: hard irq 8, soft irq 16, nmi 64 (include/linux/trace_events.h). What
  * runs there speaks of others. */
@@ -191,20 +192,12 @@ static int trace_reset_pids(Trace *trace) {
         return r;
 }
 
-static int trace_list_pids(Trace *trace, Reason *reason) {
-        const Spec *spec = trace->spec;
-
-        if (spec->scope == SCOPE_OWN)
-                return arm_list_own(&trace->arm, reason);
-        return arm_list_processes(&trace->arm, spec->pids, spec->n_pids, reason);
-}
-
 static int step_pids(void *context, Reason *reason) {
         Trace *trace = context;
         const Spec *spec = trace->spec;
         int r = 0;
 
-        if (!trace_lists_pids(trace) || (trace->is_armed && spec->scope != SCOPE_OWN))
+        if (!trace_lists_pids(trace) || (trace->is_armed && !scope_has_newcomers(spec)))
                 return 0;
         if (trace->has_list) /* of a former start: processes may have come, or may have turned unfit
                               */
@@ -219,7 +212,7 @@ static int step_pids(void *context, Reason *reason) {
         };
         /* From the first write on, also when it is the one that fails. */
         trace->has_list = true;
-        return r ?: trace_list_pids(trace, reason);
+        return r ?: scope_list(&trace->arm, spec, reason);
 }
 
 static int step_credentials(void *context, Reason *reason) {
@@ -233,7 +226,7 @@ static void undo_pids(void *context) {
 
         /* A later start of the other scopes goes on with the list that the first one was granted.
          */
-        if (!trace_lists_pids(trace) || (trace->is_armed && trace->spec->scope != SCOPE_OWN))
+        if (!trace_lists_pids(trace) || (trace->is_armed && !scope_has_newcomers(trace->spec)))
                 return;
         int r = trace_reset_pids(trace);
         if (r < 0)

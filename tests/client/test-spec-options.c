@@ -84,6 +84,15 @@ static void test_scope(void) {
         assert_refused((Word[]){ { 'a', NULL }, { 'p', "1" }, {} }, KT_E_INVALID_SPEC, "exclude");
         assert_refused((Word[]){ { 'p', "one" }, {} }, KT_E_INVALID_SPEC, "pid");
         assert_refused((Word[]){ { OPTION_SCOPE, "unit:x" }, {} }, KT_E_INVALID_SPEC, "scope");
+        assert_built((Word[]){ { 'u', "x" }, {} }, 0, "\"scope\":\"unit:x.service\"");
+        assert_built((Word[]){ { 'u', "x.slice" }, {} }, 42, "\"scope\":\"unit:x.slice\"");
+        assert_built((Word[]){ { OPTION_SCOPE, "cgroup:/x.slice" }, {} }, 0, "cgroup:");
+        assert_refused((Word[]){ { 'u', "x" }, { 'a', NULL }, {} },
+                        KT_E_INVALID_SPEC,
+                        "scope is given twice");
+        assert_refused((Word[]){ { 'u', "x" }, { 'p', "1" }, {} },
+                        KT_E_INVALID_SPEC,
+                        "exclude each other");
 }
 
 static void test_numbers(void) {

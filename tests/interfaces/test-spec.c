@@ -207,10 +207,11 @@ static void test_scope(void) {
                         "scope: \"command\" names no process: write command:PID, or let 'ktracectl "
                         "record -- CMD' do it");
         assert_string("scope", "pids", "scope: \"pids\" names no process: write pids:PID,PID");
+        assert_string("scope", "unit:ssh.service", NULL);
         assert_string("scope",
-                        "unit:ssh.service",
-                        "scope: \"unit:ssh.service\" is not known: write command:PID, own, "
-                        "pids:PID,PID or system");
+                        "user:1000",
+                        "scope: \"user:1000\" is not known: write command:PID, own, "
+                        "pids:PID,PID, unit:NAME, cgroup:PATH or system");
         assert_string("scope", "pids:", "scope: \"pids:\": a pid is wanted after ':'");
         assert_string("scope", "pids:1,", "scope: \"pids:1,\": a pid is wanted after ','");
         assert_string("scope", "pids:-1", "scope: \"pids:-1\": a pid is wanted after ':'");
@@ -258,10 +259,95 @@ static void test_scope_values(void) {
                         "has 10240 bytes, the most is 8200");
 }
 
+static void assert_group(const char *value, SpecScope scope, const char *group) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        _cleanup_free_ char *text = NULL;
+
+        g_assert_cmpint(spec_set_string(spec, "scope", value, NULL), ==, 0);
+        g_assert_cmpint(spec->scope, ==, scope);
+        g_assert_cmpstr(spec->group, ==, group);
+        g_assert_cmpint(spec_format_scope(spec, &text), ==, 0);
+        g_assert_cmpstr(text, ==, value);
+}
+
+static void test_scope_unit(void) {
+        g_autofree char *longest = g_strdup_printf("unit:%0247d.service", 1),
+                        *longer = g_strdup_printf("unit:%0248d.service", 1);
+
+        assert_group("unit:a@b\\x2dc.service", SCOPE_UNIT, "a@b\\x2dc.service");
+        assert_group("unit:session-3.scope", SCOPE_UNIT, "session-3.scope");
+        assert_group(longest, SCOPE_UNIT, longest + strlen("unit:"));
+        assert_string("scope",
+                        "unit",
+                        "scope: \"unit\" names none: write unit:NAME or cgroup:PATH");
+        static const char *const nameless[] = {
+                "unit:", "unit:ssh", "unit:.service", "unit:a.target"
+        };
+        for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++) {
+                g_autofree char *text = g_strdup_printf(
+                                "scope: \"%s\" names no unit with processes: write unit:NAME.service "
+                                "(or .scope, .slice, .socket, .mount, .swap), at most 255 bytes",
+                                nameless[i]);
+
+                assert_string("scope", nameless[i], text);
+        }
+        g_autofree char *too_long = g_strdup_printf(
+                        "scope: \"%.64s...\" names no unit with processes: write unit:NAME.service (or "
+                        ".scope, .slice, .socket, .mount, .swap), at most 255 bytes",
+                        longer);
+        assert_string("scope", longer, too_long);
+        assert_string("scope",
+                        "unit:../a.service",
+                        "scope: \"unit:../a.service\": a unit's name holds only letters, digits and "
+                        "':', '-', '_', '.', '\\', '@'");
+}
+
+static void test_scope_cgroup(void) {
+        static const char *const outside[] = { "cgroup:",
+                "cgroup:a",
+                "cgroup:/",
+                "cgroup:/sys/fs/cgroup/a" },
+                                 *const crooked[] = { "cgroup://a",
+                                         "cgroup:/a/",
+                                         "cgroup:/a//b",
+                                         "cgroup:/../a",
+                                         "cgroup:/a/..",
+                                         "cgroup:/.",
+                                         "cgroup:/a/./b" };
+
+        assert_group("cgroup:/a.slice/b.service", SCOPE_CGROUP, "/a.slice/b.service");
+        assert_group("cgroup:/a b/...", SCOPE_CGROUP, "/a b/...");
+        assert_string("scope",
+                        "cgroup",
+                        "scope: \"cgroup\" names none: write unit:NAME or cgroup:PATH");
+        for (size_t i = 0; i < G_N_ELEMENTS(outside); i++) {
+                g_autofree char *text = g_strdup_printf(
+                                "scope: \"%s\": write the path as /proc/PID/cgroup shows it behind "
+                                "'0::', such as cgroup:/system.slice/x.service",
+                                outside[i]);
+
+                assert_string("scope", outside[i], text);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(crooked); i++) {
+                g_autofree char *text = g_strdup_printf(
+                                "scope: \"%s\": the path holds an empty part, '.' or '..': write the "
+                                "path as /proc/PID/cgroup shows it behind '0::', such as "
+                                "cgroup:/system.slice/x.service",
+                                crooked[i]);
+
+                assert_string("scope", crooked[i], text);
+        }
+        assert_string("scope",
+                        "cgroup:/a\nb",
+                        "scope: \"cgroup:/a?b\": byte 3 of the path is not printable");
+}
+
 static void test_scope_names(void) {
         g_assert_cmpstr(spec_scope_to_string(SCOPE_COMMAND), ==, "command");
         g_assert_cmpstr(spec_scope_to_string(SCOPE_OWN), ==, "own");
         g_assert_cmpstr(spec_scope_to_string(SCOPE_PIDS), ==, "pids");
+        g_assert_cmpstr(spec_scope_to_string(SCOPE_UNIT), ==, "unit");
+        g_assert_cmpstr(spec_scope_to_string(SCOPE_CGROUP), ==, "cgroup");
         g_assert_cmpstr(spec_scope_to_string(SCOPE_SYSTEM), ==, "system");
 }
 
@@ -484,7 +570,8 @@ static void test_complete(void) {
         g_assert_cmpint(spec_complete(spec, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_cmpstr(reason.text,
                         ==,
-                        "scope: missing: write command:PID, own, pids:PID,PID or system");
+                        "scope: missing: write command:PID, own, pids:PID,PID, unit:NAME, "
+                        "cgroup:PATH or system");
         g_assert_cmpint(spec_set_string(spec, "scope", "own", NULL), ==, 0);
         g_assert_cmpint(spec_complete(spec, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_cmpstr(reason.text,
@@ -504,7 +591,7 @@ static void test_reasons_hold_the_remedy(void) {
         g_assert_cmpint(spec_add_event(spec, name, NULL, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_true(g_str_has_suffix(reason.text, "as 'ktracectl events' lists them"));
         g_assert_cmpint(spec_set_string(spec, "scope", scope, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_true(g_str_has_suffix(reason.text, "pids:PID,PID or system"));
+        g_assert_true(g_str_has_suffix(reason.text, "cgroup:PATH or system"));
         g_assert_cmpint(spec_set_string(spec, scope, "x", &reason), ==, KT_E_UNKNOWN_KEY);
         g_assert_true(g_str_has_suffix(reason.text, "lifetime"));
 }
@@ -639,6 +726,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/spec/scope", test_scope);
         g_test_add_func("/spec/scope-values", test_scope_values);
         g_test_add_func("/spec/scope-names", test_scope_names);
+        g_test_add_func("/spec/scope-unit", test_scope_unit);
+        g_test_add_func("/spec/scope-cgroup", test_scope_cgroup);
         g_test_add_func("/spec/clock", test_clock);
         g_test_add_func("/spec/lifetime", test_lifetime);
         g_test_add_func("/spec/buffer", test_buffer);

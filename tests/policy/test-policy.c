@@ -115,7 +115,7 @@ static void test_refused(void) {
                         "\"events\":[\"openat\"]}]}",
                         KT_E_INVALID_SPEC,
                         "SYSTEM:EVENT");
-        fixture_refused("{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],\"scopes\":[\"unit\"]}]}",
+        fixture_refused("{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],\"scopes\":[\"seat\"]}]}",
                         KT_E_INVALID_SPEC,
                         "rules[0].scopes: each is");
         fixture_refused("{\"rules\":[{\"name\":\"r\",\"subjects\":[{\"uid\":-1}]}]}",

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "arm.h"
+#include "spec.h"
+
+/* May processes come to this scope other than as children of those in it? */
+bool scope_has_newcomers(const Spec *spec);
+/* A group of processes of such a scope. -ENOENT: no such unit or
+ * cgroup now. */
+int scope_open_group(const Spec *spec, uid_t uid, ArmGroup *ret, Reason *reason);
+void scope_close_group(ArmGroup *group);
+/* Lists every process of the scope, see arm.h. Not for system. */
+int scope_list(Arm *arm, const Spec *spec, Reason *reason);
