@@ -42,6 +42,25 @@ EOS
         verdict "$(calls_in pids.kts $VICTIM_CALL)" "$(calls_in command.kts $VICTIM_CALL)" "records of the stranger"
 }
 
+case_foreign_unit() { # a stranger's service, by its unit, its cgroup, or one around it
+        defended_by credentials dumpable
+        grant raw_syscalls:sys_enter
+        [ -d /run/systemd/system ] || skip "no systemd"
+        systemd-run -q --unit=victim -p User=$STRANGER_UID -p NoNewPrivileges=yes "$TARGET" calls 100000000 $VICTIM_CALL
+        for scope in unit:victim.service cgroup:/system.slice/victim.service; do
+                attack "$scope" "${scope%%:*}.kts" <<'EOS'
+from attack import *
+import sys
+s = Session(sys.argv[1])
+attempt(s.start)
+pause(0.3)
+s.save(sys.argv[2])
+EOS
+        done
+        systemctl stop victim.service
+        verdict "$(calls_in unit.kts $VICTIM_CALL)" "$(calls_in cgroup.kts $VICTIM_CALL)" "records of the stranger"
+}
+
 case_undumpable() { # a process of one's own that one may not ptrace
         defended_by dumpable
         background user setpriv --no-new-privs "$TARGET" secretive $VICTIM_CALL

@@ -36,7 +36,7 @@ rules() {
 grant() {
         local events
         events=$(printf ', "%s"' "$@")
-        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\", \"own\", \"pids\"], \"events\": [${events#, }]}"
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\", \"own\", \"pids\", \"unit\", \"cgroup\"], \"events\": [${events#, }]}"
 }
 
 # attack: the script on standard input, as the user; a refusal ends it, and is no failure of the test.
