@@ -345,6 +345,7 @@ int policy_decide(const Policy *policy,
                 return -ENOMEM;
         d.n_choices = events->n_names;
         d.grant->fenced = d.rule != NULL;
+        d.grant->polkit_action = d.rule ? d.rule->polkit_action : NULL;
         d.grant->rule = strdup(d.rule ? d.rule->label : "root");
         d.grant->requests = calloc(spec->n_events ?: 1, sizeof(*d.grant->requests));
         if (!d.grant->rule || !d.grant->requests)

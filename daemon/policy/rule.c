@@ -159,6 +159,22 @@ static int read_label(Rule *rule, json_object *o, const Place *place) {
         return 0;
 }
 
+/* One of the actions that org.ktrace1.policy defines for traces, by its last word. */
+static int read_polkit(Rule *rule, json_object *o, const Place *place) {
+        static const char *const actions[] = {
+                KT_BUS_NAME ".trace-own", KT_BUS_NAME ".trace-system", KT_BUS_NAME ".define-probe"
+        };
+        const char *text;
+
+        if (read_string(o, NAME_LENGTH_MAX, &text) == 0)
+                for (size_t i = 0; i < ELEMENTSOF(actions); i++)
+                        if (strcmp(text, actions[i] + strlen(KT_BUS_NAME ".")) == 0) {
+                                rule->polkit_action = actions[i];
+                                return 0;
+                        }
+        return refuse(place, "polkit", "trace-own, trace-system or define-probe is wanted");
+}
+
 static int read_key(Rule *rule, const char *key, json_object *value, const Place *place) {
         if (strcmp(key, "name") == 0)
                 return read_label(rule, value, place);
@@ -168,6 +184,8 @@ static int read_key(Rule *rule, const char *key, json_object *value, const Place
                 return read_list(rule, key, value, read_scope, place);
         if (strcmp(key, "events") == 0)
                 return read_list(rule, key, value, read_event, place);
+        if (strcmp(key, "polkit") == 0)
+                return read_polkit(rule, value, place);
         if (strcmp(key, "deny") == 0) {
                 if (!json_object_is_type(value, json_type_boolean))
                         return refuse(place, key, "true or false is wanted");

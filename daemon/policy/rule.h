@@ -14,7 +14,8 @@ typedef struct Rule {
         unsigned scopes; /* bits 1 << SpecScope */
         char **events;   /* globs of "system:event" */
         size_t n_events;
-        bool deny; /* has no events then */
+        bool deny;                 /* has no events then */
+        const char *polkit_action; /* static; must allow it as well; NULL: the rule is enough */
 } Rule;
 
 typedef struct RuleList {

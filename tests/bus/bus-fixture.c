@@ -47,6 +47,13 @@ static const char bus_config[] =
                 "    <allow send_destination=\"org.freedesktop.DBus\""
                 " send_interface=\"org.freedesktop.DBus.Monitoring\"/>\n"
                 "  </policy>\n"
+                /* As polkit has it. */
+                "  <policy context=\"default\">\n"
+                "    <allow send_destination=\"org.freedesktop.PolicyKit1\"/>\n"
+                "  </policy>\n"
+                "  <policy user=\"root\">\n"
+                "    <allow own=\"org.freedesktop.PolicyKit1\"/>\n"
+                "  </policy>\n"
                 "  <include>%s/policy/org.ktrace1.conf</include>\n"
                 "</busconfig>\n";
 
@@ -129,6 +136,15 @@ static void copy_rules(void) {
         g_assert_true(g_file_get_contents(from, &text, NULL, NULL));
         g_assert_true(g_file_set_contents_full(
                         to, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0644, NULL));
+}
+
+void bus_fixture_write_rules(const char *name, const char *text) {
+        g_autofree char *dir = g_build_filename(fixture.dir, "etc", "policy.d", NULL);
+        g_autofree char *path = g_build_filename(dir, name, NULL);
+
+        g_assert_no_errno(g_mkdir_with_parents(dir, 0755));
+        g_assert_true(g_file_set_contents_full(
+                        path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0644, NULL));
 }
 
 /* The daemon's command line; free with g_strfreev. */

@@ -25,6 +25,8 @@ GPid bus_fixture_get_daemon(void);
 /* Ends the daemon with SIGTERM, expects status 0. */
 void bus_fixture_end_daemon(void);
 void bus_fixture_start_daemon(void);
+/* CONFIG_DIR/policy.d/NAME; read when the daemon starts. */
+void bus_fixture_write_rules(const char *name, const char *text);
 /* Runs a second daemon with CONFIG_DIR/ktraced.json of this text (NULL: none) to its end. Returns
  * its exit status, and what it said. */
 int bus_fixture_run_second(const char *config, unsigned mode, char **ret_text);

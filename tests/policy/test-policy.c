@@ -98,6 +98,9 @@ static void test_refused(void) {
         fixture_refused("{\"rules\":[1]}", KT_E_INVALID_SPEC, "rules[0]: an object");
         fixture_refused(RULE(",\"limits\":{}"), KT_E_UNKNOWN_KEY, "rules[0].limits: no such key");
         fixture_refused(RULE(",\"deny\":1"), KT_E_INVALID_SPEC, "rules[0].deny: true or false");
+        fixture_refused(RULE(",\"polkit\":\"reload\""),
+                        KT_E_INVALID_SPEC,
+                        "rules[0].polkit: trace-own,");
         fixture_refused(RULE(",\"deny\":true"), KT_E_INVALID_SPEC, "rules[0].events: a rule that");
         fixture_refused("{\"rules\":[{\"subjects\":[\"any\"],\"scopes\":[\"own\"],\"deny\":true}]}",
                         KT_E_INVALID_SPEC,
@@ -136,6 +139,43 @@ static void test_system_scope_is_refused(void) {
                         "scope system is root's alone");
 }
 
+/* The rule that counts says which action; root is asked nothing. */
+static void test_polkit(void) {
+        static const char *const names[] = { "a:x" };
+        const PolicyEvents kernel = { names, 1 };
+
+        const struct {
+                const Subject *subject;
+                const char *action;
+        } expected[] = { { &user, "org.ktrace1.trace-own" }, { &root, NULL } };
+
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason = { "" };
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        fixture_write(fixture.lib, "10-x.json", RULE(",\"polkit\":\"trace-own\""));
+        Policy *policy = fixture_load(&fixture);
+        g_assert_cmpint(spec_set_string(spec, "scope", "own", &reason), ==, 0);
+        g_assert_cmpint(spec_add_event(spec, "a:x", NULL, &reason), ==, 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+                Grant *grant = NULL;
+                g_assert_cmpint(policy_decide(policy,
+                                                expected[i].subject,
+                                                spec,
+                                                &kernel,
+                                                &grant,
+                                                &reason),
+                                ==,
+                                0);
+                g_assert_cmpstr(grant->polkit_action, ==, expected[i].action);
+                g_assert_true(grant_is_same(grant, grant));
+                grant_free(grant);
+        }
+        policy_free(policy);
+        fixture_clear(&fixture);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/policy/no-directory", test_no_directory);
@@ -143,6 +183,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/policy/first-match", test_first_match);
         g_test_add_func("/policy/subjects", test_subjects);
         g_test_add_func("/policy/refused", test_refused);
+        g_test_add_func("/policy/polkit", test_polkit);
         g_test_add_func("/policy/system-scope-is-refused", test_system_scope_is_refused);
         return g_test_run();
 }
