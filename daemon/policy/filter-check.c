@@ -214,8 +214,8 @@ static bool is_equality(const FilterNode *node) {
         return node->op.op == OPERATOR_EQUAL || node->op.op == OPERATOR_NOT_EQUAL;
 }
 
-/* Globs as the kernel takes them for globs: a ! in front negates the comparison, and a digit in
- * front goes into brackets when it is printed. */
+/* Globs as the kernel takes them for globs: a ! in front negates the comparison. A digit in front,
+ * or a second !, would be taken for something else and is marked when it is printed. */
 static void take_glob(FilterNode *node) {
         if (node->string_size > 0 && node->string[0] == '!') {
                 node->negated = !node->negated;
@@ -232,7 +232,7 @@ static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
                 return refuse_operator(tree, node, "strings have == != ~");
         if (value->type != TOKEN_STRING)
                 return refuse_value(tree, node, "a string, in quotes");
-        /* Two for the brackets of a digit. */
+        /* Two for the brackets of a digit in front. */
         if (value->size > STRING_MAX - 2)
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
@@ -311,7 +311,7 @@ static int check_integer(FilterTree *tree, FilterNode *node, const Operand *oper
                 return refuse_operator(tree, node, "numbers have == != < <= > >= &");
         if (value->type == TOKEN_WORD && operand->is_bool &&
                         (token_is(value, "true") || token_is(value, "false"))) {
-                node->value_type = VALUE_UNSIGNED;
+                node->value_type = node->op.op == OPERATOR_MASK ? VALUE_MASK : VALUE_UNSIGNED;
                 node->number = token_is(value, "true");
                 return 0;
         }

@@ -24,6 +24,8 @@ static void print_string(FILE *out, const FilterNode *node) {
         fputc(quote, out);
         if (node->op.op == OPERATOR_GLOB && p < end && *p >= '0' && *p <= '9')
                 fprintf(out, "[%c]", *p++);
+        if (node->op.op == OPERATOR_GLOB && p < end && *p == '!')
+                fputc('\\', out);
         fwrite(p, 1, (size_t)(end - p), out);
         fputc(quote, out);
 }

@@ -262,6 +262,7 @@ static void test_meaning(Instance *instance) {
                 { "id == %d && comm ~ '!*ilte*'", false },
                 { "id == %d && comm ~ '7*'", true },
                 { "id == %d && comm ~ '!7*'", false },
+                { "id == %d && comm ~ '!!7*'", true },
                 { "id == %d && comm ~ '7-filter'", true },
                 { "id == %d && comm ~ '7-f?l*'", true },
                 { "id == %d && CPU < 64k", true },

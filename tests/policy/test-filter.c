@@ -115,6 +115,7 @@ static void test_comforts(void) {
                         "delay > 65536 && delay < 1048576 && delay != 1073741824");
         assert_compiles("delay == 0755 || delay == 0xFf", "delay == 493 || delay == 255");
         assert_compiles("good == true || good == false", "good == 1 || good == 0");
+        assert_compiles("good & true", "good & 0x1");
         assert_compiles("state == -2k", "state == -2048");
 }
 
@@ -193,6 +194,7 @@ static void test_globs(void) {
         assert_compiles("!name ~ '!a*'", "name ~ \"a*\"");
         assert_compiles("name == '!a*'", "name == \"!a*\"");
         assert_compiles("name ~ '!2'", "!(name ~ \"[2]\")");
+        assert_compiles("name ~ '!!a*'", "!(name ~ \"\\!a*\")");
 }
 
 static void test_string_length(void) {
