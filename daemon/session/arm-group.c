@@ -22,6 +22,7 @@
 
 /* Passes: each finds what was started during the one before. */
 #define GATHER_PASSES 8
+#define LEFT_OUT_MAX  4096
 
 /* Processes of one pass. */
 typedef struct Gather {
@@ -200,15 +201,27 @@ int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason) {
                         arm->report.left_out);
 }
 
+/* What has ended is forgotten, or a session of weeks would remember all that ever came. */
+static void forget(Arm *arm, const Gather *gather) {
+        task_set_keep(&arm->listed, gather->known, gather->n_known);
+        task_set_keep(&arm->verified, gather->known, gather->n_known);
+        task_set_keep(&arm->partial, gather->known, gather->n_known);
+        if (arm->left_out.n > LEFT_OUT_MAX) /* those that are still there are counted again */
+                task_set_clear(&arm->left_out);
+}
+
 int arm_list_newcomers(Arm *arm, const ArmGroup *group) {
         _cleanup_(gather_clear) Gather gather = { .arm = arm, .group = group, .leaves_out = true };
         size_t n_before = arm->report.n_processes;
 
+        arm->has_news = false;
         int r = instance_read_pids(arm->instance, &gather.known, &gather.n_known);
         if (r < 0)
                 return r;
         qsort(gather.known, gather.n_known, sizeof(pid_t), pid_compare);
+        forget(arm, &gather);
         r = gather_run(&gather, NULL);
+        arm->has_news = arm->report.n_processes > n_before;
         arm->report.n_joined += arm->report.n_processes - n_before;
         arm->report.n_processes = n_before;
         return r;

@@ -34,6 +34,7 @@ typedef struct Arm {
         TaskSet settled;  /* of the check under way: they need no further look */
         unsigned n_rounds;
         bool is_running;  /* events are on: the unfit are left out, nothing can be refused */
+        bool has_news;    /* the last look for newcomers has listed some */
         TaskSet left_out; /* leaders of those in the report */
         TaskSet partial;  /* leaders: not all threads could be listed, so no record may pass */
 } Arm;

@@ -66,11 +66,18 @@ static int describe_notes(const Session *session, json_object *notes) {
                         report->n_processes,
                         report->n_threads);
         int r = append(notes, json_object_new_string(note));
+        if (r == 0 && report->n_joined > 0) {
+                snprintf(note,
+                                sizeof(note),
+                                "%zu processes came while it ran, other than as children",
+                                report->n_joined);
+                r = append(notes, json_object_new_string(note));
+        }
         if (r < 0 || report->n_left_out == 0)
                 return r;
         snprintf(note,
                         sizeof(note),
-                        "%zu of your processes left out: %s",
+                        "%zu processes left out: %s",
                         report->n_left_out,
                         report->left_out);
         return append(notes, json_object_new_string(note));

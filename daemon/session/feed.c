@@ -40,6 +40,7 @@ struct Feed {
         Plan rings;
         bool rings_in_flight;
         bool is_ready, is_released, is_closed, is_given_up;
+        bool is_judged; /* the consumer cuts records of those who are no members */
         bool flush_wanted;
         ControlMessage finish; /* type 0: not wanted yet */
         int finish_names_fd;
@@ -308,6 +309,7 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
         r = r ?: metadata_reopen(trace->metadata_fd, &metadata);
         if (r < 0)
                 return r;
+        feed->is_judged = message.setup.judged;
         return consumer_send(feed->consumer, &message, (int[]){ metadata, sink }, 2);
 }
 
@@ -365,6 +367,23 @@ Feed *feed_free(Feed *feed) {
         close_cleanup(&feed->finish_names_fd);
         free(feed);
         return NULL;
+}
+
+void feed_add_members(Feed *feed, const ControlMember *members, size_t n) {
+        ControlMessage message = {
+                .type = CONTROL_MEMBERS,
+                .version = CONTROL_VERSION,
+                .members = { .n = (uint32_t)n },
+        };
+
+        if (!feed->is_judged || n == 0)
+                return;
+        _cleanup_close_ int fd = fd_memfd_sealed("members", members, n * sizeof(*members));
+        if (fd < 0) { /* they stay cut */
+                log_errno(fd, LOG_ERR, NULL, "cannot tell a consumer of members");
+                return;
+        }
+        feed_send(feed, &message, &fd, 1);
 }
 
 void feed_flush(Feed *feed) {

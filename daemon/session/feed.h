@@ -35,6 +35,8 @@ int feed_new(const ConsumerLauncher *launcher,
 /* Ends the consumer at once, or leaves it to itself after feed_finish. Never while its rings plan
  * is in flight. */
 Feed *feed_free(Feed *feed);
+/* Tells a consumer that judges of more tasks whose records may pass, or of all so far. */
+void feed_add_members(Feed *feed, const ControlMember *members, size_t n);
 /* Reads out the rings, partial sub-buffers too. */
 void feed_flush(Feed *feed);
 /* Reads out the rings into memory, lets them go, writes the rest at the reader's pace and ends. */

@@ -37,8 +37,7 @@ static int add_number(json_object *object, const char *key, uint64_t value) {
         return add(object, key, json_object_new_uint64(value));
 }
 
-/* CLOCK_REALTIME minus the trace clock. */
-static bool clock_realtime_offset(const char *name, int64_t *ret) {
+bool metadata_get_clock(const char *name, clockid_t *ret) {
         static const struct {
                 const char *name;
                 clockid_t id;
@@ -48,19 +47,26 @@ static bool clock_realtime_offset(const char *name, int64_t *ret) {
                 { "boot", CLOCK_BOOTTIME },
                 { "tai", CLOCK_TAI },
         };
-        struct timespec real, other;
 
         for (size_t i = 0; i < ELEMENTSOF(clocks); i++) {
                 if (strcmp(name, clocks[i].name) != 0)
                         continue;
-                if (clock_gettime(CLOCK_REALTIME, &real) < 0 ||
-                                clock_gettime(clocks[i].id, &other) < 0)
-                        return false;
-                *ret = (int64_t)(real.tv_sec - other.tv_sec) * 1000000000 +
-                       (real.tv_nsec - other.tv_nsec);
+                *ret = clocks[i].id;
                 return true;
         }
         return false;
+}
+
+/* CLOCK_REALTIME minus the trace clock. */
+static bool clock_realtime_offset(const char *name, int64_t *ret) {
+        struct timespec real, other;
+        clockid_t clock;
+
+        if (!metadata_get_clock(name, &clock) || clock_gettime(CLOCK_REALTIME, &real) < 0 ||
+                        clock_gettime(clock, &other) < 0)
+                return false;
+        *ret = (int64_t)(real.tv_sec - other.tv_sec) * 1000000000 + (real.tv_nsec - other.tv_nsec);
+        return true;
 }
 
 static int add_machine(json_object *object, const Trace *trace) {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <time.h>
+
 #include "trace.h"
 
+/* False: a trace clock that no clockid_t stands for. */
+bool metadata_get_clock(const char *name, clockid_t *ret);
 /* The stream's first frame as a sealed memfd: see ktrace-stream(5). Reads format files: worker
  * thread. */
 int metadata_make(const Trace *trace, int *ret_fd);

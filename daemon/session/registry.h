@@ -2,6 +2,7 @@
 #pragma once
 
 #include "feed.h"
+#include "newcomers.h"
 #include "session.h"
 
 /* Inside the session floor only. */
@@ -34,6 +35,7 @@ struct Session {
         SessionState state_before;
         Request *request; /* whose call the plan answers */
 
+        Newcomers *newcomers; /* from the first start of a scope that has them */
         Feed *feed;
         Request *stream_request;
         FeedCounters counters; /* of feeds that are over */

@@ -21,6 +21,7 @@
 #include "log.h"
 #include "metadata.h"
 #include "registry.h"
+#include "scope.h"
 
 #define USEC_PER_MSEC     1000ULL
 #define REMOVE_RETRY_USEC (50 * USEC_PER_MSEC)
@@ -136,6 +137,7 @@ static Session *session_free(Session *session) {
                 return NULL;
         assert(!session->plan_in_flight && !session->feed && !session->request);
         Registry *registry = session->registry;
+        newcomers_free(session->newcomers);
         if (registry) {
                 TAILQ_REMOVE(&registry->sessions, session, sessions);
                 registry_changed(registry);
@@ -258,6 +260,8 @@ static void session_begin_end(Session *session, const char *code, const char *re
         snprintf(session->end_reason, sizeof(session->end_reason), "%s", reason);
         session->end = END_WANTED;
         session_set_timer(session, 0);
+        if (session->newcomers)
+                newcomers_stop(session->newcomers);
         if (session->plan_in_flight)
                 plan_cancel(&session->plan); /* its `then` goes on */
         else
@@ -487,9 +491,45 @@ static void session_conclude(Session *session,
         request_answer(&session->request, result, reason);
 }
 
+static void session_on_newcomers(const ControlMember *members,
+                size_t n,
+                const ArmReport *report,
+                void *userdata) {
+        Session *session = userdata;
+
+        session->report = *report;
+        if (session->feed)
+                feed_add_members(session->feed, members, n);
+}
+
+/* Fails without harm: the session runs as if nobody came. */
+static void session_watch_newcomers(Session *session) {
+        Registry *registry = session->registry;
+        int r = 0;
+
+        if (!scope_has_newcomers(session->spec))
+                return;
+        if (!session->newcomers)
+                r = newcomers_new(registry->options.event,
+                                registry->worker,
+                                &session->trace,
+                                session_on_newcomers,
+                                session,
+                                &session->newcomers);
+        if (r == 0)
+                newcomers_start(session->newcomers);
+        else
+                log_errno(r,
+                                LOG_ERR,
+                                SESSION_CONTEXT(session),
+                                "cannot look for processes that come later");
+}
+
 static void session_then_started(Session *session, int result, const Reason *reason) {
         if (result == 0 && session->spec->lifetime == LIFETIME_CLIENT)
                 session_set_timer(session, 0);
+        if (result == 0 && session->end == END_NOT)
+                session_watch_newcomers(session);
         session_conclude(session, SESSION_RUNNING, result, reason);
 }
 
@@ -527,6 +567,8 @@ int session_stop(Session *session, Request *request, Reason *reason) {
                                 session_state_to_string(session->state));
         session->request = request;
         session->state_before = session->state;
+        if (session->newcomers)
+                newcomers_stop(session->newcomers);
         trace_plan_stop(&session->trace, &session->plan);
         session_set_state(session, SESSION_STOPPING);
         session_submit(session, session_then_stopped);
@@ -586,6 +628,16 @@ static void session_on_feed_closed(Feed *feed, int error, const char *text, void
         session->feed = feed_free(feed);
 }
 
+/* Those that came before there was a stream. */
+static void session_add_newcomers(Session *session) {
+        const ControlMember *members;
+
+        if (session->newcomers) {
+                size_t n = newcomers_get_members(session->newcomers, &members);
+                feed_add_members(session->feed, members, n);
+        }
+}
+
 int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason) {
         static const FeedHandlers handlers = {
                 session_on_feed_ready, session_on_feed_released, session_on_feed_closed
@@ -605,7 +657,9 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
                         session,
                         &session->feed,
                         reason);
-        if (r == 0)
-                session->stream_request = request;
-        return r;
+        if (r != 0)
+                return r;
+        session->stream_request = request;
+        session_add_newcomers(session);
+        return 0;
 }

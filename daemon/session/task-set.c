@@ -51,3 +51,15 @@ int task_set_add(TaskSet *set, const Task *tasks, size_t n) {
         set->n = n_after;
         return 0;
 }
+
+void task_set_keep(TaskSet *set, const pid_t *tids, size_t n) {
+        size_t n_kept = 0;
+
+        for (size_t i = 0, j = 0; i < set->n; i++) {
+                while (j < n && tids[j] < set->tasks[i].tid)
+                        j++;
+                if (j < n && tids[j] == set->tasks[i].tid)
+                        set->tasks[n_kept++] = set->tasks[i];
+        }
+        set->n = n_kept;
+}

@@ -15,3 +15,5 @@ bool task_set_has_tid(const TaskSet *set, pid_t tid);
 bool task_set_has(const TaskSet *set, const Task *task);
 /* What is in it already is left out. -ENOMEM: the set is as it was. */
 int task_set_add(TaskSet *set, const Task *tasks, size_t n);
+/* Drops those whose tid is not among the sorted ones. */
+void task_set_keep(TaskSet *set, const pid_t *tids, size_t n);

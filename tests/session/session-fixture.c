@@ -3,7 +3,9 @@
 #include "session-fixture.h"
 
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 static const char policy_text[] =
                 "{\"rules\":[{\"name\":\"own\",\"subjects\":[\"any\"],\"scopes\":[\"command\",\"own\",\"pids\"],"
@@ -159,4 +161,44 @@ static bool call_is_answered(void *userdata) {
 
 void fixture_wait(Fixture *f, Call *call) {
         fixture_run_until(f, call_is_answered, call);
+}
+
+pid_t fixture_spawn(const char *no_new_privs) {
+        g_autofree char *user = g_strdup_printf("%d", FIXTURE_USER);
+        const char *argv[] = { "setpriv",
+                "--reuid",
+                user,
+                "--regid",
+                user,
+                "--clear-groups",
+                no_new_privs ?: "sleep",
+                no_new_privs ? "sleep" : "60",
+                no_new_privs ? "60" : NULL,
+                NULL };
+        g_autoptr(GError) error = NULL;
+        GPid pid;
+
+        g_assert_true(g_spawn_async(NULL,
+                        (char **)argv,
+                        NULL,
+                        G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
+                        NULL,
+                        NULL,
+                        &pid,
+                        &error));
+        g_assert_no_error(error);
+        g_autofree char *path = g_strdup_printf("/proc/%d/comm", pid);
+        for (unsigned i = 0; i < 500; i++) {
+                g_autofree char *comm = NULL;
+
+                if (g_file_get_contents(path, &comm, NULL, NULL) && g_str_equal(comm, "sleep\n"))
+                        return pid;
+                g_usleep(10000);
+        }
+        g_assert_not_reached();
+}
+
+void fixture_kill(pid_t pid) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
 }

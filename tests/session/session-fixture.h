@@ -40,6 +40,10 @@ void fixture_stop(Fixture *f, Call *call, Session *session);
 void fixture_destroy(Fixture *f, Call *call, Session *session);
 void fixture_wait(Fixture *f, Call *call);
 Subject fixture_subject(uid_t uid);
+/* A process of FIXTURE_USER that sleeps: by setpriv, so that it is dumpable again after its exec.
+ * no_new_privs: "--no-new-privs" or NULL. Needs root. */
+pid_t fixture_spawn(const char *no_new_privs);
+void fixture_kill(pid_t pid);
 
 #define SPEC_ROOT \
         "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\",\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}"

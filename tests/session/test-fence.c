@@ -13,47 +13,6 @@
 #include "arm.h"
 #include "session-fixture.h"
 
-/* A process of FIXTURE_USER: by setpriv, so that it is dumpable again after its exec. */
-static pid_t spawn_target(const char *no_new_privs) {
-        g_autofree char *user = g_strdup_printf("%d", FIXTURE_USER);
-        const char *argv[] = { "setpriv",
-                "--reuid",
-                user,
-                "--regid",
-                user,
-                "--clear-groups",
-                no_new_privs ?: "sleep",
-                no_new_privs ? "sleep" : "60",
-                no_new_privs ? "60" : NULL,
-                NULL };
-        g_autoptr(GError) error = NULL;
-        GPid pid;
-
-        g_assert_true(g_spawn_async(NULL,
-                        (char **)argv,
-                        NULL,
-                        G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
-                        NULL,
-                        NULL,
-                        &pid,
-                        &error));
-        g_assert_no_error(error);
-        g_autofree char *path = g_strdup_printf("/proc/%d/comm", pid);
-        for (unsigned i = 0; i < 500; i++) {
-                g_autofree char *comm = NULL;
-
-                if (g_file_get_contents(path, &comm, NULL, NULL) && g_str_equal(comm, "sleep\n"))
-                        return pid;
-                g_usleep(10000);
-        }
-        g_assert_not_reached();
-}
-
-static void end_target(pid_t pid) {
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-}
-
 static void start_on(Fixture *f, const char *scope, pid_t pid, Call *call) {
         g_autofree char *spec = g_strdup_printf(
                         "{\"scope\":\"%s%d\",\"events\":[\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}",
@@ -71,7 +30,7 @@ static void start_on(Fixture *f, const char *scope, pid_t pid, Call *call) {
 
 /* Event-fork, sentinel, pid, filter, event; and tracing_on never written. */
 static void test_order(Fixture *f, gconstpointer userdata) {
-        pid_t pid = spawn_target("--no-new-privs");
+        pid_t pid = fixture_spawn("--no-new-privs");
         g_autofree char *pid_line = g_strdup_printf("pid * %d", pid);
         Call call;
 
@@ -95,7 +54,7 @@ static void test_order(Fixture *f, gconstpointer userdata) {
         fixture_stop(f, &call, call.session);
         fixture_wait(f, &call);
         g_assert_cmpint(fake_kernel_find("tracing *", 0), ==, -1);
-        end_target(pid);
+        fixture_kill(pid);
 }
 
 static void check_refused(Fixture *f, pid_t pid, const char *scope, int result, const char *text) {
@@ -122,18 +81,18 @@ static void test_init(Fixture *f, gconstpointer userdata) {
 }
 
 static void test_may_gain_privileges(Fixture *f, gconstpointer userdata) {
-        pid_t pid = spawn_target(NULL);
+        pid_t pid = fixture_spawn(NULL);
 
         (void)userdata;
         check_refused(f, pid, "pids:", KT_E_ACCESS_DENIED, "may gain privileges");
-        end_target(pid);
+        fixture_kill(pid);
 }
 
 static void test_dead(Fixture *f, gconstpointer userdata) {
-        pid_t pid = spawn_target("--no-new-privs");
+        pid_t pid = fixture_spawn("--no-new-privs");
 
         (void)userdata;
-        end_target(pid);
+        fixture_kill(pid);
         check_refused(f, pid, "pids:", KT_E_NO_SUCH_PROCESS, "does not exist");
 }
 
@@ -153,12 +112,12 @@ static void test_not_dumpable(Fixture *f, gconstpointer userdata) {
         }
         g_usleep(200000);
         check_refused(f, pid, "pids:", KT_E_ACCESS_DENIED, "not dumpable");
-        end_target(pid);
+        fixture_kill(pid);
 }
 
 /* Someone turned tracing off, on, or emptied the list: never resumed. */
 static void test_foreign_changes(Fixture *f, gconstpointer userdata) {
-        pid_t pid = spawn_target("--no-new-privs");
+        pid_t pid = fixture_spawn("--no-new-privs");
         Call call;
 
         (void)userdata;
@@ -179,12 +138,12 @@ static void test_foreign_changes(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(call.result, !=, 0);
         g_assert_nonnull(strstr(call.reason.text, "set_event_pid"));
         g_assert_cmpint(fake_kernel_find("tracing * on", 0), ==, -1);
-        end_target(pid);
+        fixture_kill(pid);
 }
 
 /* Scope own takes those that may be listed and tells how many were not. */
 static void test_own(Fixture *f, gconstpointer userdata) {
-        pid_t fit = spawn_target("--no-new-privs"), unfit = spawn_target(NULL);
+        pid_t fit = fixture_spawn("--no-new-privs"), unfit = fixture_spawn(NULL);
         g_autofree char *fit_line = g_strdup_printf("pid * %d", fit),
                         *unfit_line = g_strdup_printf("pid * %d", unfit);
         json_object *description = NULL;
@@ -206,8 +165,8 @@ static void test_own(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(session_describe(session, &description), ==, 0);
         g_assert_nonnull(strstr(json_object_to_json_string(description), "left out"));
         json_object_put(description);
-        end_target(fit);
-        end_target(unfit);
+        fixture_kill(fit);
+        fixture_kill(unfit);
 }
 
 static void test_denied(Fixture *f, gconstpointer userdata) {

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "control.h"
+#include "trace.h"
+#include "worker.h"
+
+/* What comes to a running session's scope other than as children of what is in it. */
+typedef struct Newcomers Newcomers;
+
+/* In the event loop: these were found fit and may pass from now on (empty where nothing is judged),
+ * and the session's report so far. */
+typedef void (*NewcomersHandler)(const ControlMember *members,
+                size_t n,
+                const ArmReport *report,
+                void *userdata);
+
+int newcomers_new(sd_event *event,
+                Worker *worker,
+                const Trace *trace,
+                NewcomersHandler handler,
+                void *userdata,
+                Newcomers **ret);
+/* A plan that is in flight is cancelled, no step of it follows, and nothing is told any more. The
+ * trace may go when whatever plan is submitted next is over. */
+Newcomers *newcomers_free(Newcomers *newcomers);
+DEFINE_CLEANUP(Newcomers, newcomers_free);
+/* Looks every second from now on. Only while no plan of the session is in flight. */
+void newcomers_start(Newcomers *newcomers);
+void newcomers_stop(Newcomers *newcomers);
+/* All that were ever told, for a stream that is opened later. */
+size_t newcomers_get_members(const Newcomers *newcomers, const ControlMember **ret);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Processes that come to a running session's scope by themselves, on a fake kernel and with real
+ * processes of another uid. Needs root, to make those processes. */
+
+#include "session-fixture.h"
+
+typedef struct Line {
+        const char *pattern;
+        unsigned msec; /* until it is given up */
+        gint64 since;
+} Line;
+
+static bool line_is_there(void *userdata) {
+        Line *line = userdata;
+
+        return fake_kernel_find(line->pattern, 0) >= 0 ||
+               g_get_monotonic_time() - line->since > line->msec * 1000;
+}
+
+static bool is_listed(Fixture *f, pid_t pid, unsigned msec) {
+        g_autofree char *pattern = g_strdup_printf("pid * %d", pid);
+        Line line = { pattern, msec, g_get_monotonic_time() };
+
+        fixture_run_until(f, line_is_there, &line);
+        return fake_kernel_find(pattern, 0) >= 0;
+}
+
+static Session *run_own(Fixture *f) {
+        Call call;
+
+        fixture_create(f,
+                        &call,
+                        FIXTURE_USER,
+                        NULL,
+                        "{\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}");
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text, ==, "");
+        Session *session = call.session;
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text, ==, "");
+        return session;
+}
+
+static char *describe(Session *session) {
+        json_object *description = NULL;
+
+        g_assert_cmpint(session_describe(session, &description), ==, 0);
+        char *text = g_strdup(json_object_to_json_string(description));
+        json_object_put(description);
+        return text;
+}
+
+static void test_joins(Fixture *f, gconstpointer userdata) {
+        pid_t first = fixture_spawn("--no-new-privs");
+        Session *session = run_own(f);
+
+        (void)userdata;
+        pid_t later = fixture_spawn("--no-new-privs");
+        g_assert_true(is_listed(f, later, 3000));
+        for (unsigned i = 0; i < 30; i++) /* until the plan has been told of */
+                g_assert_cmpint(sd_event_run(f->event, 10000), >=, 0);
+        g_autofree char *text = describe(session);
+        g_assert_nonnull(strstr(text, "1 processes came while it ran"));
+        fixture_kill(first);
+        fixture_kill(later);
+}
+
+/* Counted once, however often it is looked at; never listed. */
+static void test_unfit(Fixture *f, gconstpointer userdata) {
+        pid_t first = fixture_spawn("--no-new-privs");
+        Session *session = run_own(f);
+
+        (void)userdata;
+        pid_t unfit = fixture_spawn(NULL);
+        g_assert_false(is_listed(f, unfit, 2800));
+        g_autofree char *text = describe(session);
+        g_assert_nonnull(strstr(text, "1 processes left out: process "));
+        fixture_kill(first);
+        fixture_kill(unfit);
+}
+
+static void test_stopped(Fixture *f, gconstpointer userdata) {
+        pid_t first = fixture_spawn("--no-new-privs");
+        Session *session = run_own(f);
+        Call call;
+
+        (void)userdata;
+        fixture_stop(f, &call, session);
+        fixture_wait(f, &call);
+        pid_t later = fixture_spawn("--no-new-privs");
+        g_assert_false(is_listed(f, later, 1800));
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_true(is_listed(f, later, 0));
+        fixture_kill(later);
+        pid_t last = fixture_spawn("--no-new-privs");
+        g_assert_true(is_listed(f, last, 3000));
+        fixture_kill(first);
+        fixture_kill(last);
+}
+
+/* The end of a session does not wait for a look that is under way, nor is it hurt by it. */
+static void test_destroyed(Fixture *f, gconstpointer userdata) {
+        pid_t first = fixture_spawn("--no-new-privs");
+        Session *session = run_own(f);
+        pid_t later = fixture_spawn("--no-new-privs");
+        Call call;
+
+        (void)userdata;
+        fake_kernel_hold(FAKE_PID);
+        gint64 end = g_get_monotonic_time() + 3 * G_USEC_PER_SEC;
+        while (!fake_kernel_wait_held(0)) {
+                g_assert_cmpint(g_get_monotonic_time(), <, end);
+                g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        }
+        fixture_destroy(f, &call, session);
+        g_assert_false(call.is_answered);
+        fake_kernel_release();
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+        fixture_kill(first);
+        fixture_kill(later);
+}
+
+#define ADD(path, function) \
+        g_test_add("/newcomers/" path, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        if (geteuid() != 0) {
+                g_print("1..0 # SKIP needs root, to make processes of another user\n");
+                return 0;
+        }
+        ADD("are-listed-within-a-second-or-two", test_joins);
+        ADD("unfit-ones-stay-out", test_unfit);
+        ADD("not-while-stopped", test_stopped);
+        ADD("destroyed-meanwhile", test_destroyed);
+        return g_test_run();
+}
