@@ -27,7 +27,10 @@ typedef enum FrameType {
         FRAME_DATA = 2,
         /* JSON object:
          * {"cpus":[{"cpu":0,"recorded":…,"read":…,"lost":…,"overwritten":…,"bytes":…,"entries":…}],
-         * "discarded-bytes":…}. Counted from the instance's creation. */
+         * "discarded-bytes":…,"unknown-records":…,"unparsed":…}. Counted from the instance's
+         * creation. A judged stream has "foreign" (records of others and of interrupts, cut) and
+         * "doubtful" (cut because what tells whose they are was lost), a limited one "limited" (cut
+         * for the bytes a second). */
         FRAME_STATISTICS = 3,
         /* JSON object {"PID":"comm",…}: command names within the session's scope. */
         FRAME_COMMANDS = 4,
@@ -40,8 +43,8 @@ typedef struct FrameHeader {
         uint32_t type;
         uint32_t cpu;  /* data frames; else 0 */
         uint64_t size; /* payload bytes, at most FRAME_SIZE_MAX */
-        uint64_t lost; /* data frames: events the kernel dropped on this CPU since its last data
-                          frame; else 0 */
+        uint64_t lost; /* data frames: events the kernel dropped on this CPU, or a limit cut, since
+                          its last data frame; else 0 */
 } FrameHeader;
 
 _Static_assert(sizeof(StreamHeader) == 16, "wire format");

@@ -17,29 +17,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 
 #include "control.h"
 #include "fd.h"
-#include "page.h"
-#include "queue.h"
-#include "rings.h"
+#include "pump.h"
 #include "sandbox.h"
 #include "summary.h"
 
 #define CONTROL_FD   3
 #define FLUSH_NSEC   (100 * 1000 * 1000)
-#define BATCH_SIZE   ((size_t)64 * 1024)
 #define LINGER_TICKS 1200 /* 120 s without a byte taken */
-#define CPUS_MAX     8192
-/* At the end of a session, for a reader that is slow: half of what the unit may have. What stays in
- * the rings is told as `entries`. */
-#define KEPT_BYTES_MAX ((uint64_t)1024 * 1024 * 1024)
 
 typedef enum Source {
         SOURCE_CONTROL = 1,
@@ -56,13 +49,8 @@ typedef struct Consumer {
         int client_fd; /* the socket of OpenSink */
         Queue queue;
         bool has_sink, sink_is_watched;
-        Masks *masks; /* NULL: not fenced */
-        PageTally tally;
-        Rings rings;
-        size_t subbuf_size, batch_size;
-        uint64_t ring_bytes; /* at most so many are taken of a ring in one go */
-        uint8_t *batch;
-        bool is_active, is_resting, found_any;
+        Pump pump;
+        bool is_active, is_resting;
         bool is_flushing, is_finishing, is_released;
         unsigned n_idle_ticks;
         uint64_t written_at_tick;
@@ -126,13 +114,13 @@ static void set_tick(Consumer *c, bool on) {
 }
 
 static void watch_rings(Consumer *c, bool on) {
-        rings_watch(&c->rings, c->epoll_fd, SOURCE_RING, on);
+        rings_watch(&c->pump.rings, c->epoll_fd, SOURCE_RING, on);
 }
 
 static void set_active(Consumer *c, bool active) {
         if (c->is_released)
                 return;
-        if (rings_set_active(&c->rings, active) < 0)
+        if (rings_set_active(&c->pump.rings, active) < 0)
                 active = true; /* the timer alone keeps the data coming */
         c->is_active = active;
         c->is_resting = false;
@@ -140,55 +128,12 @@ static void set_active(Consumer *c, bool active) {
         set_tick(c, active && !c->sink_is_watched);
 }
 
-/* Reads one ring up to what it held at the beginning, so that a writer faster than we are keeps
- * neither the other rings nor the daemon waiting. When all is wanted and nobody should be writing
- * any more: until it is empty, within bounds. */
-static int drain_ring(Consumer *c, Ring *ring) {
-        bool is_all = c->is_finishing || c->is_flushing;
-        uint64_t bytes = 0;
-
-        int r = ring_read_statistics(ring);
-        if (r < 0)
-                return r;
-        uint64_t held = ring->last.read + ring->last.entries;
-        do {
-                ssize_t n = ring_read(ring, c->batch, c->batch_size, c->subbuf_size);
-
-                if (n <= 0)
-                        return (int)n;
-                c->found_any = true;
-                watchdog_beat(&c->watchdog, false);
-                bytes += (uint64_t)n;
-                for (size_t at = 0; c->masks && at < (size_t)n; at += c->subbuf_size)
-                        page_clean(c->masks,
-                                        c->batch + at,
-                                        MIN_OF(c->subbuf_size, (size_t)n - at),
-                                        &c->tally);
-                FrameHeader header = {
-                        .type = FRAME_DATA,
-                        .cpu = ring->cpu,
-                        .size = (uint64_t)n,
-                        .lost = ring_take_lost(ring),
-                };
-                r = queue_put(&c->queue, &header, c->batch, (size_t)n);
-                if (r < 0)
-                        return r;
-                if (!queue_is_empty(&c->queue) && !c->is_finishing)
-                        return 0;
-        } while (bytes < c->ring_bytes && c->queue.kept_bytes < KEPT_BYTES_MAX &&
-                        (is_all || ring->last.read < held));
-        return 0;
-}
+static int finish(Consumer *c);
 
 static int drain_rings(Consumer *c) {
-        for (unsigned i = 0; i < c->rings.n_given; i++) {
-                if (!queue_is_empty(&c->queue) && !c->is_finishing)
-                        break;
-                int r = drain_ring(c, &c->rings.ring[i]);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        int r = pump_run(&c->pump, c->is_flushing);
+
+        return r == -ECANCELED ? finish(c) : r;
 }
 
 static void release_rings(Consumer *c) {
@@ -197,21 +142,25 @@ static void release_rings(Consumer *c) {
         c->is_released = true;
         watch_rings(c, false);
         set_tick(c, true); /* counts how long the reader takes nothing */
-        if (rings_release(&c->rings, &c->watchdog))
+        if (rings_release(&c->pump.rings, &c->watchdog))
                 tell(c, CONTROL_RELEASED, 0, "");
 }
 
-/* What was dropped after the last data of a CPU has no frame of its own yet. */
-static int put_last_losses(Consumer *c) {
-        for (unsigned i = 0; i < c->rings.n_given; i++) {
-                FrameHeader header = { .type = FRAME_DATA, .cpu = i };
+/* Why it ended, beside what the daemon says. */
+static void tell_end(Consumer *c) {
+        size_t at = strlen(c->end_text);
 
-                header.lost = ring_take_lost(&c->rings.ring[i]);
-                int r = header.lost > 0 ? queue_put(&c->queue, &header, NULL, 0) : 0;
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        if (c->pump.is_tripped) {
+                snprintf(c->end_code, sizeof(c->end_code), "guard");
+                snprintf(c->end_text, sizeof(c->end_text), "%s", c->pump.trip_text);
+                tell(c, CONTROL_TRIPPED, 0, c->pump.trip_text);
+        } else if (c->pump.tally.n_doubtful > 0)
+                snprintf(c->end_text + at,
+                                sizeof(c->end_text) - at,
+                                "%s%" PRIu64
+                                " records were cut: after losses nobody knows whose they were",
+                                at > 0 ? "; " : "",
+                                c->pump.tally.n_doubtful);
 }
 
 /* The session has ended: all into memory, then the rings are nobody's any more. */
@@ -222,16 +171,18 @@ static int finish(Consumer *c) {
         int r = 0;
         if (c->has_sink) {
                 const Summary summary = {
-                        .rings = c->rings.ring,
-                        .n_rings = c->rings.n_cpus,
-                        .tally = &c->tally,
+                        .rings = c->pump.rings.ring,
+                        .n_rings = c->pump.rings.n_cpus,
+                        .tally = &c->pump.tally,
+                        .is_judged = c->pump.fence.is_on,
+                        .is_limited = c->pump.bucket.rate > 0,
                         .names_fd = c->names_fd,
                         .code = c->end_code,
                         .reason = c->end_text,
                 };
 
-                (void)drain_rings(c); /* what stays unread is told as `entries` */
-                r = put_last_losses(c);
+                r = pump_end(&c->pump);
+                tell_end(c);
                 r = r ?: summary_put(&c->queue, &summary);
         }
         release_rings(c);
@@ -241,7 +192,7 @@ static int finish(Consumer *c) {
 static int flush(Consumer *c) {
         int r = drain_rings(c);
 
-        if (r == 0 && queue_is_empty(&c->queue)) {
+        if (r == 0 && queue_is_empty(&c->queue) && !c->pump.is_tripped) {
                 c->is_flushing = false;
                 tell(c, CONTROL_FLUSHED, 0, "");
         }
@@ -266,47 +217,13 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
         return r;
 }
 
-static int load_metadata(Consumer *c, int fd, bool is_fenced) {
-        _cleanup_json_ json_object *object = NULL;
-        json_object *events;
-
-        int r = fd_read_all(fd, FRAME_SIZE_MAX, &c->metadata, &c->metadata_size);
-        if (r < 0 || !is_fenced)
-                return r;
-        object = json_tokener_parse(c->metadata);
-        if (!object || !json_object_object_get_ex(object, "events", &events))
-                return -EBADMSG;
-        r = masks_new(events, false, &c->masks);
-        if (r < 0)
-                return r;
-        /* Anonymous memory that is never touched costs nothing. */
-        c->tally.pids = mmap(NULL,
-                        PAGE_PIDS_MAX / 8,
-                        PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS,
-                        -1,
-                        0);
-        return c->tally.pids == MAP_FAILED ? -ENOMEM : 0;
-}
-
 static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
-        if (n_fds != 2 || c->batch || message->setup.n_cpus == 0 ||
-                        message->setup.n_cpus > CPUS_MAX || message->setup.subbuf_size < 4096 ||
-                        message->setup.subbuf_size > 16 * BATCH_SIZE ||
+        if (n_fds != 2 || c->metadata ||
                         (message->setup.sink != CONTROL_SINK_PIPE &&
                                         message->setup.sink != CONTROL_SINK_SOCKET))
                 return -EBADMSG;
-        c->subbuf_size = message->setup.subbuf_size;
-        c->batch_size = MAX_OF(BATCH_SIZE, c->subbuf_size);
-        /* The kernel rounds up, and has sub-buffers beside the ring's. */
-        c->ring_bytes = message->setup.buffer_bytes + 4 * c->subbuf_size;
-        c->batch = malloc(c->batch_size);
-        if (!c->batch)
-                return -ENOMEM;
-        int r = rings_init(&c->rings,
-                        message->setup.n_cpus,
-                        message->setup.buffer_bytes / c->subbuf_size);
-        r = r ?: load_metadata(c, fds[0], message->setup.fenced);
+        int r = fd_read_all(fds[0], FRAME_SIZE_MAX, &c->metadata, &c->metadata_size);
+        r = r ?: pump_init(&c->pump, message, c->metadata, &c->queue, &c->watchdog);
         if (r < 0)
                 return r;
         tell(c, CONTROL_READY, 0, "");
@@ -319,11 +236,14 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
 static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
         if (!c->has_sink || c->is_released)
                 return -EBADMSG;
-        int r = rings_take(&c->rings, message->rings.first_cpu, message->rings.n, fds, n_fds);
-        if (r < 0 || !rings_are_complete(&c->rings))
+        if (c->pump.fence.is_on &&
+                        c->pump.rings.guard.tracing_fd < 0) /* nothing without its guard */
+                return -EBADMSG;
+        int r = rings_take(&c->pump.rings, message->rings.first_cpu, message->rings.n, fds, n_fds);
+        if (r < 0 || !rings_are_complete(&c->pump.rings))
                 return r;
         set_active(c, false);
-        return rings_guard(&c->rings, &c->watchdog);
+        return rings_guard(&c->pump.rings, &c->watchdog);
 }
 
 static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
@@ -367,6 +287,10 @@ static int on_control(Consumer *c) {
                 r = flush(c);
         } else if (message.type == CONTROL_FINISH)
                 r = on_finish(c, &message, fds, n_fds);
+        else if (message.type == CONTROL_MEMBERS && n_fds == 1)
+                r = fence_take_members(&c->pump.fence, message.members.n, fds[0]);
+        else if (message.type == CONTROL_GUARD && c->pump.fence.is_on)
+                r = rings_take_guard(&c->pump.rings, fds, n_fds);
         else
                 r = -EBADMSG;
         for (size_t i = 0; i < n_fds; i++)
@@ -420,11 +344,11 @@ static int on_tick(Consumer *c) {
                 c->n_idle_ticks = is_moving ? 0 : c->n_idle_ticks + 1;
                 return c->n_idle_ticks > LINGER_TICKS ? -ETIMEDOUT : 0;
         }
-        c->found_any = false;
+        c->pump.found_any = false;
         int r = queue_is_empty(&c->queue) ? drain_rings(c) : 0;
         if (r < 0 || !queue_is_empty(&c->queue))
                 return r;
-        if (!c->found_any)
+        if (!c->pump.found_any)
                 set_active(c, false);
         else if (c->is_resting)
                 set_active(c, true);
@@ -436,9 +360,9 @@ static int on_ring(Consumer *c) {
                 return 0;
         if (!c->is_active)
                 set_active(c, true);
-        c->found_any = false;
+        c->pump.found_any = false;
         int r = drain_rings(c);
-        if (r == 0 && !c->found_any) {
+        if (r == 0 && !c->pump.found_any) {
                 watch_rings(c, false);
                 c->is_resting = true;
         }
@@ -457,7 +381,7 @@ static int balance(Consumer *c) {
         else
                 unwatch(c, c->queue.fd);
         c->sink_is_watched = is_waiting;
-        if (!c->is_released && rings_are_complete(&c->rings)) {
+        if (!c->is_released && rings_are_complete(&c->pump.rings)) {
                 watch_rings(c, !is_waiting);
                 set_tick(c, c->is_active && !is_waiting);
         }
@@ -540,7 +464,7 @@ static void conclude(Consumer *c, int result) {
 int main(int argc, char **argv) {
         static const struct option options[] = { { "user", required_argument, NULL, 'u' }, {} };
         Consumer c = {
-                .rings = RINGS_NONE, .client_fd = -1, .names_fd = -1, .is_control_open = true
+                .pump = PUMP_NONE, .client_fd = -1, .names_fd = -1, .is_control_open = true
         };
         char text[CONTROL_TEXT_MAX] = "";
         const char *user = NULL;

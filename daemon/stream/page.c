@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* One sub-buffer as the kernel laid it out: 8 bytes time stamp, 8 bytes commit, then records. Walks
- * it in place and zeroes every byte that no field of a known event owns, because the kernel does
- * not: holes between fields and the bodies of discarded records carry whatever the memory held
- * before. Pure; the bytes are believed in nothing: every length is checked against the sub-buffer,
- * and what cannot be walked is cut.
+ * it in place: records are cleaned by their events' masks, those that may not be told become
+ * padding of the same length, and bodies of padding are zeroed, because the kernel does not. Pure;
+ * the bytes are believed in nothing: every length is checked against the sub-buffer, and what
+ * cannot be walked is cut.
+ *
+ * A fenced session's are walked when they come (page_scan) and judged when it is known who was a
+ * member at the time (page_judge); that needs a second walk only where something has to be cut.
  *
  * Relies on the record layout of include/linux/ring_buffer.h: a 32-bit word of 5 bits type_len and
  * 27 bits time delta; type_len 1..28 is the length in words, 0 puts it into the next word, 29 is
  * padding (with a delta of 0 to the end of the sub-buffer), 30 and 31 carry one more word of time.
  * And on kernel/trace/ring_buffer.c: bit 31 of commit tells that events were missed, bit 30 that
- * their count is stored behind the records. */
+ * their count is stored behind the records. And on common_flags of kernel/trace/trace.h. */
 
 #include "page.h"
 
 #include <string.h>
 
 #include "cleanup.h"
+#include "defence.h"
 
 #define COMMIT_MISSED        (1U << 31)
 #define COMMIT_MISSED_STORED (1U << 30)
@@ -28,15 +32,35 @@
 #define TYPE_STAMP    31
 #define TYPE_MASK     31U
 #define DELTA_ONE     (1U << 5)
+#define DELTA_BITS    27
+#define STAMP_MSBS    ((uint64_t)0xf8 << 56) /* an absolute time has no room for them */
 
-static uint32_t get_u32(const uint8_t *at) {
+#define COMMON_SIZE     8  /* type, flags, preempt count, pid */
+#define FLAGS_INTERRUPT 88 /* hard 8, soft 16, NMI 64 */
+
+/* Where a walk stands. */
+typedef struct Walk {
+        uint8_t *page;
+        size_t at, end;
+        uint64_t nsec;
+        bool is_cleaning; /* bodies of padding are zeroed */
+        bool owes_nsec;   /* drop_record() made one up: the next delta has one less */
+} Walk;
+
+/* A data record: `size` bytes of body, in `whole` bytes from its word on. */
+typedef struct Record {
+        uint8_t *word, *body;
+        size_t whole, size;
+} Record;
+
+static inline uint32_t get_u32(const uint8_t *at) {
         uint32_t value;
 
         memcpy(&value, at, sizeof(value));
         return value;
 }
 
-static void put_u32(uint8_t *at, uint32_t value) {
+static inline void put_u32(uint8_t *at, uint32_t value) {
         memcpy(at, &value, sizeof(value));
 }
 
@@ -58,96 +82,350 @@ size_t page_get_used(const uint8_t *page, size_t size) {
         return used;
 }
 
-static void tally_pid(PageTally *tally, const uint8_t *record, size_t size) {
-        if (!tally->pids || size < 8)
-                return;
-        uint32_t pid = get_u32(record + 4);
+static Walk walk_begin(const uint8_t *page, size_t size, bool is_cleaning) {
+        Walk walk = { .page = (uint8_t *)page, .is_cleaning = is_cleaning };
+
+        if (size < PAGE_HEADER_SIZE)
+                return walk;
+        memcpy(&walk.nsec, page, sizeof(walk.nsec));
+        walk.at = PAGE_HEADER_SIZE;
+        walk.end = PAGE_HEADER_SIZE + page_get_commit(page, size);
+        return walk;
+}
+
+static void clear_body(const Walk *walk, size_t from, size_t size) {
+        if (walk->is_cleaning && defence_is_on("holes"))
+                memset(walk->page + from, 0, size);
+}
+
+/* Takes from the entry's delta what a dropped record had too much; the word as it is then. */
+static uint32_t walk_pay(Walk *walk, uint8_t *at, uint32_t word) {
+        uint32_t type = word & TYPE_MASK, least = type == TYPE_PADDING ? 2 : 1;
+
+        if (type == TYPE_STAMP)
+                walk->owes_nsec = false;
+        else if (word >> 5 >= least) {
+                word -= DELTA_ONE;
+                put_u32(at, word);
+                walk->owes_nsec = false;
+        }
+        return word;
+}
+
+/* A record whose length is in its second word, or none. False: it cannot be walked. */
+static bool walk_long(Walk *walk, uint32_t word, Record *ret) {
+        size_t left = walk->end - walk->at;
+        uint8_t *at = walk->page + walk->at;
+        uint32_t type = word & TYPE_MASK;
+
+        ret->size = 0;
+        if (word == TYPE_PADDING) {
+                clear_body(walk, walk->at + 4, left - 4);
+                walk->at = walk->end;
+                return true;
+        }
+        if (left < 8)
+                return false;
+        uint64_t second = get_u32(at + 4);
+        if (type >= TYPE_EXTEND) {
+                uint64_t time = (second << DELTA_BITS) + (word >> 5);
+
+                walk->nsec = type == TYPE_EXTEND ? walk->nsec + time
+                                                 : (walk->nsec & STAMP_MSBS) | time;
+                walk->at += 8;
+                return true;
+        }
+        size_t whole = 4 + (size_t)second;
+        if (whole < 8 || whole > left || whole % 4 != 0)
+                return false;
+        if (type == TYPE_PADDING)
+                clear_body(walk, walk->at + 8, whole - 8);
+        else
+                *ret = (Record){ at, at + 8, whole, whole - 8 };
+        walk->nsec += word >> 5;
+        walk->at += whole;
+        return true;
+}
+
+/* The next data record. False: the end, or (walk->at < walk->end) it goes no further. */
+static inline bool walk_next(Walk *walk, Record *ret) {
+        while (walk->end - walk->at >= 4) {
+                uint8_t *at = walk->page + walk->at;
+                uint32_t word = get_u32(at), type = word & TYPE_MASK;
+
+                if (__builtin_expect(walk->owes_nsec, 0))
+                        word = walk_pay(walk, at, word);
+                if (__builtin_expect(type - 1 < TYPE_DATA_MAX, 1)) {
+                        size_t whole = 4 + 4 * (size_t)type;
+
+                        if (whole > walk->end - walk->at)
+                                return false;
+                        *ret = (Record){ at, at + 4, whole, whole - 4 };
+                        walk->nsec += word >> 5;
+                        walk->at += whole;
+                        return true;
+                }
+                if (!walk_long(walk, word, ret))
+                        return false;
+                if (ret->size > 0)
+                        return true;
+        }
+        return false;
+}
+
+/* What could not be walked becomes padding to the end of what was committed. */
+static void walk_end(const Walk *walk, size_t size, PageTally *tally) {
+        size_t used = page_get_used(walk->page, size);
+
+        if (walk->at < walk->end) {
+                tally->n_unparsed++;
+                memset(walk->page + walk->at, 0, walk->end - walk->at);
+                if (walk->end - walk->at >= 4)
+                        put_u32(walk->page + walk->at, TYPE_PADDING);
+        }
+        if (defence_is_on("holes"))
+                memset(walk->page + used, 0, size - used);
+}
+
+/* Padding of the same length. A delta of 0 would mean "to the end of the sub-buffer". */
+static void drop_record(Walk *walk, const Record *record) {
+        uint32_t delta = get_u32(record->word) & ~TYPE_MASK;
+
+        if (delta == 0) {
+                delta = DELTA_ONE;
+                walk->nsec++;
+                walk->owes_nsec = true;
+        }
+        put_u32(record->word, delta | TYPE_PADDING);
+        put_u32(record->word + 4, (uint32_t)record->whole - 4);
+        memset(record->word + 8, 0, record->whole - 8);
+}
+
+static inline uint16_t get_id(const Record *record) {
+        uint16_t id;
+
+        memcpy(&id, record->body, sizeof(id)); /* a body has 4 bytes at least */
+        return id;
+}
+
+static inline void tally_pid(PageTally *tally, uint32_t pid) {
         uint8_t bit = (uint8_t)(1U << (pid % 8));
+
         if (pid < PAGE_PIDS_MAX && !(tally->pids[pid / 8] & bit)) /* mostly the same few */
                 tally->pids[pid / 8] |= bit;
 }
 
-/* A data record: `body` of it, in `whole` bytes from its word on. */
-static void clean_data(const Masks *masks,
-                uint8_t *at,
-                size_t whole,
-                size_t body,
-                PageTally *tally) {
-        uint8_t *record = at + whole - body;
-        uint16_t id = 0;
-
-        if (body >= 2)
-                memcpy(&id, record, sizeof(id));
-        const Mask *mask = body >= 2 ? masks_find(masks, id) : NULL;
-        if (mask) {
-                tally_pid(tally, record, body);
-                if (body != mask->whole_size)
-                        mask_clean(masks, mask, record, body);
-                return;
-        }
-        /* Unknown: padding of the same length. A delta of 0 would mean "to the end of the
-         * sub-buffer". */
-        uint32_t delta = get_u32(at) & ~TYPE_MASK;
-        put_u32(at, (delta ?: DELTA_ONE) | TYPE_PADDING);
-        put_u32(at + 4, (uint32_t)whole - 4);
-        memset(at + 8, 0, whole - 8);
-        tally->n_unknown++;
-}
-
-/* Bytes of the record at `at`, at most `left`; 0: it cannot be walked, or it is padding to the end.
- */
-static size_t clean_one(const Masks *masks, uint8_t *at, size_t left, PageTally *tally) {
-        uint32_t word = get_u32(at), type = word & TYPE_MASK;
-        size_t whole = 8;
-
-        if (left < 8 && type != TYPE_PADDING)
-                return 0;
-        if (type == TYPE_EXTEND || type == TYPE_STAMP)
-                return whole;
-        if (type >= 1 && type <= TYPE_DATA_MAX) {
-                whole = 4 + 4 * (size_t)type;
-                if (whole > left)
-                        return 0;
-                clean_data(masks, at, whole, whole - 4, tally);
-                return whole;
-        }
-        if (type == TYPE_PADDING && word == TYPE_PADDING) {
-                memset(at + 4, 0, left - 4);
-                return left;
-        }
-        if (left < 8)
-                return 0;
-        whole = 4 + (size_t)get_u32(at + 4);
-        if (whole < 8 || whole > left || whole % 4 != 0)
-                return 0;
-        if (type == TYPE_PADDING)
-                memset(at + 8, 0, whole - 8);
-        else
-                clean_data(masks, at, whole, whole - 8, tally);
-        return whole;
+static inline void clean_record(const Masks *masks, const Mask *mask, const Record *record) {
+        if (record->size != mask->whole_size)
+                mask_clean(masks, mask, record->body, record->size);
 }
 
 void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally) {
-        size_t end, used, at = PAGE_HEADER_SIZE;
+        Walk walk = walk_begin(page, size, true);
+        Record record;
 
-        if (size < PAGE_HEADER_SIZE) {
-                memset(page, 0, size);
-                return;
-        }
-        end = PAGE_HEADER_SIZE + page_get_commit(page, size);
-        used = page_get_used(page, size);
-        while (end - at >= 4) {
-                size_t whole = clean_one(masks, page + at, end - at, tally);
+        while (walk_next(&walk, &record)) {
+                const Mask *mask = masks_find(masks, get_id(&record));
 
-                if (whole == 0)
-                        break;
-                at += whole;
+                if (mask) {
+                        if (tally->pids && record.size >= COMMON_SIZE)
+                                tally_pid(tally, get_u32(record.body + 4));
+                        clean_record(masks, mask, &record);
+                } else {
+                        drop_record(&walk, &record);
+                        tally->n_unknown++;
+                }
         }
-        if (at < end) { /* padding to the end of what was committed */
-                tally->n_unparsed++;
-                memset(page + at, 0, end - at);
-                if (end - at >= 4)
-                        put_u32(page + at, TYPE_PADDING);
+        walk_end(&walk, size, tally);
+}
+
+uint32_t page_count(const uint8_t *page, size_t size) {
+        Walk walk = walk_begin(page, size, false);
+        uint32_t n = 0;
+        Record record;
+
+        while (walk_next(&walk, &record))
+                n++;
+        return n;
+}
+
+static PageSight *find_sight(PageSummary *summary, uint32_t pid) {
+        for (unsigned i = 0; i < summary->n_sights; i++)
+                if (summary->sights[i].pid == pid)
+                        return &summary->sights[i];
+        return NULL;
+}
+
+/* NULL: there are too many. */
+static PageSight *add_sight(PageSummary *summary, uint32_t pid, uint64_t nsec) {
+        PageSight *sight = find_sight(summary, pid);
+
+        if (sight)
+                return sight;
+        if (summary->n_sights == PAGE_SIGHTS_MAX) {
+                summary->is_crowded = true;
+                return NULL;
         }
-        memset(page + used, 0, size - used);
+        sight = &summary->sights[summary->n_sights++];
+        *sight = (PageSight){ .pid = pid, .first_nsec = nsec };
+        return sight;
+}
+
+/* A fork or an exit? */
+static int note_life(const PageJudge *judge, const Record *record, uint64_t nsec) {
+        uint16_t id = get_id(record);
+        LifeEvent event = { .nsec = nsec, .kind = LIFE_EXIT };
+
+        event.tid = get_u32(record->body + 4);
+        if (id == judge->fork_id) {
+                if (judge->fork_child_offset + 4 > record->size)
+                        return 0;
+                event.kind = LIFE_FORK;
+                event.child = get_u32(record->body + judge->fork_child_offset);
+        }
+        return lives_note(judge->lives, &event);
+}
+
+int page_scan(const PageJudge *judge,
+                uint8_t *page,
+                size_t size,
+                PageTally *tally,
+                PageSummary *ret) {
+        Walk walk = walk_begin(page, size, true);
+        PageSight *sight = NULL;
+        uint8_t flags = 0;
+        Record record;
+        int r = 0;
+
+        ret->n_records = ret->n_sights = 0;
+        ret->is_mixed = ret->is_crowded = false;
+        ret->first_nsec = walk.nsec;
+        while (r == 0 && walk_next(&walk, &record)) {
+                uint16_t id = get_id(&record);
+                bool is_life = id == judge->fork_id || id == judge->exit_id;
+                const Mask *mask = masks_find(judge->masks, id);
+
+                if (is_life && record.size >= COMMON_SIZE)
+                        r = note_life(judge, &record, walk.nsec);
+                if (!mask || record.size < COMMON_SIZE) {
+                        tally->n_unknown += !is_life;
+                        drop_record(&walk, &record);
+                        continue;
+                }
+                uint32_t pid = get_u32(record.body + 4);
+                flags |= record.body[2];
+                if (!sight || sight->pid != pid)
+                        sight = add_sight(ret, pid, walk.nsec);
+                if (sight)
+                        sight->last_nsec = walk.nsec;
+                ret->n_records++;
+                ret->is_mixed |= mask->has_members;
+                clean_record(judge->masks, mask, &record);
+        }
+        ret->last_nsec = walk.nsec;
+        ret->is_mixed |= (flags & FLAGS_INTERRUPT) != 0;
+        walk_end(&walk, size, tally);
+        return r;
+}
+
+int page_note_sights(const PageJudge *judge,
+                uint8_t *page,
+                size_t size,
+                const PageSummary *summary) {
+        Walk walk = walk_begin(page, size, false);
+        LifeEvent event = { .kind = LIFE_SEEN };
+        Record record;
+        int r = 0;
+
+        for (unsigned i = 0; r == 0 && !summary->is_crowded && i < summary->n_sights; i++) {
+                event.tid = summary->sights[i].pid;
+                event.nsec = summary->sights[i].first_nsec;
+                r = lives_note(judge->lives, &event);
+                event.nsec = summary->sights[i].last_nsec;
+                r = r ?: lives_note(judge->lives, &event);
+        }
+        while (r == 0 && summary->is_crowded && walk_next(&walk, &record)) {
+                event.tid = get_u32(record.body + 4);
+                event.nsec = walk.nsec;
+                r = lives_note(judge->lives, &event);
+        }
+        return r;
+}
+
+/* Who asks whether a task is a member, and when. */
+typedef struct Asking {
+        const PageSummary *summary;
+        const Lives *lives;
+        const Standing *standings; /* of the sights */
+        uint64_t nsec;
+} Asking;
+
+static Standing ask(const Asking *asking, uint32_t pid) {
+        for (unsigned i = 0; i < asking->summary->n_sights; i++)
+                if (asking->summary->sights[i].pid == pid) {
+                        if (asking->standings[i] == STANDING_MIXED)
+                                break;
+                        return asking->standings[i];
+                }
+        return lives_judge(asking->lives, pid, asking->nsec, asking->nsec);
+}
+
+/* Of a task that a record names: its own records say nothing of that time. */
+static bool is_member(uint32_t pid, void *userdata) {
+        const Asking *asking = userdata;
+
+        return pid != 0 &&
+               lives_judge(asking->lives, pid, asking->nsec, asking->nsec) == STANDING_MEMBER;
+}
+
+static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, Asking *asking) {
+        uint8_t interrupt = defence_is_on("context") ? FLAGS_INTERRUPT : 0;
+        Record record;
+
+        while (walk_next(walk, &record)) {
+                uint32_t pid = get_u32(record.body + 4);
+
+                asking->nsec = walk->nsec;
+                Standing standing = ask(asking, pid);
+                if (record.body[2] & interrupt)
+                        standing = STANDING_FOREIGN;
+                if (standing == STANDING_MEMBER) {
+                        const Mask *mask = masks_find(judge->masks, get_id(&record));
+
+                        if (tally->pids)
+                                tally_pid(tally, pid);
+                        if (mask && mask->has_members)
+                                mask_cut_others(mask, record.body, record.size, is_member, asking);
+                        continue;
+                }
+                drop_record(walk, &record);
+                *(standing == STANDING_DOUBTFUL ? &tally->n_doubtful : &tally->n_foreign) += 1;
+        }
+}
+
+void page_judge(const PageJudge *judge,
+                uint8_t *page,
+                size_t size,
+                PageTally *tally,
+                PageSummary *summary) {
+        Standing standings[PAGE_SIGHTS_MAX];
+        bool is_mixed = summary->is_mixed || summary->is_crowded;
+        uint64_t n_before = tally->n_foreign + tally->n_doubtful;
+
+        for (unsigned i = 0; i < summary->n_sights; i++) {
+                const PageSight *sight = &summary->sights[i];
+
+                standings[i] = lives_judge(
+                                judge->lives, sight->pid, sight->first_nsec, sight->last_nsec);
+                is_mixed = is_mixed || standings[i] != STANDING_MEMBER;
+        }
+        if (is_mixed) {
+                Walk walk = walk_begin(page, size, false);
+                Asking asking = { summary, judge->lives, standings, walk.nsec };
+
+                judge_records(judge, &walk, tally, &asking);
+        } else
+                for (unsigned i = 0; tally->pids && i < summary->n_sights; i++)
+                        tally_pid(tally, summary->sights[i].pid);
+        summary->n_records -= (uint32_t)(tally->n_foreign + tally->n_doubtful - n_before);
 }

@@ -5,16 +5,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lives.h"
 #include "mask.h"
 
 #define PAGE_HEADER_SIZE 16
 #define PAGE_PIDS_MAX    4194304
+#define PAGE_SIGHTS_MAX  16
 
 typedef struct PageTally {
         uint8_t *pids; /* bit set of PAGE_PIDS_MAX: whose records were seen; NULL: not wanted */
         uint64_t n_unknown;  /* records of events that the masks do not know, made into padding */
         uint64_t n_unparsed; /* sub-buffers whose rest could not be walked, cut there */
+        uint64_t n_foreign;  /* records of others and of interrupts, made into padding */
+        uint64_t n_doubtful; /* records of whom nobody knows, made into padding */
+        uint64_t n_limited;  /* records of sub-buffers that the limit of bytes a second cut */
 } PageTally;
+
+/* By what the records of a fenced session are judged. */
+typedef struct PageJudge {
+        const Masks *masks;
+        Lives *lives;
+        uint32_t fork_id, fork_child_offset, exit_id; /* told of or not, they are taken note of */
+} PageJudge;
+
+/* One task's records in a sub-buffer. */
+typedef struct PageSight {
+        uint32_t pid;
+        uint64_t first_nsec, last_nsec;
+} PageSight;
+
+/* What has to be known of a sub-buffer to judge it without walking it again. */
+typedef struct PageSummary {
+        uint64_t first_nsec, last_nsec;
+        uint32_t n_records; /* that were told so far */
+        bool is_mixed;      /* has records that were not the task's, or speak of another */
+        bool is_crowded;    /* has tasks that are not among the sights */
+        unsigned n_sights;
+        PageSight sights[PAGE_SIGHTS_MAX];
+} PageSummary;
 
 /* Bytes of a sub-buffer that carry anything: header, records, the stored count of missed events.
  * Never more than size. */
@@ -22,3 +50,25 @@ size_t page_get_used(const uint8_t *page, size_t size);
 /* Cleans in place by the masks, and zeroes bodies of padding and discarded records and all beyond
  * commit but the count of missed events. */
 void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally);
+/* How many records it tells. */
+uint32_t page_count(const uint8_t *page, size_t size);
+
+/* The same as page_clean(), but that whose pids were seen is told later; forks and exits are noted.
+ * -ENOMEM. */
+int page_scan(const PageJudge *judge,
+                uint8_t *page,
+                size_t size,
+                PageTally *tally,
+                PageSummary *ret);
+/* Notes each task at its times, for a loss to come. -ENOMEM. */
+int page_note_sights(const PageJudge *judge,
+                uint8_t *page,
+                size_t size,
+                const PageSummary *summary);
+/* After page_scan(), and when all is known up to its last record: cuts records of others in place.
+ * summary->n_records is what stays. */
+void page_judge(const PageJudge *judge,
+                uint8_t *page,
+                size_t size,
+                PageTally *tally,
+                PageSummary *summary);

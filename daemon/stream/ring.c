@@ -19,21 +19,30 @@
 #include "cleanup.h"
 #include "page.h"
 
+ssize_t ring_read_one(Ring *ring, uint8_t *page, size_t subbuf_size) {
+        ssize_t n;
+
+        do
+                n = read(ring->raw_fd, page, subbuf_size);
+        while (n < 0 && errno == EINTR);
+        if (n < 0 && errno != EAGAIN && errno != ENOMEM)
+                return -errno;
+        if (n < PAGE_HEADER_SIZE)
+                return 0;
+        if ((size_t)n < subbuf_size)
+                memset(page + n, 0, subbuf_size - (size_t)n);
+        return (ssize_t)subbuf_size;
+}
+
 ssize_t ring_read(Ring *ring, uint8_t *batch, size_t batch_size, size_t subbuf_size) {
         size_t filled = 0;
 
         while (filled + subbuf_size <= batch_size) {
-                ssize_t n = read(ring->raw_fd, batch + filled, subbuf_size);
+                ssize_t n = ring_read_one(ring, batch + filled, subbuf_size);
 
-                if (n < 0 && errno == EINTR)
-                        continue;
                 /* What was read already is not lost for an error behind it: it comes again. */
-                if (n < 0 && errno != EAGAIN && errno != ENOMEM && filled == 0)
-                        return -errno;
-                if (n < PAGE_HEADER_SIZE)
-                        return (ssize_t)filled;
-                if ((size_t)n < subbuf_size)
-                        memset(batch + filled + n, 0, subbuf_size - (size_t)n);
+                if (n <= 0)
+                        return n < 0 && filled == 0 ? n : (ssize_t)filled;
                 size_t used = page_get_used(batch + filled, subbuf_size);
                 if (subbuf_size - used > subbuf_size / 4)
                         return (ssize_t)(filled + used);
@@ -73,14 +82,17 @@ int ring_read_statistics(Ring *ring) {
 }
 
 uint64_t ring_take_lost(Ring *ring) {
+        uint64_t n_cut = ring->n_cut;
+
+        ring->n_cut = 0;
         if (ring_read_statistics(ring) < 0)
-                return 0;
+                return n_cut;
         uint64_t lost = ring->last.overrun + ring->last.commit_overrun + ring->last.dropped;
         /* Whoever clears the ring sets the counters back. */
         uint64_t taken = lost < ring->told_lost ? lost : lost - ring->told_lost;
 
         ring->told_lost = lost;
-        return taken;
+        return taken + n_cut;
 }
 
 void ring_close(Ring *ring) {

@@ -38,6 +38,7 @@ int rings_init(Rings *rings, unsigned n_cpus, uint64_t n_subbufs) {
                 .ring = ring,
                 .n_cpus = n_cpus,
                 .percent_fd = -1,
+                .guard = GUARD_NONE,
                 .active_percent = count_percent(n_subbufs),
         };
         return 0;
@@ -58,6 +59,15 @@ int rings_take(Rings *rings, unsigned first_cpu, unsigned n, int *fds, size_t n_
                 ring->stats_fd = TAKE_FD(fds[at + 1]);
                 at += 2;
         }
+        return 0;
+}
+
+int rings_take_guard(Rings *rings, int *fds, size_t n_fds) {
+        if (n_fds < 1 || n_fds > 2 || rings->guard.tracing_fd >= 0 || rings->n_given > 0)
+                return -EBADMSG;
+        rings->guard.tracing_fd = TAKE_FD(fds[0]);
+        if (n_fds == 2)
+                rings->guard.hist_fd = TAKE_FD(fds[1]);
         return 0;
 }
 
@@ -87,7 +97,7 @@ void rings_watch(const Rings *rings, int epoll_fd, uint64_t data, bool on) {
 }
 
 int rings_guard(Rings *rings, Watchdog *watchdog) {
-        int *fds = calloc(2 * (size_t)rings->n_cpus + 2, sizeof(*fds));
+        int *fds = calloc(2 * (size_t)rings->n_cpus + 4, sizeof(*fds));
         size_t n = 0;
 
         if (!fds)
@@ -97,6 +107,10 @@ int rings_guard(Rings *rings, Watchdog *watchdog) {
                 fds[n++] = rings->ring[i].stats_fd;
         }
         fds[n++] = rings->percent_fd;
+        if (rings->guard.tracing_fd >= 0)
+                fds[n++] = rings->guard.tracing_fd;
+        if (rings->guard.hist_fd >= 0)
+                fds[n++] = rings->guard.hist_fd;
         fds[n] = -1;
         rings->is_guarded = true;
         watchdog_guard(watchdog, fds);
@@ -109,8 +123,12 @@ bool rings_release(Rings *rings, Watchdog *watchdog) {
                         rings->ring[i].raw_fd = rings->ring[i].stats_fd = -1;
                 ring_close(&rings->ring[i]);
         }
-        if (rings->is_guarded)
+        if (rings->is_guarded) {
                 rings->percent_fd = -1;
+                rings->guard = GUARD_NONE;
+        }
         close_cleanup(&rings->percent_fd);
+        close_cleanup(&rings->guard.tracing_fd);
+        close_cleanup(&rings->guard.hist_fd);
         return !rings->is_guarded || watchdog_release(watchdog);
 }

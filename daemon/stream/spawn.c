@@ -61,7 +61,14 @@ static _Noreturn void run_child(const ConsumerLauncher *launcher, int fd) {
         char *const argv[] = {
                 (char *)"ktrace-consumer", (char *)"--user", (char *)launcher->user, NULL
         };
+#ifdef KT_DEFENCE_SWITCHES
+        const char *off = getenv("KTRACE_DEFENCES_OFF");
+        char switches[256];
+        int n = snprintf(switches, sizeof(switches), "KTRACE_DEFENCES_OFF=%s", off ?: "");
+        char *const environment[] = { n < (int)sizeof(switches) ? switches : NULL, NULL };
+#else
         char *const environment[] = { NULL };
+#endif
         sigset_t none;
 
         for (int i = 1; i < _NSIG; i++)

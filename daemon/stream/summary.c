@@ -63,6 +63,12 @@ static int put_statistics(Queue *queue, const Summary *summary) {
         add_number(object, "discarded-bytes", queue->discarded_bytes);
         add_number(object, "unknown-records", summary->tally->n_unknown);
         add_number(object, "unparsed", summary->tally->n_unparsed);
+        if (summary->is_judged) {
+                add_number(object, "foreign", summary->tally->n_foreign);
+                add_number(object, "doubtful", summary->tally->n_doubtful);
+        }
+        if (summary->is_limited)
+                add_number(object, "limited", summary->tally->n_limited);
         return put_json(queue, FRAME_STATISTICS, object);
 }
 

@@ -10,7 +10,8 @@ typedef struct Summary {
         const Ring *rings; /* with the counters read after the last byte */
         unsigned n_rings;
         const PageTally *tally;
-        int names_fd; /* "PID NAME" lines; -1: none */
+        bool is_judged, is_limited; /* what of the tally there is to tell */
+        int names_fd;               /* "PID NAME" lines; -1: none */
         const char *code, *reason;
 } Summary;
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define WAIT_MSEC   10000
 #define NUMBER_MARK 0x80808080U /* no byte of it ends a string */
@@ -33,7 +34,9 @@ void rig_start(Rig *rig, const char *const *arguments) {
         int fds[2];
 
         g_assert_nonnull(binary);
-        *rig = (Rig){ .sink = -1, .percent = -1, .stream = g_byte_array_new() };
+        *rig = (Rig){
+                .sink = -1, .percent = -1, .guard = { -1, -1 }, .stream = g_byte_array_new()
+        };
         for (size_t i = 0; i < RIG_CPUS_MAX; i++)
                 rig->rings[i] = rig->stats[i] = -1;
         for (size_t i = 0; arguments[i]; i++)
@@ -63,32 +66,66 @@ void rig_send_type(Rig *rig, ControlType type) {
         rig_send(rig, &(ControlMessage){ .type = type }, NULL, 0);
 }
 
-void rig_set_up(Rig *rig, ControlSink sink, unsigned n_cpus, bool fenced) {
+static void set_up(Rig *rig, ControlMessage *setup) {
+        bool is_pipe = setup->setup.sink == CONTROL_SINK_PIPE;
         g_autofree char *metadata = page_metadata_new();
-        ControlMessage setup = {
-                .type = CONTROL_SETUP,
-                .setup = { .sink = sink,
-                                .n_cpus = n_cpus,
-                                .subbuf_size = PAGE_SIZE_TEST,
-                                .fenced = fenced,
-                                .buffer_bytes = 256 * 1024 },
-        };
         int ends[2];
 
+        setup->type = CONTROL_SETUP;
+        setup->setup.subbuf_size = PAGE_SIZE_TEST;
+        setup->setup.buffer_bytes = 256 * 1024;
         rig_start(rig,
                         rig_user() ? (const char *[]){ "--user", rig_user(), NULL }
                                    : (const char *[]){ NULL });
-        rig->n_cpus = n_cpus;
-        if (sink == CONTROL_SINK_PIPE) {
+        rig->n_cpus = setup->setup.n_cpus;
+        if (is_pipe) {
                 g_assert_no_errno(pipe2(ends, O_CLOEXEC));
                 g_assert_no_errno(fcntl(ends[1], F_SETFL, O_NONBLOCK));
         } else
                 g_assert_no_errno(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
         rig->sink = ends[0];
         _cleanup_close_ int fd = fd_memfd_sealed("metadata", metadata, strlen(metadata));
-        rig_send(rig, &setup, (int[]){ fd, ends[1] }, 2);
+        rig_send(rig, setup, (int[]){ fd, ends[1] }, 2);
         close(ends[1]);
         rig_await(rig, CONTROL_READY, NULL);
+}
+
+void rig_set_up(Rig *rig, ControlSink sink, unsigned n_cpus, bool fenced) {
+        set_up(rig,
+                        &(ControlMessage){ .setup = { .sink = sink,
+                                                           .n_cpus = n_cpus,
+                                                           .fenced = fenced } });
+}
+
+void rig_set_up_judged(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec) {
+        set_up(rig,
+                        &(ControlMessage){ .setup = { .sink = CONTROL_SINK_PIPE,
+                                                           .n_cpus = n_cpus,
+                                                           .fenced = true,
+                                                           .judged = true,
+                                                           .fork_id = EVENT_ID_FORK,
+                                                           .fork_child_offset = 8,
+                                                           .exit_id = EVENT_ID_EXIT,
+                                                           .clock = CLOCK_MONOTONIC,
+                                                           .bytes_per_sec = bytes_per_sec } });
+        rig_await(rig, CONTROL_ATTACHED, NULL);
+}
+
+void rig_add_member(Rig *rig, uint32_t tid, uint64_t since_nsec) {
+        const ControlMember member = { .tid = tid, .since_nsec = since_nsec };
+        _cleanup_close_ int fd = fd_memfd_sealed("members", (const char *)&member, sizeof(member));
+
+        rig_send(rig, &(ControlMessage){ .type = CONTROL_MEMBERS, .members.n = 1 }, &fd, 1);
+}
+
+void rig_give_guard(Rig *rig) {
+        static const char hist[] = "# event histogram\n\nTotals:\n    Hits: 0\n    Entries: 0\n";
+
+        rig->guard[0] = memfd_create("tracing_on", MFD_CLOEXEC);
+        rig->guard[1] = memfd_create("hist", MFD_CLOEXEC);
+        g_assert_cmpint(write(rig->guard[0], "1\n", 2), ==, 2);
+        g_assert_cmpint(write(rig->guard[1], hist, strlen(hist)), ==, strlen(hist));
+        rig_send(rig, &(ControlMessage){ .type = CONTROL_GUARD }, rig->guard, 2);
 }
 
 void rig_give_rings(Rig *rig) {
@@ -135,6 +172,8 @@ void rig_free(Rig *rig) {
         close_cleanup(&rig->control);
         close_cleanup(&rig->sink);
         close_cleanup(&rig->percent);
+        close_cleanup(&rig->guard[0]);
+        close_cleanup(&rig->guard[1]);
         g_byte_array_unref(rig->stream);
 }
 

@@ -22,6 +22,7 @@ typedef struct Rig {
         int rings[RIG_CPUS_MAX]; /* the kernel's side */
         int stats[RIG_CPUS_MAX]; /* memfds */
         int percent;             /* the read end of a pipe */
+        int guard[2];            /* memfds: tracing_on, hist */
         GByteArray *stream;      /* what the sink gave so far */
 } Rig;
 
@@ -36,6 +37,11 @@ void rig_start(Rig *rig, const char *const *arguments);
 void rig_set_up(Rig *rig, ControlSink sink, unsigned n_cpus, bool fenced);
 /* rig_start, rig_set_up with a pipe, ATTACHED, rings. */
 void rig_run(Rig *rig, unsigned n_cpus, bool fenced);
+/* As rig_run, of a judged stream and up to ATTACHED: members, guard and rings are to follow. */
+void rig_set_up_judged(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec);
+void rig_add_member(Rig *rig, uint32_t tid, uint64_t since_nsec);
+/* One that is quiet. */
+void rig_give_guard(Rig *rig);
 void rig_give_rings(Rig *rig);
 /* Kills the process where it still is. */
 void rig_free(Rig *rig);

@@ -30,6 +30,12 @@ static const char names_format[] = "name: names\nID: 302\n" COMMON
                                    "\tfield:u8 last;\toffset:35;\tsize:1;\tsigned:0;\n\n"
                                    "print fmt: \"%s\", REC->comm\n";
 
+static const char switch_format[] = "name: switch\nID: 303\n" COMMON
+                                    "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+                                    "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+                                    "\tfield:u32 rest;\toffset:28;\tsize:4;\tsigned:0;\n\n"
+                                    "print fmt: \"%s\", REC->comm\n";
+
 void page_put_u32(uint8_t *at, uint32_t value) {
         memcpy(at, &value, sizeof(value));
 }
@@ -42,7 +48,7 @@ uint32_t page_get_u32(const uint8_t *at) {
 }
 
 void page_begin(PageBuilder *builder, uint8_t *bytes) {
-        *builder = (PageBuilder){ bytes, PAGE_HEADER_SIZE };
+        *builder = (PageBuilder){ bytes, PAGE_HEADER_SIZE, 1 };
         memset(bytes, DIRT, PAGE_SIZE_TEST);
         memset(bytes, 0, PAGE_HEADER_SIZE);
         bytes[0] = 1; /* a time stamp */
@@ -77,6 +83,32 @@ uint8_t *page_add_record(PageBuilder *builder, uint16_t id, uint32_t pid, size_t
         return body;
 }
 
+void page_set_time(PageBuilder *builder, uint64_t nsec) {
+        builder->nsec = nsec - DELTA_TEST;
+        memcpy(builder->bytes, &builder->nsec, sizeof(builder->nsec));
+}
+
+uint8_t *page_add_at(PageBuilder *builder, uint64_t nsec, uint16_t id, uint32_t pid) {
+        uint64_t delta = nsec - builder->nsec;
+
+        if (builder->at == PAGE_HEADER_SIZE)
+                page_set_time(builder, nsec);
+        else if (delta > DELTA_TEST) { /* a time extend */
+                page_add_word(builder, 30, (uint32_t)(delta - DELTA_TEST) & 0x7ffffff);
+                page_add_u32(builder, (uint32_t)((delta - DELTA_TEST) >> 27));
+        }
+        uint8_t *body = page_add_record(builder, id, pid, 32);
+        if (delta < DELTA_TEST && builder->at > PAGE_HEADER_SIZE + 36)
+                page_put_u32(body - 4, 8 | (uint32_t)delta << 5);
+        builder->nsec = nsec;
+        body[2] = body[3] = 0; /* in the task's own context */
+        return body;
+}
+
+void page_add_fork(PageBuilder *builder, uint64_t nsec, uint32_t pid, uint32_t child) {
+        page_put_u32(page_add_at(builder, nsec, EVENT_ID_FORK, pid) + 8, child);
+}
+
 size_t page_end(PageBuilder *builder, uint32_t flags) {
         page_put_u32(builder->bytes + 8, (uint32_t)(builder->at - PAGE_HEADER_SIZE) | flags);
         return page_get_used(builder->bytes, PAGE_SIZE_TEST);
@@ -98,6 +130,13 @@ json_object *page_events_new(void) {
         json_object_array_add(events, event_new("holed", EVENT_ID, event_format));
         json_object_array_add(events, event_new("text", EVENT_ID_TEXT, text_format));
         json_object_array_add(events, event_new("names", EVENT_ID_NAMES, names_format));
+        json_object *other = event_new("switch", EVENT_ID_SWITCH, switch_format);
+        json_object_object_add(other,
+                        "cut",
+                        json_tokener_parse(
+                                        "[{\"field\":\"comm\",\"how\":\"member\",\"pid\":\"pid\"},"
+                                        "{\"field\":\"pid\",\"how\":\"member\",\"pid\":\"pid\"}]"));
+        json_object_array_add(events, other);
         return events;
 }
 

@@ -44,7 +44,12 @@ static void run(const char *names, const PageTally *tally, const char *wanted) {
                                                 .read = 6 } },
                 { .cpu = 1 },
         };
-        const Summary summary = { rings, 2, tally, names_fd, "stopped", "because" };
+        const Summary summary = { .rings = rings,
+                .n_rings = 2,
+                .tally = tally,
+                .names_fd = names_fd,
+                .code = "stopped",
+                .reason = "because" };
         Queue queue;
         size_t size;
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A judged stream as the consumer sees it: set up by the daemon's messages, read a round at a time.
+ * hold.c has what a round is, lives.c who is a member. Never believes that a list is complete: who
+ * is not in it is a stranger. */
+
+#include "fence.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "fd.h"
+
+#define MEMBERS_MAX 65536 /* of one message */
+#define BATCH_SIZE  ((size_t)64 * 1024)
+
+int fence_init(Fence *fence,
+                const ControlMessage *setup,
+                const Masks *masks,
+                PageTally *tally,
+                Bucket *bucket) {
+        struct timespec now;
+
+        if (!masks || setup->setup.fork_id == 0 || setup->setup.exit_id == 0)
+                return -EBADMSG;
+        if (clock_gettime(setup->setup.clock, &now) < 0)
+                return -errno;
+        int r = lives_new(&fence->lives);
+        if (r < 0)
+                return r;
+        fence->clock = setup->setup.clock;
+        fence->hold = (Hold){
+                .subbuf_size = setup->setup.subbuf_size,
+                .batch_size = MAX_OF(BATCH_SIZE, (size_t)setup->setup.subbuf_size),
+                .judge = { .masks = masks,
+                                .lives = fence->lives,
+                                .fork_id = setup->setup.fork_id,
+                                .fork_child_offset = setup->setup.fork_child_offset,
+                                .exit_id = setup->setup.exit_id },
+                .tally = tally,
+                .bucket = bucket,
+        };
+        fence->is_on = true;
+        return hold_init(&fence->hold, setup->setup.n_cpus);
+}
+
+int fence_take_members(Fence *fence, uint32_t n, int fd) {
+        _cleanup_free_ char *bytes = NULL;
+        size_t size;
+
+        if (!fence->is_on || n > MEMBERS_MAX)
+                return -EBADMSG;
+        int r = fd_read_all(fd, MEMBERS_MAX * sizeof(ControlMember), &bytes, &size);
+        if (r < 0)
+                return r;
+        if (size != n * sizeof(ControlMember))
+                return -EBADMSG;
+        for (uint32_t i = 0; r == 0 && i < n; i++) {
+                ControlMember member;
+
+                memcpy(&member, bytes + i * sizeof(member), sizeof(member));
+                if (member.tid == 0) /* the idle tasks are nobody's */
+                        return -EBADMSG;
+                r = lives_note(fence->lives,
+                                &(LifeEvent){ .nsec = member.since_nsec,
+                                                .kind = LIFE_MEMBER,
+                                                .tid = member.tid });
+        }
+        return r;
+}
+
+int fence_read(Fence *fence, Rings *rings, uint64_t now, uint64_t *ret_bytes) {
+        for (unsigned i = 0; i < rings->n_given; i++) {
+                uint64_t bytes;
+
+                int r = hold_read(&fence->hold, &rings->ring[i], now, &bytes);
+                if (r < 0)
+                        return r;
+                *ret_bytes += bytes;
+        }
+        return 0;
+}
+
+uint64_t fence_get_now(const Fence *fence) {
+        struct timespec now = {};
+
+        (void)clock_gettime(fence->clock, &now); /* was tried at set-up */
+        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}

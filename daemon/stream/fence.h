@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "control.h"
+#include "hold.h"
+#include "rings.h"
+
+/* What a judged stream has more than others. */
+typedef struct Fence {
+        Hold hold;
+        Lives *lives;
+        clockid_t clock; /* of the trace */
+        bool is_on;
+} Fence;
+
+/* setup: of a stream that is judged. -EBADMSG, -ENOMEM, -EINVAL (no such clock). */
+int fence_init(Fence *fence,
+                const ControlMessage *setup,
+                const Masks *masks,
+                PageTally *tally,
+                Bucket *bucket);
+/* The tasks of one message. -EBADMSG, -ENOMEM. */
+int fence_take_members(Fence *fence, uint32_t n, int fd);
+/* Reads all rings once, up to now. *ret_bytes grows. -errno. */
+int fence_read(Fence *fence, Rings *rings, uint64_t now, uint64_t *ret_bytes);
+/* By the clock of the trace. */
+uint64_t fence_get_now(const Fence *fence);

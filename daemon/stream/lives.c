@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The tasks whose records a fenced session may tell, each from a time to a time: born by the
+ * daemon's word or by a fork of a live one, dead by their exit, because the kernel's own list of
+ * pids forgets a dead task only some time after its number may be used again. Used by page.c (what
+ * it sees of forks and exits, and whose records stay) and hold.c (how far time has come).
+ *
+ * Forks and exits come from the rings of all CPUs in no order. They are noted as they are read, and
+ * count once the caller knows that nothing older can follow.
+ *
+ * When records were lost, an exit may be among them, and with it the end of a task whose number is
+ * somebody else's by now: whoever was quiet for QUIET_NSEC before the loss is doubtful from then
+ * on. Numbers come back only after all others were used, so one that was heard of just before is
+ * the same task. A child whose fork was lost is unknown; that is all that can be said. */
+
+#include "lives.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "defence.h"
+
+#define NEVER      UINT64_MAX
+#define QUIET_NSEC ((uint64_t)10 * 1000 * 1000 * 1000)
+#define SLACK_NSEC ((uint64_t)1000 * 1000 * 1000) /* records that come late are judged too */
+#define LIVES_MAX  (1U << 20)
+#define NO_LIFE    UINT32_MAX
+
+typedef struct Life {
+        uint32_t tid;
+        uint32_t next; /* in its bucket: the newer ones first */
+        uint64_t birth, death;
+        uint64_t seen;     /* last */
+        uint64_t doubtful; /* from here on */
+} Life;
+
+struct Lives {
+        Life *lives;
+        uint32_t n_lives, n_max;
+        uint32_t n_after_sweep;
+        uint32_t *buckets; /* n_buckets, a power of two */
+        uint32_t n_buckets;
+        LifeEvent *noted;
+        size_t n_noted, n_noted_max;
+        bool is_sorted;
+        uint64_t forgotten; /* nobody asks for what was before */
+        uint64_t first_loss;
+        bool are_all_members, are_all_immortal; /* in a build that leaves these defences out */
+};
+
+static int lives_grow(Lives *lives) {
+        uint32_t n_max = lives->n_max * 2 + 64, n_buckets = 64;
+
+        while (n_buckets < n_max)
+                n_buckets *= 2;
+        Life *bigger = reallocarray(lives->lives, n_max, sizeof(*bigger));
+        if (!bigger)
+                return -ENOMEM;
+        lives->lives = bigger;
+        uint32_t *buckets = reallocarray(lives->buckets, n_buckets, sizeof(*buckets));
+        if (!buckets)
+                return -ENOMEM;
+        lives->buckets = buckets;
+        lives->n_buckets = n_buckets;
+        lives->n_max = n_max;
+        return 0;
+}
+
+static uint32_t *find_bucket(const Lives *lives, uint32_t tid) {
+        return &lives->buckets[(tid * 0x9e3779b1U >> 7) & (lives->n_buckets - 1)];
+}
+
+static void lives_link(Lives *lives, uint32_t at) {
+        uint32_t *bucket = find_bucket(lives, lives->lives[at].tid);
+
+        lives->lives[at].next = *bucket;
+        *bucket = at;
+}
+
+/* Without those that nobody asks for any more. The order of age stays. */
+static void lives_sweep(Lives *lives, bool with_dead) {
+        uint32_t n = 0;
+
+        memset(lives->buckets, 0xff, lives->n_buckets * sizeof(*lives->buckets));
+        for (uint32_t i = 0; i < lives->n_lives; i++) {
+                if (with_dead && lives->lives[i].death < lives->forgotten)
+                        continue;
+                lives->lives[n] = lives->lives[i];
+                lives_link(lives, n++);
+        }
+        lives->n_lives = lives->n_after_sweep = n;
+}
+
+int lives_new(Lives **ret) {
+        _cleanup_(lives_free_cleanup) Lives *lives = calloc(1, sizeof(*lives));
+
+        if (!lives)
+                return -ENOMEM;
+        int r = lives_grow(lives);
+        if (r < 0)
+                return r;
+        lives_sweep(lives, false);
+        lives->first_loss = NEVER;
+        lives->are_all_members = !defence_is_on("members");
+        lives->are_all_immortal = !defence_is_on("lifetimes");
+        *ret = TAKE_PTR(lives);
+        return 0;
+}
+
+Lives *lives_free(Lives *lives) {
+        if (!lives)
+                return NULL;
+        free(lives->lives);
+        free(lives->buckets);
+        free(lives->noted);
+        free(lives);
+        return NULL;
+}
+
+int lives_note(Lives *lives, const LifeEvent *event) {
+        if (lives->n_noted == lives->n_noted_max) {
+                size_t n_max = lives->n_noted_max * 2 + 64;
+                LifeEvent *bigger = reallocarray(lives->noted, n_max, sizeof(*bigger));
+
+                if (!bigger)
+                        return -ENOMEM;
+                lives->noted = bigger;
+                lives->n_noted_max = n_max;
+        }
+        lives->noted[lives->n_noted++] = *event;
+        lives->is_sorted = false;
+        return 0;
+}
+
+static int compare_events(const void *a, const void *b) {
+        const LifeEvent *x = a, *y = b;
+
+        if (x->nsec != y->nsec)
+                return x->nsec < y->nsec ? -1 : 1;
+        return (int)x->kind - (int)y->kind;
+}
+
+static void lives_sort(Lives *lives) {
+        if (!lives->is_sorted)
+                qsort(lives->noted, lives->n_noted, sizeof(*lives->noted), compare_events);
+        lives->is_sorted = true;
+}
+
+bool lives_expect_loss(Lives *lives, uint64_t horizon) {
+        for (size_t i = 0; i < lives->n_noted; i++)
+                if (lives->noted[i].kind == LIFE_LOSS && lives->noted[i].nsec <= horizon)
+                        return true;
+        return false;
+}
+
+/* The newest life of that number that had begun by then. */
+static Life *find_life(const Lives *lives, uint32_t tid, uint64_t nsec) {
+        for (uint32_t i = *find_bucket(lives, tid); i != NO_LIFE; i = lives->lives[i].next)
+                if (lives->lives[i].tid == tid && lives->lives[i].birth <= nsec)
+                        return &lives->lives[i];
+        return NULL;
+}
+
+static Life *find_alive(const Lives *lives, uint32_t tid, uint64_t nsec) {
+        Life *life = find_life(lives, tid, nsec);
+
+        return life && nsec <= life->death ? life : NULL;
+}
+
+static int add_life(Lives *lives, uint32_t tid, uint64_t birth) {
+        if (lives->n_lives == lives->n_max) {
+                int r = lives->n_max < LIVES_MAX ? lives_grow(lives) : -ENOSPC;
+                if (r == -ENOMEM)
+                        return r;
+                if (r == 0)
+                        lives_sweep(lives, false); /* into the new buckets */
+        }
+        if (lives->n_lives == lives->n_max) { /* as if its fork had been lost */
+                lives->first_loss = MIN_OF(lives->first_loss, birth);
+                return 0;
+        }
+        lives->lives[lives->n_lives] = (Life){
+                .tid = tid, .birth = birth, .death = NEVER, .seen = birth, .doubtful = NEVER
+        };
+        lives_link(lives, lives->n_lives++);
+        return 0;
+}
+
+/* What was verified at a time before the end that is known is over. */
+static int apply_member(Lives *lives, const LifeEvent *event) {
+        Life *newest = find_life(lives, event->tid, NEVER);
+
+        if (newest && newest->death != NEVER && newest->death >= event->nsec)
+                return 0;
+        if (newest && newest->death == NEVER && newest->birth >= event->nsec) {
+                newest->birth = event->nsec;
+                return 0;
+        }
+        if (newest && newest->death == NEVER && newest->doubtful == NEVER) {
+                newest->seen = MAX_OF(newest->seen, event->nsec);
+                return 0;
+        }
+        if (newest && newest->death == NEVER)
+                newest->death = event->nsec;
+        return add_life(lives, event->tid, event->nsec);
+}
+
+static int apply_fork(Lives *lives, const LifeEvent *event) {
+        const Life *parent = find_alive(lives, event->tid, event->nsec);
+
+        if (!parent || parent->doubtful <= event->nsec)
+                return 0;
+        Life *child = find_alive(lives, event->child, event->nsec);
+        if (child) /* its exit was lost */
+                child->death = event->nsec;
+        return add_life(lives, event->child, event->nsec);
+}
+
+static void apply_loss(Lives *lives, uint64_t nsec) {
+        lives->first_loss = MIN_OF(lives->first_loss, nsec);
+        if (nsec < QUIET_NSEC)
+                return;
+        for (uint32_t i = 0; i < lives->n_lives; i++) {
+                Life *life = &lives->lives[i];
+
+                if (life->seen < nsec - QUIET_NSEC && life->birth <= nsec)
+                        life->doubtful = MIN_OF(life->doubtful, nsec);
+        }
+}
+
+static int apply(Lives *lives, const LifeEvent *event) {
+        Life *life;
+
+        switch (event->kind) {
+        case LIFE_MEMBER:
+                return apply_member(lives, event);
+        case LIFE_FORK:
+                return apply_fork(lives, event);
+        case LIFE_SEEN:
+                lives_see(lives, event->tid, event->nsec);
+                break;
+        case LIFE_EXIT:
+                life = find_alive(lives, event->tid, event->nsec);
+                if (life && !lives->are_all_immortal)
+                        life->death = event->nsec;
+                break;
+        case LIFE_LOSS:
+                apply_loss(lives, event->nsec);
+                break;
+        }
+        return 0;
+}
+
+int lives_advance(Lives *lives, uint64_t horizon) {
+        size_t n = 0;
+        int r = 0;
+
+        lives_sort(lives);
+        while (r == 0 && n < lives->n_noted && lives->noted[n].nsec <= horizon)
+                r = apply(lives, &lives->noted[n++]);
+        lives->n_noted -= n;
+        memmove(lives->noted, lives->noted + n, lives->n_noted * sizeof(*lives->noted));
+        return r;
+}
+
+void lives_see(Lives *lives, uint32_t tid, uint64_t nsec) {
+        Life *life = find_alive(lives, tid, nsec);
+
+        if (life)
+                life->seen = MAX_OF(life->seen, nsec);
+}
+
+/* No life of that number had begun at first. */
+static Standing judge_unborn(const Lives *lives, uint32_t tid, uint64_t first, uint64_t last) {
+        if (find_life(lives, tid, last))
+                return STANDING_MIXED;
+        if (find_life(lives, tid, NEVER) || last < lives->first_loss)
+                return STANDING_FOREIGN;
+        return first < lives->first_loss ? STANDING_MIXED : STANDING_DOUBTFUL;
+}
+
+Standing lives_judge(const Lives *lives, uint32_t tid, uint64_t first, uint64_t last) {
+        const Life *life;
+
+        if (lives->are_all_members)
+                return STANDING_MEMBER;
+        life = find_life(lives, tid, first);
+        if (!life)
+                return judge_unborn(lives, tid, first, last);
+        if (first > life->death)
+                return find_life(lives, tid, last) == life ? STANDING_FOREIGN : STANDING_MIXED;
+        if (last > life->death || find_life(lives, tid, last) != life)
+                return STANDING_MIXED;
+        if (last < life->doubtful)
+                return STANDING_MEMBER;
+        return first < life->doubtful ? STANDING_MIXED : STANDING_DOUBTFUL;
+}
+
+void lives_forget(Lives *lives, uint64_t before) {
+        if (before < SLACK_NSEC)
+                return;
+        lives->forgotten = before - SLACK_NSEC;
+        if (lives->n_lives > lives->n_after_sweep * 2 + 256)
+                lives_sweep(lives, true);
+}

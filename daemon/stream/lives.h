@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+
+/* Which tasks were the session's own, and when. */
+typedef struct Lives Lives;
+
+typedef enum LifeEventKind { /* in the order in which those of one time count */
+        LIFE_MEMBER,         /* the daemon has verified it */
+        LIFE_SEEN,           /* it wrote a record */
+        LIFE_FORK,
+        LIFE_EXIT,
+        LIFE_LOSS, /* records were lost, forks and exits may be among them */
+} LifeEventKind;
+
+typedef struct LifeEvent {
+        uint64_t nsec;
+        LifeEventKind kind;
+        uint32_t tid; /* of a fork the parent's */
+        uint32_t child;
+} LifeEvent;
+
+typedef enum Standing {
+        STANDING_MEMBER,
+        STANDING_FOREIGN,
+        STANDING_DOUBTFUL, /* it may have been one, or its child: what would tell was lost */
+        STANDING_MIXED,    /* not the same all the time */
+} Standing;
+
+int lives_new(Lives **ret);
+Lives *lives_free(Lives *lives);
+DEFINE_CLEANUP(Lives, lives_free);
+
+/* Takes note, in any order of time. -ENOMEM. */
+int lives_note(Lives *lives, const LifeEvent *event);
+/* Is a loss among what is noted up to then? The tasks seen before it are to be noted first. */
+bool lives_expect_loss(Lives *lives, uint64_t horizon);
+/* Nothing up to the horizon will be noted any more: makes it count, in order of time. -ENOMEM. */
+int lives_advance(Lives *lives, uint64_t horizon);
+/* Of a task from first to last, none of it beyond the horizon. */
+Standing lives_judge(const Lives *lives, uint32_t tid, uint64_t first, uint64_t last);
+/* It wrote a record, behind all that counts already. */
+void lives_see(Lives *lives, uint32_t tid, uint64_t nsec);
+/* Nothing before this time will be asked for. */
+void lives_forget(Lives *lives, uint64_t before);

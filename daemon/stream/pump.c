@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* From the rings to the queue: reads, has cleaned and judged what may be told, and frames it. Run
+ * by the consumer's loop when a ring or the timer wakes it; owns what the daemon set up and the
+ * rings.
+ *
+ * Without a fence a CPU's sub-buffers go through one batch at once. A judged stream goes round by
+ * round (hold.c), and nothing of a round is told before the guard was asked. What exceeds the
+ * stream's bytes a second is cut in whole sub-buffers, and counted as lost. */
+
+#include "pump.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define BATCH_SIZE ((size_t)64 * 1024)
+#define CPUS_MAX   8192
+/* At the end of a session, for a reader that is slow: half of what the unit may have. What stays in
+ * the rings is told as `entries`. */
+#define KEPT_BYTES_MAX ((uint64_t)1024 * 1024 * 1024)
+
+static int load_masks(Pump *pump, const char *metadata, bool is_judged) {
+        _cleanup_json_ json_object *object = json_tokener_parse(metadata);
+        json_object *events;
+
+        if (!object || !json_object_object_get_ex(object, "events", &events))
+                return -EBADMSG;
+        int r = masks_new(events, is_judged, &pump->masks);
+        if (r < 0)
+                return r;
+        /* Anonymous memory that is never touched costs nothing. */
+        pump->tally.pids = mmap(NULL,
+                        PAGE_PIDS_MAX / 8,
+                        PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1,
+                        0);
+        return pump->tally.pids == MAP_FAILED ? -ENOMEM : 0;
+}
+
+int pump_init(Pump *pump,
+                const ControlMessage *setup,
+                const char *metadata,
+                Queue *queue,
+                Watchdog *watchdog) {
+        uint32_t subbuf_size = setup->setup.subbuf_size, n_cpus = setup->setup.n_cpus;
+
+        if (pump->batch || n_cpus == 0 || n_cpus > CPUS_MAX || subbuf_size < 4096 ||
+                        subbuf_size > 16 * BATCH_SIZE)
+                return -EBADMSG;
+        pump->queue = queue;
+        pump->watchdog = watchdog;
+        pump->subbuf_size = subbuf_size;
+        pump->batch_size = MAX_OF(BATCH_SIZE, pump->subbuf_size);
+        /* The kernel rounds up, and has sub-buffers beside the ring's. */
+        pump->ring_bytes = setup->setup.buffer_bytes + 4 * pump->subbuf_size;
+        pump->batch = malloc(pump->batch_size);
+        if (!pump->batch)
+                return -ENOMEM;
+        bucket_init(&pump->bucket, setup->setup.bytes_per_sec, 2 * pump->subbuf_size, 0);
+        int r = rings_init(&pump->rings, n_cpus, setup->setup.buffer_bytes / subbuf_size);
+        if (r == 0 && (setup->setup.fenced || setup->setup.judged))
+                r = load_masks(pump, metadata, setup->setup.judged);
+        if (r == 0 && setup->setup.judged)
+                r = fence_init(&pump->fence, setup, pump->masks, &pump->tally, &pump->bucket);
+        return r;
+}
+
+/* Cleans and cuts what was read of a ring; the bytes that go out, at most n. */
+static size_t clean_batch(Pump *pump, Ring *ring, size_t n) {
+        size_t kept = 0, last = 0;
+
+        for (size_t at = 0; at < n; at += pump->subbuf_size) {
+                size_t size = MIN_OF(pump->subbuf_size, n - at);
+
+                if (pump->masks)
+                        page_clean(pump->masks, pump->batch + at, size, &pump->tally);
+                if (!bucket_take(&pump->bucket, size)) {
+                        uint32_t n_records = page_count(pump->batch + at, size);
+
+                        ring->n_cut += n_records;
+                        pump->tally.n_limited += n_records;
+                        continue;
+                }
+                if (kept != at)
+                        memmove(pump->batch + kept, pump->batch + at, size);
+                kept += pump->subbuf_size;
+                last = size;
+        }
+        return kept == 0 ? 0 : kept - pump->subbuf_size + last;
+}
+
+static int put_data(unsigned cpu, const uint8_t *data, size_t size, uint64_t lost, void *userdata) {
+        FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size, .lost = lost };
+        Pump *pump = userdata;
+
+        int r = queue_put(pump->queue, &header, data, size);
+        if (r < 0)
+                return r;
+        return !queue_is_empty(pump->queue) && !pump->is_ending;
+}
+
+/* Reads one ring up to what it held at the beginning, so that a writer faster than we are keeps
+ * neither the other rings nor the daemon waiting. When all is wanted and nobody should be writing
+ * any more: until it is empty, within bounds. */
+static int run_ring(Pump *pump, Ring *ring, bool is_all) {
+        uint64_t bytes = 0;
+
+        int r = ring_read_statistics(ring);
+        if (r < 0)
+                return r;
+        uint64_t held = ring->last.read + ring->last.entries;
+        do {
+                ssize_t n = ring_read(ring, pump->batch, pump->batch_size, pump->subbuf_size);
+
+                if (n <= 0)
+                        return (int)n;
+                pump->found_any = true;
+                watchdog_beat(pump->watchdog, false);
+                bytes += (uint64_t)n;
+                size_t size = clean_batch(pump, ring, (size_t)n);
+                if (size == 0)
+                        continue;
+                r = put_data(ring->cpu, pump->batch, size, ring_take_lost(ring), pump);
+                if (r != 0)
+                        return MIN_OF(r, 0);
+        } while (bytes < pump->ring_bytes && pump->queue->kept_bytes < KEPT_BYTES_MAX &&
+                        (is_all || ring->last.read < held));
+        return 0;
+}
+
+/* The guard has fired: what was not told yet never will be. */
+static int trip(Pump *pump) {
+        pump->is_tripped = true;
+        pump->queue->discarded_bytes += hold_discard(&pump->fence.hold);
+        return -ECANCELED;
+}
+
+/* Until everything that was recorded before now is told, or the sink has enough. */
+static int run_fence(Pump *pump) {
+        uint64_t now = fence_get_now(&pump->fence), bytes = 0, before;
+        Hold *hold = &pump->fence.hold;
+        int r;
+
+        do {
+                before = bytes;
+                r = fence_read(&pump->fence, &pump->rings, now, &bytes);
+                if (r < 0)
+                        return r;
+                watchdog_beat(pump->watchdog, false);
+                pump->found_any = pump->found_any || bytes > before || !hold_is_empty(hold);
+                if (guard_check(&pump->rings.guard, pump->trip_text, sizeof(pump->trip_text)) < 0)
+                        return trip(pump);
+                r = hold_release(hold, put_data, pump);
+        } while (r == 0 && !hold_is_read(hold, now) && bytes > before &&
+                        (pump->is_ending || queue_is_empty(pump->queue)) &&
+                        pump->queue->kept_bytes < KEPT_BYTES_MAX);
+        return r;
+}
+
+int pump_run(Pump *pump, bool is_all) {
+        struct timespec now;
+
+        if (pump->is_tripped)
+                return 0;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+        bucket_fill(&pump->bucket, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+        if (pump->fence.is_on)
+                return run_fence(pump);
+        for (unsigned i = 0; i < pump->rings.n_given; i++) {
+                if (!queue_is_empty(pump->queue) && !pump->is_ending)
+                        break;
+                int r = run_ring(pump, &pump->rings.ring[i], is_all);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* What was dropped after the last data of a CPU has no frame of its own yet. */
+static int put_last_losses(Pump *pump) {
+        for (unsigned i = 0; i < pump->rings.n_given; i++) {
+                FrameHeader header = { .type = FRAME_DATA, .cpu = i };
+
+                header.lost = ring_take_lost(&pump->rings.ring[i]);
+                if (pump->fence.is_on)
+                        header.lost += hold_take_lost(&pump->fence.hold, i);
+                int r = header.lost > 0 ? queue_put(pump->queue, &header, NULL, 0) : 0;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int pump_end(Pump *pump) {
+        pump->is_ending = true;
+        (void)pump_run(pump, true); /* what stays unread is told as `entries` */
+        if (pump->is_tripped)
+                return 0;
+        if (pump->fence.is_on)
+                pump->queue->discarded_bytes += hold_discard(&pump->fence.hold);
+        return put_last_losses(pump);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "control.h"
+#include "fence.h"
+#include "queue.h"
+
+/* From the rings to the queue. */
+typedef struct Pump {
+        Queue *queue;
+        Watchdog *watchdog;
+        Masks *masks; /* NULL: told as it is */
+        PageTally tally;
+        Fence fence;
+        Bucket bucket;
+        Rings rings;
+        size_t subbuf_size, batch_size;
+        uint64_t ring_bytes; /* at most so many are taken of a ring in one go */
+        uint8_t *batch;
+        bool found_any;  /* set by pump_run(), never unset here */
+        bool is_ending;  /* all is wanted, in memory too; set by pump_end() */
+        bool is_tripped; /* the guard has fired: nothing is told any more */
+        char trip_text[CONTROL_TEXT_MAX];
+} Pump;
+
+#define PUMP_NONE ((Pump){ .rings = RINGS_NONE })
+
+/* metadata: its text. -EBADMSG, -ENOMEM, -EINVAL. */
+int pump_init(Pump *pump,
+                const ControlMessage *setup,
+                const char *metadata,
+                Queue *queue,
+                Watchdog *watchdog);
+/* Reads and puts what the rings hold, or (is_all) until they are empty, as long as the queue is.
+ * -ECANCELED with trip_text, once, when the guard has fired; -errno. */
+int pump_run(Pump *pump, bool is_all);
+/* The last of it, whether or not the sink takes anything, and what was lost behind it; nothing of
+ * it when the guard has fired (is_tripped). -ENOMEM. */
+int pump_end(Pump *pump);

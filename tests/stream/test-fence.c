@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The whole ktrace-consumer with a judged stream. */
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "consumer-fixture.h"
+
+#define SEC ((uint64_t)1000 * 1000 * 1000)
+
+static uint64_t now_nsec(void) {
+        struct timespec now;
+
+        g_assert_no_errno(clock_gettime(CLOCK_MONOTONIC, &now));
+        return (uint64_t)now.tv_sec * SEC + (uint64_t)now.tv_nsec;
+}
+
+static void run(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec) {
+        rig_set_up_judged(rig, n_cpus, bytes_per_sec);
+        rig_add_member(rig, 12, 0);
+        rig_give_guard(rig);
+        rig_give_rings(rig);
+}
+
+static void feed(Rig *rig, unsigned cpu, uint64_t nsec, uint16_t id, uint32_t pid, uint32_t child) {
+        uint8_t page[PAGE_SIZE_TEST];
+        PageBuilder builder;
+
+        page_begin(&builder, page);
+        page_put_u32(page_add_at(&builder, nsec, id, pid) + 8, child);
+        page_end(&builder, 0);
+        g_assert_true(rig_feed(rig, cpu, page));
+}
+
+static uint64_t get(json_object *statistics, const char *key) {
+        json_object *value;
+
+        g_assert_true(json_object_object_get_ex(statistics, key, &value));
+        return json_object_get_uint64(value);
+}
+
+static const char *get_end(json_object *end, const char *key) {
+        json_object *value;
+
+        g_assert_true(json_object_object_get_ex(end, key, &value));
+        return json_object_get_string(value);
+}
+
+/* pid of the only record of a data frame; 0: it is padding */
+static uint32_t get_pid(const Frame *frame) {
+        g_assert_cmpuint(frame->header.type, ==, FRAME_DATA);
+        return (page_get_u32(frame->payload + PAGE_HEADER_SIZE) & 31) <= 28
+                               ? page_get_u32(frame->payload + PAGE_HEADER_SIZE + 8)
+                               : 0;
+}
+
+static void test_members(void) {
+        Rig rig;
+        size_t n;
+
+        run(&rig, 2, 0);
+        feed(&rig, 0, 1000, EVENT_ID_NAMES, 13, 0);
+        g_usleep(50 * 1000);
+        feed(&rig, 0, 2000, EVENT_ID_NAMES, 12, 0);
+        rig_read_frames(&rig, 2);
+        rig_finish(&rig, "12 mine\n13 foreign\n");
+        rig_await(&rig, CONTROL_RELEASED, NULL);
+        rig_read_to_end(&rig);
+        g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
+        g_assert_cmpuint(n, ==, 5);
+        g_assert_cmpuint(get_pid(&frames[1]), ==, 12);
+        _cleanup_json_ json_object *statistics = frames_json(frames, FRAME_STATISTICS);
+        g_assert_cmpuint(get(statistics, "foreign"), ==, 1);
+        g_assert_cmpuint(get(statistics, "doubtful"), ==, 0);
+        _cleanup_json_ json_object *names = frames_json(frames, FRAME_COMMANDS);
+        g_assert_cmpuint(json_object_object_length(names), ==, 1);
+        rig_await(&rig, CONTROL_GONE, NULL);
+        g_assert_cmpint(rig_exit_status(&rig), ==, 0);
+        rig_free(&rig);
+}
+
+/* The child's record is there before its fork on another CPU: both are younger than the round. */
+static void test_fork_elsewhere(void) {
+        uint64_t later;
+        Rig rig;
+        size_t n;
+
+        run(&rig, 2, 0);
+        later = now_nsec() + SEC;
+        feed(&rig, 0, later + 1000, EVENT_ID_NAMES, 13, 0);
+        g_usleep(50 * 1000); /* it was read */
+        g_usleep(200 * 1000);
+        feed(&rig, 1, later, EVENT_ID_FORK, 12, 13);
+        rig_read_frames(&rig, 2);
+        g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
+        g_assert_cmpuint(now_nsec(), >, later);
+        g_assert_cmpuint(get_pid(&frames[1]), ==, 13);
+        rig_free(&rig);
+}
+
+static void check_tripped(Rig *rig, unsigned n_frames) {
+        ControlMessage tripped;
+        size_t n;
+
+        rig_await(rig, CONTROL_TRIPPED, &tripped);
+        g_assert_cmpstr(tripped.status.text, !=, "");
+        rig_await(rig, CONTROL_RELEASED, NULL);
+        rig_read_to_end(rig);
+        g_autofree Frame *frames = frames_parse(rig->stream, &n, NULL);
+        g_assert_cmpuint(frames_count(frames, FRAME_DATA), ==, n_frames);
+        _cleanup_json_ json_object *end = frames_json(frames, FRAME_END);
+        g_assert_cmpstr(get_end(end, "code"), ==, "guard");
+        g_assert_cmpstr(get_end(end, "reason"), ==, tripped.status.text);
+        _cleanup_json_ json_object *statistics = frames_json(frames, FRAME_STATISTICS);
+        g_assert_cmpuint(get(statistics, "discarded-bytes"), >, 0);
+        rig_await(rig, CONTROL_GONE, NULL);
+        g_assert_cmpint(rig_exit_status(rig), ==, 0);
+}
+
+static void test_latch(void) {
+        Rig rig;
+
+        run(&rig, 1, 0);
+        feed(&rig, 0, 1000, EVENT_ID_NAMES, 12, 0);
+        rig_read_frames(&rig, 2);
+        g_assert_cmpint(pwrite(rig.guard[0], "0\n", 2, 0), ==, 2);
+        feed(&rig, 0, 2000, EVENT_ID_NAMES, 12, 0);
+        check_tripped(&rig, 1);
+        g_assert_true(rig_ring_is_closed(&rig, 0));
+        rig_free(&rig);
+}
+
+static void test_hist(void) {
+        static const char hist[] = "# event histogram\n\nTotals:\n    Hits: 1\n    Entries: 1\n";
+        Rig rig;
+
+        run(&rig, 1, 0);
+        g_assert_cmpint(pwrite(rig.guard[1], hist, strlen(hist), 0), ==, strlen(hist));
+        feed(&rig, 0, 1000, EVENT_ID_NAMES, 12, 0);
+        check_tripped(&rig, 0);
+        rig_free(&rig);
+}
+
+/* At the very end, too. */
+static void test_trip_at_finish(void) {
+        Rig rig;
+
+        run(&rig, 1, 0);
+        feed(&rig, 0, now_nsec() + 100 * SEC, EVENT_ID_NAMES, 12, 0);
+        g_usleep(50 * 1000);
+        g_usleep(50 * 1000);
+        g_assert_cmpint(pwrite(rig.guard[0], "0\n", 2, 0), ==, 2);
+        rig_finish(&rig, "12 mine\n");
+        check_tripped(&rig, 0);
+        rig_free(&rig);
+}
+
+/* What nobody can judge any more is given up, and told as lost. */
+static void test_younger_than_the_end(void) {
+        Rig rig;
+        size_t n;
+
+        run(&rig, 1, 0);
+        feed(&rig, 0, now_nsec() + 100 * SEC, EVENT_ID_NAMES, 12, 0);
+        rig_finish(&rig, NULL);
+        rig_await(&rig, CONTROL_RELEASED, NULL);
+        rig_read_to_end(&rig);
+        g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
+        g_assert_cmpuint(frames_count(frames, FRAME_DATA), ==, 1);
+        g_assert_cmpuint(frames[1].header.size, ==, 0);
+        g_assert_cmpuint(frames[1].header.lost, ==, 1);
+        rig_free(&rig);
+}
+
+static void test_doubtful(void) {
+        Rig rig;
+        size_t n;
+
+        run(&rig, 2, 0);
+        feed(&rig, 0, 30 * SEC, EVENT_ID_NAMES, 12, 0);
+        rig_read_frames(&rig, 2);
+        rig_set_stats(&rig, 1, 0, 0, 3);
+        feed(&rig, 1, 31 * SEC, EVENT_ID_NAMES, 12, 0);
+        rig_read_frames(&rig, 3);
+        feed(&rig, 0, 45 * SEC, EVENT_ID_NAMES, 77, 0);
+        rig_finish(&rig, NULL);
+        rig_await(&rig, CONTROL_RELEASED, NULL);
+        rig_read_to_end(&rig);
+        g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
+        g_assert_cmpuint(frames[2].header.lost, ==, 3);
+        _cleanup_json_ json_object *statistics = frames_json(frames, FRAME_STATISTICS),
+                                   *end = frames_json(frames, FRAME_END);
+        g_assert_cmpuint(get(statistics, "doubtful"), ==, 1);
+        g_assert_cmpstr(get_end(end, "code"), ==, "stopped");
+        g_assert_nonnull(strstr(get_end(end, "reason"), "as it was wanted; 1 records were cut"));
+        rig_free(&rig);
+}
+
+/* Beyond a second's bytes: cut whole, counted, told with the next frame of its CPU. */
+static void test_limited(void) {
+        uint8_t page[PAGE_SIZE_TEST];
+        uint64_t n_told = 0, n_lost = 0;
+        Rig rig;
+        size_t n;
+
+        run(&rig, 1, 10000);
+        for (uint32_t i = 0; i < 10; i++) {
+                rig_make_page(page, 12, i, true);
+                page[PAGE_HEADER_SIZE + 8 + 2] = 0; /* no interrupt */
+                g_assert_true(rig_feed(&rig, 0, page));
+        }
+        rig_finish(&rig, NULL);
+        rig_await(&rig, CONTROL_RELEASED, NULL);
+        rig_read_to_end(&rig);
+        g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
+        for (size_t i = 0; i < n; i++)
+                if (frames[i].header.type == FRAME_DATA) {
+                        n_told += (frames[i].header.size + PAGE_SIZE_TEST - 1) / PAGE_SIZE_TEST;
+                        n_lost += frames[i].header.lost;
+                }
+        _cleanup_json_ json_object *statistics = frames_json(frames, FRAME_STATISTICS);
+        g_assert_cmpuint(n_told, ==, 2);
+        g_assert_cmpuint(n_lost, ==, 8);
+        g_assert_cmpuint(get(statistics, "limited"), ==, 8);
+        rig_free(&rig);
+}
+
+static void assert_refused(Rig *rig) {
+        ControlMessage gone;
+
+        rig_await(rig, CONTROL_RELEASED, NULL);
+        rig_await(rig, CONTROL_GONE, &gone);
+        g_assert_cmpint(gone.status.error, ==, EBADMSG);
+        rig_free(rig);
+}
+
+/* No guard, no data; no list that is not as it says. */
+static void test_bad_messages(void) {
+        static const ControlMember nobody;
+        _cleanup_close_ int fd = fd_memfd_sealed("members", (const char *)&nobody, sizeof(nobody));
+        Rig rig;
+
+        rig_set_up_judged(&rig, 1, 0);
+        rig_give_rings(&rig);
+        assert_refused(&rig);
+        for (uint32_t count = 1; count < 3; count++) {
+                rig_set_up_judged(&rig, 1, 0);
+                rig_send(&rig,
+                                &(ControlMessage){ .type = CONTROL_MEMBERS, .members.n = count },
+                                &fd,
+                                1);
+                assert_refused(&rig);
+        }
+        rig_run(&rig, 1, true);
+        rig_add_member(&rig, 12, 0);
+        assert_refused(&rig);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/fence/members", test_members);
+        g_test_add_func("/fence/fork-elsewhere", test_fork_elsewhere);
+        g_test_add_func("/fence/latch", test_latch);
+        g_test_add_func("/fence/hist", test_hist);
+        g_test_add_func("/fence/trip-at-finish", test_trip_at_finish);
+        g_test_add_func("/fence/younger-than-the-end", test_younger_than_the_end);
+        g_test_add_func("/fence/doubtful", test_doubtful);
+        g_test_add_func("/fence/limited", test_limited);
+        g_test_add_func("/fence/bad-messages", test_bad_messages);
+        return g_test_run();
+}

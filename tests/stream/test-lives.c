@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who was a member when. */
+
+#include <glib.h>
+
+#include "lives.h"
+
+#define SEC ((uint64_t)1000 * 1000 * 1000)
+
+static Lives *make_lives(void) {
+        Lives *lives = NULL;
+
+        g_assert_cmpint(lives_new(&lives), ==, 0);
+        return lives;
+}
+
+static void note(Lives *lives, LifeEventKind kind, uint64_t nsec, uint32_t tid, uint32_t child) {
+        const LifeEvent event = { nsec, kind, tid, child };
+
+        g_assert_cmpint(lives_note(lives, &event), ==, 0);
+}
+
+static void advance(Lives *lives, uint64_t nsec) {
+        g_assert_cmpint(lives_advance(lives, nsec), ==, 0);
+}
+
+static void assert_at(Lives *lives, uint32_t tid, uint64_t nsec, Standing wanted) {
+        g_assert_cmpint(lives_judge(lives, tid, nsec, nsec), ==, wanted);
+}
+
+static void test_life(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 12, 0);
+        note(lives, LIFE_EXIT, 100, 12, 0);
+        advance(lives, 200);
+        assert_at(lives, 12, 0, STANDING_MEMBER);
+        assert_at(lives, 12, 100, STANDING_MEMBER); /* the exit itself */
+        assert_at(lives, 12, 101, STANDING_FOREIGN);
+        assert_at(lives, 13, 50, STANDING_FOREIGN);
+        g_assert_cmpint(lives_judge(lives, 12, 10, 100), ==, STANDING_MEMBER);
+        g_assert_cmpint(lives_judge(lives, 12, 10, 101), ==, STANDING_MIXED);
+        g_assert_cmpint(lives_judge(lives, 12, 101, 200), ==, STANDING_FOREIGN);
+        lives_free(lives);
+}
+
+/* Noted in any order, counted in order of time. */
+static void test_children(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_FORK, 30, 13, 14);
+        note(lives, LIFE_FORK, 20, 12, 13);
+        note(lives, LIFE_EXIT, 25, 12, 0);
+        note(lives, LIFE_FORK, 26, 12, 15); /* is dead by then */
+        note(lives, LIFE_FORK, 27, 99, 16);
+        note(lives, LIFE_MEMBER, 10, 12, 0);
+        advance(lives, 29);
+        assert_at(lives, 12, 9, STANDING_FOREIGN);
+        assert_at(lives, 13, 19, STANDING_FOREIGN);
+        assert_at(lives, 13, 20, STANDING_MEMBER);
+        assert_at(lives, 14, 29, STANDING_FOREIGN);
+        advance(lives, 30);
+        assert_at(lives, 14, 30, STANDING_MEMBER);
+        assert_at(lives, 15, 30, STANDING_FOREIGN);
+        assert_at(lives, 16, 30, STANDING_FOREIGN);
+        g_assert_cmpint(lives_judge(lives, 13, 10, 30), ==, STANDING_MIXED);
+        lives_free(lives);
+}
+
+/* A number that somebody else got, and one that came back to a member's child. */
+static void test_reuse(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 12, 0);
+        note(lives, LIFE_FORK, 10, 12, 13);
+        note(lives, LIFE_EXIT, 20, 13, 0);
+        note(lives, LIFE_FORK, 30, 99, 13);
+        note(lives, LIFE_EXIT, 40, 13, 0);
+        note(lives, LIFE_FORK, 50, 12, 13);
+        advance(lives, 100);
+        assert_at(lives, 13, 15, STANDING_MEMBER);
+        assert_at(lives, 13, 35, STANDING_FOREIGN);
+        assert_at(lives, 13, 55, STANDING_MEMBER);
+        g_assert_cmpint(lives_judge(lives, 13, 15, 55), ==, STANDING_MIXED);
+        lives_free(lives);
+}
+
+/* The daemon's list may be old: an exit behind it stays, one before it is another's. */
+static void test_members_again(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 12, 0);
+        note(lives, LIFE_EXIT, 20, 12, 0);
+        advance(lives, 50);
+        note(lives, LIFE_MEMBER, 0, 12, 0);
+        note(lives, LIFE_MEMBER, 10, 12, 0);
+        advance(lives, 60);
+        assert_at(lives, 12, 30, STANDING_FOREIGN);
+        note(lives, LIFE_MEMBER, 61, 12, 0);
+        note(lives, LIFE_MEMBER, 61, 12, 0);
+        advance(lives, 70);
+        assert_at(lives, 12, 60, STANDING_FOREIGN);
+        assert_at(lives, 12, 61, STANDING_MEMBER);
+        lives_free(lives);
+}
+
+/* Whoever was quiet for 10 s before a loss may be dead since. */
+static void test_loss(void) {
+        Lives *lives = make_lives();
+
+        for (uint32_t tid = 12; tid < 16; tid++)
+                note(lives, LIFE_MEMBER, 0, tid, 0);
+        note(lives, LIFE_SEEN, 15 * SEC, 13, 0);
+        note(lives, LIFE_SEEN, 21 * SEC, 14, 0);
+        note(lives, LIFE_LOSS, 20 * SEC, 0, 0);
+        note(lives, LIFE_FORK, 19 * SEC, 12, 20);
+        g_assert_false(lives_expect_loss(lives, 20 * SEC - 1));
+        g_assert_true(lives_expect_loss(lives, 20 * SEC));
+        advance(lives, 30 * SEC);
+        g_assert_false(lives_expect_loss(lives, UINT64_MAX));
+        assert_at(lives, 12, 20 * SEC - 1, STANDING_MEMBER);
+        assert_at(lives, 12, 20 * SEC, STANDING_DOUBTFUL);
+        assert_at(lives, 13, 25 * SEC, STANDING_MEMBER);
+        assert_at(lives, 14, 25 * SEC, STANDING_DOUBTFUL);
+        assert_at(lives, 20, 25 * SEC, STANDING_MEMBER);
+        assert_at(lives, 99, 19 * SEC, STANDING_FOREIGN);
+        assert_at(lives, 99, 25 * SEC, STANDING_DOUBTFUL); /* a child perhaps */
+        g_assert_cmpint(lives_judge(lives, 12, SEC, 25 * SEC), ==, STANDING_MIXED);
+
+        note(lives, LIFE_MEMBER, 31 * SEC, 12, 0); /* verified anew */
+        note(lives, LIFE_FORK, 32 * SEC, 13, 14);  /* its number came back */
+        note(lives, LIFE_FORK, 32 * SEC, 15, 30);  /* by one who is doubtful */
+        advance(lives, 40 * SEC);
+        assert_at(lives, 12, 30 * SEC, STANDING_DOUBTFUL);
+        assert_at(lives, 12, 33 * SEC, STANDING_MEMBER);
+        assert_at(lives, 14, 33 * SEC, STANDING_MEMBER);
+        assert_at(lives, 30, 33 * SEC, STANDING_DOUBTFUL);
+        lives_free(lives);
+}
+
+/* Tasks come and go; the dead are forgotten, the living are not. */
+static void test_many(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 1, 0);
+        for (uint32_t i = 0; i < 200000; i++) {
+                uint64_t nsec = (uint64_t)i * 100000;
+
+                note(lives, LIFE_FORK, nsec, 1, 1000 + i);
+                if (i % 100 != 0)
+                        note(lives, LIFE_EXIT, nsec + 10, 1000 + i, 0);
+                if (i % 1000 == 0) {
+                        advance(lives, nsec);
+                        lives_forget(lives, nsec);
+                }
+        }
+        advance(lives, UINT64_MAX);
+        for (uint32_t i = 0; i < 200000; i += 100)
+                assert_at(lives, 1000 + i, 20 * SEC, STANDING_MEMBER);
+        assert_at(lives, 1000 + 199999, (uint64_t)199999 * 100000 + 11, STANDING_FOREIGN);
+        lives_free(lives);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/lives/life", test_life);
+        g_test_add_func("/lives/children", test_children);
+        g_test_add_func("/lives/reuse", test_reuse);
+        g_test_add_func("/lives/members-again", test_members_again);
+        g_test_add_func("/lives/loss", test_loss);
+        g_test_add_func("/lives/many", test_many);
+        return g_test_run();
+}
