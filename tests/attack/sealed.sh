@@ -174,3 +174,55 @@ case_fork_storm() { # somebody's records or the loss of one's own, by forking wi
         same 0 "$(calls_in t.kts $VICTIM_CALL)" "records of the stranger"
         same 400 "$(records t.kts | grep -c '^sched_process_fork')" "forks"
 }
+
+case_forged_answer() { # a yes of polkit's, which polkit never said
+        defended_by
+        [ -d /run/systemd/system ] || skip "a bus without the rules of the system's"
+        rules "{\"name\": \"ask\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\"], \"events\": [\"raw_syscalls:*\"], \"polkit\": \"trace-own\"}"
+        attack >said 2>&1 <<'EOS'
+from attack import *
+import signal
+import dbus.lowlevel
+
+def forge(forger, daemon):
+    """Answers to all calls that the daemon may have made, again and again."""
+    calls = []
+    for _ in range(300):
+        call = dbus.lowlevel.MethodCallMessage("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "GetId")
+        call.set_no_reply(True)
+        forger.send_message(call)
+        calls.append(call)
+    open("forging", "w").close()
+    while True:
+        for call in calls:
+            answer = dbus.lowlevel.MethodReturnMessage(call)
+            answer.set_destination(daemon)
+            answer.append(dbus.Struct((True, False, dbus.Dictionary(signature="ss"))), signature="(bba{ss})")
+            forger.send_message(answer)
+        forger.flush()
+
+manager.ListSessions()
+daemon = bus.get_name_owner("org.ktrace1")
+forger = os.fork()
+if forger == 0:
+    mine = dbus.SystemBus(private=True)
+    for name in "org.freedesktop.PolicyKit1", "org.freedesktop.PolicyKit1.Authority", "org.ktrace1":
+        try:
+            mine.request_name(name)
+            print("GAINED the name", name, flush=True)
+        except dbus.DBusException as e:
+            print(e, flush=True)
+    forge(mine, daemon)
+wait_for("forging")
+for _ in range(20):
+    try:
+        manager.CreateSession(dbus.Dictionary({"scope": f"command:{os.getpid()}", "events": dbus.Array(ENTER)}, signature="sv"))
+        print("GAINED a session")
+    except dbus.DBusException as e:
+        print(e)
+os.kill(forger, signal.SIGKILL)
+print("DONE")
+EOS
+        grep -qi 'polkit' said || fail "polkit was not asked: $(cat said)"
+        boasts
+}
