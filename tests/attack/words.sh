@@ -14,8 +14,9 @@ OWN_CALL=110    # getppid
 defended_by() {
         local name
         for name in "$@"; do
+                # By its end: the linker may have put it into a longer string.
                 # shellcheck disable=SC2086 # several files are wanted
-                grep -azxq "$name" $OPEN_BINARIES || skip "nothing asks for the switch $name"
+                grep -azq "$name\$" $OPEN_BINARIES || skip "nothing asks for the switch $name"
         done
         DEFENCES=$(IFS=, && echo "$*")
         rm -f "$CONFIG/policy.d/00-attack.json"
