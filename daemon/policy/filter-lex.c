@@ -21,6 +21,12 @@ static bool is_letter(char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+static bool starts_with(const char *text, const char *start) {
+        while (*start && *text == *start)
+                text++, start++;
+        return !*start;
+}
+
 static const struct {
         const char *text;
         FilterTokenType type;
@@ -114,7 +120,7 @@ static void lex_word(FilterTree *tree) {
 
 static int lex_symbol(FilterTree *tree) {
         for (size_t i = 0; i < ELEMENTSOF(foreign); i++)
-                if (strncmp(tree->next, foreign[i].text, strlen(foreign[i].text)) == 0)
+                if (starts_with(tree->next, foreign[i].text))
                         return filter_refuse(tree,
                                         KT_E_INVALID_SPEC,
                                         tree->next,
@@ -122,11 +128,9 @@ static int lex_symbol(FilterTree *tree) {
                                         foreign[i].text,
                                         foreign[i].meant);
         for (size_t i = 0; i < ELEMENTSOF(symbols); i++) {
-                size_t size = strlen(symbols[i].text);
-
-                if (strncmp(tree->next, symbols[i].text, size) != 0)
+                if (!starts_with(tree->next, symbols[i].text))
                         continue;
-                take(tree, symbols[i].type, size);
+                take(tree, symbols[i].type, strlen(symbols[i].text));
                 tree->token.op = symbols[i].op;
                 return 0;
         }
@@ -153,7 +157,7 @@ int filter_lex(FilterTree *tree) {
         }
         if (*tree->next == '"' || *tree->next == '\'')
                 return lex_string(tree);
-        if (strncmp(tree->next, "CPUS{", strlen("CPUS{")) == 0)
+        if (starts_with(tree->next, "CPUS{"))
                 return lex_cpus(tree);
         if (!is_letter(*tree->next) && !is_digit(*tree->next) && *tree->next != '-')
                 return lex_symbol(tree);
