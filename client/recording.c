@@ -350,8 +350,9 @@ static void recording_finish(Recording *recording) {
         }
         if (is_converted)
                 summary = &converted;
-        if (summary && !recording->has_statistics)
-                recording->n_lost = summary->n_lost;
+        recording->n_lost += tap_get_cut_records(recording->tap);
+        if (summary)
+                recording->n_lost = MAX_OF(recording->n_lost, summary->n_lost);
         if (summary)
                 recording->n_recorded = summary->n_events;
         if (summary && !summary->complete && !recording->failed &&

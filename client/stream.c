@@ -285,12 +285,16 @@ int stream_take(Stream *stream, const FrameHeader *header, const uint8_t *payloa
 }
 
 uint64_t stream_count_lost(const Stream *stream) {
+        static const char *const cut[] = { "doubtful", "limited" };
         json_object *cpus, *lost;
         uint64_t sum = 0;
 
+        for (size_t i = 0; stream->statistics && i < ELEMENTSOF(cut); i++)
+                if (json_object_object_get_ex(stream->statistics, cut[i], &lost))
+                        sum += json_object_get_uint64(lost);
         if (!stream->statistics || !json_object_object_get_ex(stream->statistics, "cpus", &cpus) ||
                         !json_object_is_type(cpus, json_type_array))
-                return 0;
+                return sum;
         for (size_t i = 0; i < json_object_array_length(cpus); i++) {
                 json_object *cpu = json_object_array_get_idx(cpus, i);
 

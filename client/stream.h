@@ -29,7 +29,8 @@ int stream_take(Stream *stream, const FrameHeader *header, const uint8_t *payloa
 /* Whether a frame of this type may come now; KT_E_FAILED with reason otherwise. */
 int stream_expect(const Stream *stream, const FrameHeader *header, Reason *reason);
 const char *stream_frame_name(uint32_t type);
-/* Events lost on all CPUs by the statistics frame, 0 without one. */
+/* Events lost on all CPUs by the statistics frame, and those that the worker cut for a limit or
+ * because nobody knows whose they are; 0 without one. */
 uint64_t stream_count_lost(const Stream *stream);
 /* NULL: no such key, or not a string. */
 const char *stream_string(const json_object *object, const char *key);

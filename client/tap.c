@@ -36,7 +36,7 @@ struct Tap {
         bool deserted;
         int result;
         Reason reason;
-        uint64_t discarded_bytes;
+        uint64_t discarded_bytes, cut_records;
 };
 
 static uint64_t now_usec(void) {
@@ -58,6 +58,7 @@ static void tap_fail(Tap *tap, const char *why) {
 static void tap_take_answer(Tap *tap, SinkAnswer *answer) {
         answer->text[SINK_TEXT_MAX - 1] = '\0';
         tap->discarded_bytes = answer->discarded_bytes;
+        tap->cut_records = answer->cut_records;
         if (!answer->final) {
                 tap->answered = true;
                 tap->result = answer->error;
@@ -293,6 +294,10 @@ int tap_get_result(const Tap *tap, Reason *reason) {
 
 uint64_t tap_get_discarded_bytes(const Tap *tap) {
         return tap->discarded_bytes;
+}
+
+uint64_t tap_get_cut_records(const Tap *tap) {
+        return tap->cut_records;
 }
 
 const ExportSummary *tap_get_summary(const Tap *tap) {

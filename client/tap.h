@@ -30,5 +30,7 @@ bool tap_is_deserted(const Tap *tap);
 /* 0, or a code with reason: the output holds the stream up to there. */
 int tap_get_result(const Tap *tap, Reason *reason);
 uint64_t tap_get_discarded_bytes(const Tap *tap);
+/* Records that the worker did not tell, beside what the kernel lost. */
+uint64_t tap_get_cut_records(const Tap *tap);
 /* Of what came through us; NULL when the consumer wrote the file. */
 const ExportSummary *tap_get_summary(const Tap *tap);

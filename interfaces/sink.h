@@ -15,4 +15,5 @@ typedef struct SinkAnswer {
         uint64_t written_bytes;
         uint64_t discarded_bytes; /* read from the ring, never written */
         char text[SINK_TEXT_MAX]; /* one line, empty when error is 0 */
+        uint64_t cut_records;     /* for a limit, or because nobody knows whose they are */
 } SinkAnswer;

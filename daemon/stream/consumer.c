@@ -84,6 +84,7 @@ static void answer_client(Consumer *c, int error, const char *text, bool is_fina
                 .final = is_final,
                 .written_bytes = c->queue.written_bytes,
                 .discarded_bytes = c->queue.discarded_bytes,
+                .cut_records = c->pump.tally.n_limited + c->pump.tally.n_doubtful,
         };
 
         if (c->client_fd < 0)

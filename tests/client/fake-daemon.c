@@ -51,7 +51,9 @@ static const char introspection[] =
                 "</node>";
 
 static void answer_sink(FakeDaemon *daemon, int error, uint32_t final) {
-        SinkAnswer answer = { .error = error, .final = final };
+        SinkAnswer answer = {
+                .error = error, .final = final, .cut_records = final ? daemon->plan.cut : 0
+        };
 
         if (error != 0)
                 g_strlcpy(answer.text, g_strerror(error), sizeof(answer.text));

@@ -12,6 +12,7 @@ typedef struct FakePlan {
         bool refuse_sink;         /* the consumer does not take the file */
         int sink_error;           /* told at the end of the stream */
         uint64_t lost;
+        uint64_t cut;           /* of a sink */
         bool narrow;            /* Describe: a glob had 5 of 26 events granted */
         const char *ended_code; /* the session ends by itself right after Start */
         bool needs_password;    /* CreateSession is refused when the call may not ask for one */

@@ -294,6 +294,31 @@ static void test_loss(void) {
         g_assert_nonnull(strstr(json, "{\"lost\":3,\"cpu\":1}\n{\"error\":"));
 }
 
+/* What the worker did not tell counts as lost. */
+static void test_worker_cut(void) {
+        g_autoptr(GByteArray) stream = stream_new();
+        g_autofree char *text = NULL;
+        ExportSummary summary;
+        Reason reason = {};
+
+        stream_add_metadata(stream, 1);
+        stream_add_json(stream,
+                        FRAME_STATISTICS,
+                        "{\"cpus\":[{\"cpu\":0,\"lost\":1}],\"foreign\":1000,\"doubtful\":20,"
+                        "\"limited\":300}");
+        stream_add_json(stream, FRAME_END, "{\"code\":\"stopped\",\"reason\":\"\"}");
+        g_assert_cmpint(export_bytes(stream->data,
+                                        stream->len,
+                                        EXPORT_TEXT,
+                                        &text,
+                                        NULL,
+                                        &summary,
+                                        &reason),
+                        ==,
+                        0);
+        g_assert_cmpuint(summary.n_lost, ==, 321);
+}
+
 /* Records that lie about themselves are told as such, in place. */
 static void test_lies(void) {
         g_autoptr(GByteArray) stream = stream_new();
@@ -541,6 +566,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/export/not-one", test_not_one);
         g_test_add_func("/export/damaged-frame", test_damaged_frame);
         g_test_add_func("/export/loss", test_loss);
+        g_test_add_func("/export/worker-cut", test_worker_cut);
         g_test_add_func("/export/lies", test_lies);
         g_test_add_func("/export/terminal", test_terminal);
         g_test_add_func("/export/pipe", test_pipe);

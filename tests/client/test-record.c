@@ -217,6 +217,16 @@ static void test_lost(void) {
         run_done(&r);
 }
 
+/* What the worker did not tell is lost as well. */
+static void test_worker_cut(void) {
+        Run r;
+
+        run(&r, &(FakePlan){ .lost = 2, .cut = 40 }, true, (const char *[]){ EVENT, "-a", NULL });
+        g_assert_cmpint(r.status, ==, 4);
+        assert_said(&r, "42 lost");
+        run_done(&r);
+}
+
 static void test_interrupt(void) {
         Run r;
 
@@ -301,6 +311,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/record/refused", test_refused);
         g_test_add_func("/client/record/password", test_password);
         g_test_add_func("/client/record/lost", test_lost);
+        g_test_add_func("/client/record/worker-cut", test_worker_cut);
         g_test_add_func("/client/record/interrupt", test_interrupt);
         g_test_add_func("/client/record/disk-full", test_disk_full);
         g_test_add_func("/client/record/cut", test_cut);
