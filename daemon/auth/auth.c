@@ -35,7 +35,6 @@ typedef struct Entry {
         Peer peer; /* its name is the key */
         Auth *auth;
         bool known;
-        uint64_t start;                /* of its process, see facts.h */
         sd_bus_slot *credentials_slot; /* the question, until it is answered */
         /* Calls in their order: held back until the peer is known, then those that were put back
          * into the queue and have not come by again. */
@@ -235,7 +234,7 @@ static int on_credentials(sd_bus_message *m, void *userdata, sd_bus_error *ret_e
                                                     : read_credentials(entry, m);
         if (r == 0) {
                 entry->known = true;
-                entry->start = facts_read_start(entry->peer.pid, entry->peer.subject.uid);
+                entry->peer.start = facts_read_start(entry->peer.pid, entry->peer.subject.uid);
                 r = requeue_held(entry);
         }
         if (r < 0) {
@@ -298,7 +297,7 @@ static int entry_new(Auth *auth, const char *unique_name, Entry **ret) {
 /* root is asked for no facts. */
 static void entry_read_facts(Entry *entry) {
         if (entry->peer.subject.uid != 0)
-                facts_read(&entry->peer.subject, entry->peer.pid, entry->start);
+                facts_read(&entry->peer.subject, entry->peer.pid, entry->peer.start);
 }
 
 static int hold(Entry *entry, sd_bus_message *m) {

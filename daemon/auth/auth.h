@@ -15,6 +15,7 @@ typedef struct Peer {
         char *unique_name;
         Subject subject; /* is_active and unit: as of the message that is being handled */
         pid_t pid;       /* as the bus told when the peer was first seen; informative only */
+        uint64_t start;  /* of that process, see facts.h; 0: not known */
 } Peer;
 
 typedef struct AuthHandlers {

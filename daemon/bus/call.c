@@ -94,6 +94,7 @@ int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret) {
         call->answer = answer;
         request->userdata = call;
         request->done = on_done;
+        request->caller = (Caller){ peer->pid, peer->start };
 
         *ret = TAKE_PTR(request);
         return 0;

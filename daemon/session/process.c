@@ -183,6 +183,31 @@ int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret) {
         return 0;
 }
 
+int process_read_namespace_pids(pid_t pid, NamespacePids *ret) {
+        char path[64];
+        _cleanup_free_ char *text = NULL;
+        NamespacePids found = {};
+
+        snprintf(path, sizeof(path), "/proc/%d/status", pid);
+        int r = proc_read(path, &text);
+        if (r < 0)
+                return r;
+        const char *at = status_find(text, "NSpid:");
+        for (; *at == '\t' && found.n < NAMESPACE_DEPTH_MAX; found.n++) {
+                char *end;
+                unsigned long number = strtoul(at, &end, 10);
+
+                if (end == at || number > INT32_MAX)
+                        return -EBADMSG;
+                found.pids[found.n] = (pid_t)number;
+                at = end;
+        }
+        if (found.n == 0)
+                return -EBADMSG;
+        *ret = found;
+        return 0;
+}
+
 int process_read_owner(pid_t pid, uid_t *ret) {
         char path[64];
         struct stat st;

@@ -44,6 +44,15 @@ int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret);
 int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret);
 /* Start time of a thread; -ESRCH. */
 int process_read_start(pid_t pid, pid_t tid, uint64_t *ret);
+#define NAMESPACE_DEPTH_MAX 33 /* the kernel's MAX_PID_NS_LEVEL, and the outermost */
+
+/* The numbers of a process in each pid namespace that it lives in, ours first. */
+typedef struct NamespacePids {
+        pid_t pids[NAMESPACE_DEPTH_MAX];
+        size_t n;
+} NamespacePids;
+
+int process_read_namespace_pids(pid_t pid, NamespacePids *ret);
 /* Owner of /proc/PID/stat: the process's uid when it is dumpable, else root. -ESRCH. */
 int process_read_owner(pid_t pid, uid_t *ret);
 /* Every process whose effective uid is uid, kernel threads left out. A stat(2) for each process of

@@ -56,8 +56,8 @@ static int scope_list_group(Arm *arm, const Spec *spec, Reason *reason) {
         return r ?: arm_list_group(arm, &group, reason);
 }
 
-int scope_list(Arm *arm, const Spec *spec, Reason *reason) {
+int scope_list(Arm *arm, const Spec *spec, const pid_t *pids, Reason *reason) {
         if (scope_has_newcomers(spec))
                 return scope_list_group(arm, spec, reason);
-        return arm_list_processes(arm, spec->pids, spec->n_pids, reason);
+        return arm_list_processes(arm, pids ?: spec->pids, spec->n_pids, reason);
 }

@@ -10,5 +10,6 @@ bool scope_has_newcomers(const Spec *spec);
  * cgroup now. */
 int scope_open_group(const Spec *spec, uid_t uid, ArmGroup *ret, Reason *reason);
 void scope_close_group(ArmGroup *group);
-/* Lists every process of the scope, see arm.h. Not for system. */
-int scope_list(Arm *arm, const Spec *spec, Reason *reason);
+/* Lists every process of the scope, see arm.h. Not for system. pids: to be taken for the spec's, or
+ * NULL. */
+int scope_list(Arm *arm, const Spec *spec, const pid_t *pids, Reason *reason);

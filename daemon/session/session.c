@@ -446,6 +446,7 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
         session->trace.spec = session->spec;
         session->trace.grant = session->grant;
         session->trace.owner = &session->owner;
+        session->trace.caller = request->caller;
         memcpy(session->trace.id, session->id, sizeof(session->id));
         trace_plan_create(&session->trace, &session->plan);
         session_submit(session, session_then_created);

@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "limit.h"
+#include "pid-namespace.h"
 #include "policy.h"
 #include "spawn.h"
 #include "tracefs.h"
@@ -30,7 +31,8 @@ typedef struct Request Request;
  * returned. Whoever implements `done` frees the request. */
 struct Request {
         Subject subject;
-        char *peer; /* unique bus name for lifetime `client`; NULL: none */
+        char *peer;    /* unique bus name for lifetime `client`; NULL: none */
+        Caller caller; /* create: in whose pid namespace pids are; may be unknown */
         void (*done)(Request *request, int result, const Reason *reason);
         void *userdata;
 

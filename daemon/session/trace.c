@@ -58,6 +58,7 @@ static void trace_forget_instance(Trace *trace) {
 void trace_clear(Trace *trace) {
         trace_forget_instance(trace);
         arm_clear(&trace->arm);
+        free(trace->pids);
         close_cleanup(&trace->metadata_fd);
         close_cleanup(&trace->names_fd);
 }
@@ -67,6 +68,20 @@ static bool trace_lists_pids(const Trace *trace) {
 }
 
 /* Steps of create */
+
+static int step_pid_namespace(void *context, Reason *reason) {
+        Trace *trace = context;
+        const Spec *spec = trace->spec;
+
+        if (spec->n_pids == 0)
+                return 0;
+        return pid_namespace_translate(&trace->caller,
+                        trace->owner->uid,
+                        spec->pids,
+                        spec->n_pids,
+                        &trace->pids,
+                        reason);
+}
 
 static int step_instance(void *context, Reason *reason _unused_) {
         Trace *trace = context;
@@ -153,6 +168,7 @@ static int step_metadata(void *context, Reason *reason _unused_) {
 }
 
 static const PlanStep create_steps[] = {
+        { "pid-namespace", step_pid_namespace, NULL },
         { "instance", step_instance, undo_instance },
         { "buffer", step_buffer, NULL },
         { "options", step_options, NULL },
@@ -212,7 +228,7 @@ static int step_pids(void *context, Reason *reason) {
         };
         /* From the first write on, also when it is the one that fails. */
         trace->has_list = true;
-        return r ?: scope_list(&trace->arm, spec, reason);
+        return r ?: scope_list(&trace->arm, spec, trace->pids, reason);
 }
 
 static int step_credentials(void *context, Reason *reason) {

@@ -3,6 +3,7 @@
 
 #include "arm.h"
 #include "event.h"
+#include "pid-namespace.h"
 #include "plan.h"
 
 /* A session's share of the kernel. While a plan of it is in flight it belongs to the worker thread,
@@ -12,6 +13,7 @@ typedef struct Trace {
         const Spec *spec;
         const Grant *grant;
         const Subject *owner;
+        Caller caller; /* who named the pids */
         char id[KT_ID_DIGITS + 1];
 
         Instance *instance; /* NULL: none in the kernel */
@@ -24,6 +26,7 @@ typedef struct Trace {
         bool has_list; /* something is on the pid list: then the sentinel is */
         bool is_armed; /* pids and filters are laid: by the first start */
         bool is_live;  /* events may be on */
+        pid_t *pids;   /* the spec's, seen from here; NULL: as they stand there */
         Arm arm;       /* what is on the list, of the last start */
         size_t next;   /* cursor of the step that is under way */
         int names_fd;  /* saved command names, for the end of the stream */

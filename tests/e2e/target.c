@@ -5,6 +5,7 @@
  *   target undumpable    as ssh-agent does: not to be traced by its own user; sleeps
  *   target secretive NR  the same, but makes system call NR a thousand times a second
  *   target threads N     N threads beside the leader; all sleep
+ *   target callers N NR  N threads beside the leader that make system call NR every 10 ms
  *   target paced N USEC  makes getppid N times, one every USEC microseconds, after printing the
  * time of each (CLOCK_MONOTONIC, seconds) */
 #include <pthread.h>
@@ -25,6 +26,23 @@ static int threads(int n) {
                 pthread_t thread;
 
                 if (pthread_create(&thread, NULL, sleeper, NULL) != 0)
+                        return 1;
+        }
+        pause();
+        return 0;
+}
+
+static void *caller(void *userdata) {
+        for (;; usleep(10000))
+                syscall(*(long *)userdata);
+        return NULL;
+}
+
+static int callers(int n, long nr) {
+        for (int i = 0; i < n; i++) {
+                pthread_t thread;
+
+                if (pthread_create(&thread, NULL, caller, &nr) != 0)
                         return 1;
         }
         pause();
@@ -59,6 +77,8 @@ int main(int argc, char **argv) {
         }
         if (argc == 3 && strcmp(argv[1], "threads") == 0)
                 return threads(atoi(argv[2]));
+        if (argc == 4 && strcmp(argv[1], "callers") == 0)
+                return callers(atoi(argv[2]), atol(argv[3]));
         if (argc == 4 && strcmp(argv[1], "paced") == 0)
                 return paced(atol(argv[2]), (useconds_t)atol(argv[3]));
         fprintf(stderr, "target: see the head of target.c\n");

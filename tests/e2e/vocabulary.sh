@@ -60,6 +60,20 @@ background() {
 }
 started=()
 
+# new_cgroup PATH: made by hand, removed with the case; its directory is in $CGROUP. Those around it must be there.
+new_cgroup() {
+        local root
+        for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
+                [ "$(stat -fc %T $root 2>/dev/null)" != cgroup2fs ] || break
+        done
+        [ -w $root/cgroup.procs ] || skip "no cgroup v2 tree to write to"
+        CGROUP=$root$1
+        [ -d "$CGROUP" ] && return
+        mkdir "$CGROUP"
+        cgroups=("$CGROUP" "${cgroups[@]}")
+}
+cgroups=()
+
 instances() { find "$TRACEFS/instances" -mindepth 1 -maxdepth 1 -regextype posix-extended -regex '.*/ktrace-[0-9a-f]{16}' | wc -l; }
 no_instance() { [ "$(instances)" = 0 ]; }
 n_instances() { [ "$(instances)" = "$1" ]; }
@@ -71,10 +85,13 @@ wait_clean() {
 }
 
 leave_case() {
-        local pid
+        local pid dir
         for pid in "${started[@]}"; do
                 kill -9 "$pid" 2>/dev/null || true
                 wait "$pid" 2>/dev/null || true
+        done
+        for dir in "${cgroups[@]}"; do
+                within 5 rmdir "$dir" || true
         done
         cd /
         umount -l "$T"/* 2>/dev/null || true # of a case that failed half-way

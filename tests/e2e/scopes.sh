@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Whose events are recorded: threads, all of a user, units, cgroups, containers, and who comes to them later.
+GETPPID=110
+
+paced() { background user setpriv --no-new-privs "$TARGET" paced 2000 50000; }
+
+# recording ARGUMENTS...: in the background into t.kts, running when this returns; ended by ends_well.
+recording() {
+        background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts "$@"
+        within 30 is_running || fail "did not start: $(cat background.err)"
+        RECORDING=$BACKGROUND
+}
+ends_well() {
+        kill -INT "$RECORDING"
+        wait "$RECORDING" || fail "status $?: $(cat background.err)"
+}
+# Its session is told of as the notes of Describe.
+joined() { ktracectl list --json=short | jq -r '.[0].id' | xargs ktracectl show 2>&1 | grep -q "$1 processes came while it ran"; }
+calls_of() { count t.kts ".pid == $1 and .fields.id == $GETPPID"; }
+
+case_scope_every_thread() { # -p: what each thread of a running process does, and nobody else
+        background user setpriv --no-new-privs "$TARGET" callers 4 $GETPPID
+        within 5 sh -c "[ \$(ls /proc/$BACKGROUND/task | wc -l) = 5 ]" || fail "no threads"
+        expect 0 user timeout --preserve-status -s INT 3 ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p "$BACKGROUND"
+        tids=$(cd "/proc/$BACKGROUND/task" && ls)
+        same 4 "$(ktracectl convert t.kts --to json | jq "select(.fields.id == $GETPPID) | .pid" | sort -u | wc -l)" "threads that called"
+        ktracectl convert t.kts --to json | jq 'select(.event != null) | .pid' | sort -u >seen
+        for tid in $(cat seen); do
+                echo "$tids" | grep -qx "$tid" || fail "$tid is no thread of it"
+        done
+}
+
+case_scope_own_later() { # own: a process that somebody else starts for the user is found while the session runs
+        paced
+        first=$BACKGROUND
+        recording --scope own
+        paced
+        later=$BACKGROUND
+        within 10 joined 1 || fail "nobody came"
+        sleep 1
+        ends_well
+        [ "$(calls_of "$first")" -gt 3 ] || fail "too few of the first: $(calls_of "$first")"
+        [ "$(calls_of "$later")" -gt 3 ] || fail "too few of the later: $(calls_of "$later")"
+}
+
+case_scope_cgroup() { # cgroup: what is in it and below, and what is moved into it
+        new_cgroup /kt-scopes
+        new_cgroup /kt-scopes/below
+        paced
+        inside=$BACKGROUND
+        echo "$inside" >"$CGROUP/cgroup.procs"
+        paced
+        moved=$BACKGROUND
+        paced
+        outside=$BACKGROUND
+        recording --scope cgroup:/kt-scopes
+        sleep 0.5
+        echo "$moved" >"$CGROUP/cgroup.procs"
+        within 10 joined 1 || fail "nobody came"
+        sleep 1
+        ends_well
+        [ "$(calls_of "$inside")" -gt 3 ] || fail "too few of it: $(calls_of "$inside")"
+        [ "$(calls_of "$moved")" -gt 3 ] || fail "too few of the moved one: $(calls_of "$moved")"
+        same 0 "$(calls_of "$outside")" "calls from outside"
+}
+
+case_scope_cgroup_mixed() { # a cgroup with another's process: refused to a user, taken by root
+        new_cgroup /kt-scopes
+        paced
+        mine=$BACKGROUND
+        background "$TARGET" paced 2000 50000
+        roots=$BACKGROUND
+        echo "$mine" >"$CGROUP/cgroup.procs"
+        echo "$roots" >"$CGROUP/cgroup.procs"
+        refused 3 '1 of its 2 processes are not yours' user ktracectl record -e raw_syscalls:sys_enter -o t.kts --scope cgroup:/kt-scopes
+        expect 0 timeout --preserve-status -s INT 3 ktracectl record -q -e raw_syscalls:sys_enter -o t.kts --scope cgroup:/kt-scopes
+        [ "$(calls_of "$mine")" -gt 3 ] || fail "too few of the user's: $(calls_of "$mine")"
+        [ "$(calls_of "$roots")" -gt 3 ] || fail "too few of root's: $(calls_of "$roots")"
+        same 0 "$(count t.kts ".pid != $mine and .pid != $roots")" "others' events"
+}
+
+# in_unit NAME UID: the target in a unit; by systemd, or what systemd would make of it. Its pid is in $BACKGROUND.
+in_unit() {
+        if [ -d /run/systemd/system ]; then
+                systemd-run -q --unit="$1" -p User="$2" -p NoNewPrivileges=yes "$TARGET" paced 2000 50000
+                BACKGROUND=$(systemctl show -P MainPID "$1")
+                started+=("$BACKGROUND")
+                return
+        fi
+        new_cgroup /system.slice
+        new_cgroup "/system.slice/$1"
+        background as "$2" setpriv --no-new-privs "$TARGET" paced 2000 50000
+        echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
+}
+
+case_scope_unit() { # -u: the processes of a unit that runs as the user
+        in_unit kt-mine.service "$USER_UID"
+        expect 0 user timeout --preserve-status -s INT 3 ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -u kt-mine
+        [ "$(calls_of "$BACKGROUND")" -gt 3 ] || fail "too few: $(calls_of "$BACKGROUND")"
+        same 0 "$(count t.kts ".pid != $BACKGROUND")" "others' events"
+}
+
+case_scope_unit_foreign() { # -u: another user's unit and none get the same answer
+        in_unit kt-theirs.service "$STRANGER_UID"
+        for name in kt-theirs kt-absent; do
+                refused 1 'no process of yours' user ktracectl record -e raw_syscalls:sys_enter -o t.kts -u $name
+                sed "s/$name/NAME/g" err >$name.err
+        done
+        same "$(cat kt-absent.err)" "$(cat kt-theirs.err)" answers
+        expect 0 timeout --preserve-status -s INT 3 ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -u kt-theirs
+        [ "$(calls_of "$BACKGROUND")" -gt 3 ] || fail "too few for root"
+}
+
+case_scope_container() { # -p in a pid namespace: the number that the process has there
+        expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups \
+                --no-new-privs sh -c '"$0" paced 2000 50000 & timeout --preserve-status -s INT 3 \
+                ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p $!; s=$?; echo $!; kill $!; exit $s' "$TARGET"
+        [ "$(cat out)" -lt 20 ] || fail "not a namespace: pid $(cat out)"
+        [ "$(count t.kts ".fields.id == $GETPPID")" -gt 3 ] || fail "too few"
+        same 1 "$(ktracectl convert t.kts --to json | jq 'select(.event != null) | .pid' | sort -u | wc -l)" "processes seen"
+        # A number of ours is none in there.
+        paced
+        expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups sh -c \
+                'ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p $0 2>&1; [ $? = 1 ]' "$BACKGROUND"
+        grep -q 'none of your processes has this number' out || fail "$(cat out)"
+}
+
+case_scope_user_namespace() { # a process in a user namespace of its own has capabilities there: refused
+        user unshare -Ur true || skip "no user namespaces for users"
+        background user unshare -Ur setpriv --no-new-privs "$TARGET" paced 2000 50000
+        sleep 0.5
+        refused 3 'has capabilities' user ktracectl record -e raw_syscalls:sys_enter -o t.kts -p "$BACKGROUND"
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Numbers of processes in pid namespaces that the test makes. Needs root for that. */
+
+#include <glib.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pid-namespace.h"
+#include "process.h"
+
+/* A uid that has no other processes. */
+#define USER 54321
+
+typedef struct Container {
+        pid_t outside; /* makes it, lives in our namespace */
+        pid_t first;   /* 1 inside, as we see it; 2 is its child */
+} Container;
+
+static void become_user(void) {
+        g_assert_no_errno(setgroups(0, NULL));
+        g_assert_no_errno(setresgid(USER, USER, USER));
+        g_assert_no_errno(setresuid(USER, USER, USER));
+}
+
+static void live(int ready) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        become_user();
+        g_assert_cmpint(write(ready, "", 1), ==, 1);
+        for (;;)
+                pause();
+}
+
+static void make_container(int told, int ready) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        g_assert_no_errno(unshare(CLONE_NEWPID));
+        pid_t first = fork();
+        if (first == 0) {
+                (void)fork();
+                live(ready);
+        }
+        g_assert_cmpint(write(told, &first, sizeof(first)), ==, sizeof(first));
+        waitpid(first, NULL, 0);
+        _exit(0);
+}
+
+static Container container_new(void) {
+        int told[2], ready[2];
+        Container c;
+        char byte;
+
+        g_assert_no_errno(pipe(told));
+        g_assert_no_errno(pipe(ready));
+        c.outside = fork();
+        g_assert_no_errno(c.outside);
+        if (c.outside == 0)
+                make_container(told[1], ready[1]);
+        g_assert_cmpint(read(told[0], &c.first, sizeof(c.first)), ==, sizeof(c.first));
+        for (unsigned i = 0; i < 2; i++)
+                g_assert_cmpint(read(ready[0], &byte, 1), ==, 1);
+        for (unsigned i = 0; i < 2; i++) {
+                close(told[i]);
+                close(ready[i]);
+        }
+        return c;
+}
+
+static void container_end(Container *c) {
+        kill(c->first, SIGKILL);
+        kill(c->outside, SIGKILL);
+        waitpid(c->outside, NULL, 0);
+}
+
+static Caller caller_of(pid_t pid) {
+        Caller caller = { .pid = pid };
+
+        g_assert_cmpint(process_read_start(pid, pid, &caller.start_time), ==, 0);
+        return caller;
+}
+
+static int translate(const Caller *caller, pid_t pid, pid_t **ret, Reason *reason) {
+        return pid_namespace_translate(caller, USER, &pid, 1, ret, reason);
+}
+
+static void test_inside(void) {
+        Container c = container_new();
+        Caller caller = caller_of(c.first);
+        _cleanup_free_ pid_t *found = NULL;
+        const pid_t wanted[] = { 2, 1 };
+        Reason reason = {};
+        TaskStat stat;
+
+        g_assert_cmpint(pid_namespace_translate(&caller, USER, wanted, 2, &found, &reason), ==, 0);
+        g_assert_cmpint(found[1], ==, c.first);
+        g_assert_cmpint(process_read_stat(found[0], found[0], &stat), ==, 0);
+        g_assert_cmpint(stat.parent, ==, c.first);
+        /* Numbers of our namespace mean nothing in there. */
+        pid_t *none = NULL;
+        g_assert_cmpint(translate(&caller, c.first, &none, &reason), ==, KT_E_NO_SUCH_PROCESS);
+        g_assert_null(none);
+        container_end(&c);
+}
+
+static void test_outside(void) {
+        Container c = container_new();
+        Caller us = caller_of(getpid()), nobody = {}, gone = caller_of(c.first);
+        pid_t *found = NULL;
+
+        g_assert_cmpint(translate(&us, 2, &found, NULL), ==, 0);
+        g_assert_null(found);
+        g_assert_cmpint(translate(&nobody, 2, &found, NULL), ==, 0);
+        g_assert_null(found);
+        gone.start_time++; /* its number is another's by now */
+        g_assert_cmpint(translate(&gone, 2, &found, NULL), ==, 0);
+        g_assert_null(found);
+        container_end(&c);
+}
+
+static void test_ambiguous(void) {
+        Container a = container_new(), b = container_new();
+        Caller caller = caller_of(a.first);
+        pid_t *found = NULL;
+        Reason reason = {};
+
+        g_assert_cmpint(translate(&caller, 2, &found, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_nonnull(strstr(reason.text, "2 of your processes have this number"));
+        g_assert_null(found);
+        container_end(&a);
+        container_end(&b);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        if (geteuid() != 0) {
+                g_print("1..0 # SKIP needs root, to make pid namespaces\n");
+                return 0;
+        }
+        g_test_add_func("/pid-namespace/numbers-of-a-container", test_inside);
+        g_test_add_func("/pid-namespace/ours-need-no-translation", test_outside);
+        g_test_add_func("/pid-namespace/nobody-is-guessed", test_ambiguous);
+        return g_test_run();
+}
