@@ -12,9 +12,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <systemd/sd-login.h>
 
 /* polkitd may have to be started first. Longer than this, and the prompt comes late or never. */
 #define REGISTER_TIMEOUT_MSEC 10000
@@ -22,6 +24,13 @@
 struct Agent {
         pid_t pid;
 };
+
+/* A desktop's agent asks before ours, if there is one: it belongs to a session. Whoever has no
+ * session (su, a unit, a container) has no such agent, and polkit 122 never asks a fallback of
+ * theirs. The same order as polkit's: the process's session, else the user's display. */
+static bool agent_is_fallback(void) {
+        return sd_pid_get_session(0, NULL) >= 0 || sd_uid_get_display(getuid(), NULL) >= 0;
+}
 
 /* The other side of the fork. */
 static _Noreturn void agent_run(pid_t parent, int notify_fd) {
@@ -51,7 +60,7 @@ static _Noreturn void agent_run(pid_t parent, int notify_fd) {
                         process,
                         "--notify-fd",
                         notify,
-                        "--fallback",
+                        agent_is_fallback() ? "--fallback" : NULL,
                         NULL);
         _exit(EXIT_FAILURE);
 }

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What a rule leaves to polkit, with the real polkit. Each case writes the rules that it needs and takes them away.
+
+KTRACE_RULES=/etc/ktrace/policy.d/10-polkit.json
+POLKIT_RULES=/etc/polkit-1/rules.d/10-ktrace.rules
+ROOT_PASSWORD=correct-horse
+USER_PASSWORD=battery-staple
+
+# Scopes own and command as an administrator, scope pids as oneself.
+polkit_begin() { # [JAVASCRIPT]
+        mkdir -p "${KTRACE_RULES%/*}" "${POLKIT_RULES%/*}"
+        cat >"$KTRACE_RULES" <<'EOS'
+{"rules": [
+        {"name": "as-administrator", "subjects": [{"uid": 1000}], "scopes": ["own", "command"],
+         "polkit": "trace-system", "events": ["task:task_rename", "sched:sched_process_exec"]},
+        {"name": "as-oneself", "subjects": [{"uid": 1000}], "scopes": ["pids"],
+         "polkit": "trace-own", "events": ["task:task_rename"]}
+]}
+EOS
+        chmod 0644 "$KTRACE_RULES"
+        [ $# = 0 ] || printf '%s\n' "$1" >"$POLKIT_RULES"
+        printf 'root:%s\nu1000:%s\n' "$ROOT_PASSWORD" "$USER_PASSWORD" | chpasswd
+        trap polkit_end EXIT
+        systemctl restart ktraced.service polkit.service
+}
+
+polkit_end() {
+        rm -f "$KTRACE_RULES" "$POLKIT_RULES"
+        systemctl unmask --runtime -q polkit.service
+        systemctl reset-failed polkit.service ktraced.service 2>/dev/null || true
+        systemctl restart ktraced.service
+        leave_case
+}
+
+# As the user, on a terminal, with somebody who types that password.
+typing() { # PASSWORD COMMAND...
+        timeout 60 python3 /run/job/guest/type-password.py "$1" setpriv --reuid "$USER_UID" --regid "$USER_UID" --init-groups "${@:2}"
+}
+
+denied() { # STATUS-AND-TEXT FILE COMMAND...: ends with 3 and says so
+        local text=$1 file=$2 status=0
+        shift 2
+        "$@" >"$file" 2>&1 || status=$?
+        same 3 "$status" "exit status ($(cat "$file"))"
+        grep -q -- "$text" "$file" || fail "no \"$text\" in: $(cat "$file")"
+        ! ktracectl list --no-legend | grep . || fail "a session was made"
+}
+
+no_agent_left() {
+        within 5 sh -c '! pgrep pkttyagent' || fail "pkttyagent is left: $(pgrep -a pkttyagent)"
+}
+
+case_polkit_rule_allows() { # a rule of polkit's may look at scope, events and owner, and says yes without a password
+        polkit_begin 'polkit.addRule(function(action, subject) {
+                if (action.id == "org.ktrace1.trace-system" && subject.user == "u1000" &&
+                    action.lookup("ktrace.scope") == "own" && action.lookup("ktrace.owner") == "1000" &&
+                    action.lookup("ktrace.events") == "task:task_rename")
+                        return polkit.Result.YES; });'
+        user ktracectl --no-ask-password create allowed -e task:task_rename --scope own
+        user ktracectl destroy allowed
+        # An answer is about its question: other events are asked about anew.
+        denied 'needs authentication' out user ktracectl --no-ask-password create other -e sched:sched_process_exec --scope own
+}
+
+case_polkit_rule_denies() { # a rule of polkit's says no
+        polkit_begin 'polkit.addRule(function(action, subject) {
+                if (action.id.indexOf("org.ktrace1.") == 0) return polkit.Result.NO; });'
+        denied 'polkit does not allow' out user ktracectl create denied -e task:task_rename --scope own
+        denied 'polkit does not allow' out user ktracectl --no-ask-password create denied -e task:task_rename --scope own
+}
+
+case_polkit_nobody_to_ask() { # who may not or cannot be asked for a password is denied, with the remedy
+        polkit_begin
+        denied 'leave out --no-ask-password' out user ktracectl --no-ask-password create x -e task:task_rename --scope own
+        # No terminal, no agent.
+        denied 'there is no agent' out user ktracectl create x -e task:task_rename --scope own
+        # Others have nothing to do with that rule.
+        stranger ktracectl --no-ask-password create y -e task:task_rename --scope own
+        stranger ktracectl destroy y
+}
+
+case_polkit_password() { # on a terminal, pkttyagent asks for the administrator's password, or one's own
+        polkit_begin
+        typing "$ROOT_PASSWORD" ktracectl create asked -e task:task_rename --scope own >out || fail "$(cat out)"
+        grep -q 'kernel trace of scope own: task:task_rename' out || fail "the dialog does not say what: $(cat out)"
+        no_agent_left
+        # The answer is not kept.
+        user ktracectl destroy asked
+        denied 'leave out' out user ktracectl --no-ask-password create x -e task:task_rename --scope own
+        typing "$USER_PASSWORD" sh -c 'sleep 30 & exec ktracectl create own -e task:task_rename --scope "pids:$!"' >out ||
+                fail "$(cat out)"
+        user ktracectl destroy own
+        typing "$ROOT_PASSWORD" ktracectl record -e task:task_rename -o t.kts -- true >out ||
+                fail "$(cat out)"
+        [ -s t.kts ] || fail "no recording"
+        no_agent_left
+}
+
+case_polkit_wrong_password() { # a wrong password, or ^C instead of one, is a no
+        polkit_begin
+        denied 'authentication failed' out typing wrong ktracectl create x -e task:task_rename --scope own
+        no_agent_left
+        typing ^C ktracectl record -e task:task_rename --scope own -o t.kts >out || status=$?
+        [ "${status:-0}" != 0 ] || fail "it went on: $(cat out)"
+        [ ! -e t.kts ] || fail "a recording was begun"
+        no_agent_left
+}
+
+case_polkit_absent() { # without polkit only root and rules that need none pass
+        polkit_begin
+        systemctl mask --runtime -q --now polkit.service
+        denied 'which is not available' out user ktracectl create x -e task:task_rename --scope own
+        stranger ktracectl create y -e task:task_rename --scope own
+        stranger ktracectl destroy y
+        ktracectl create z -e task:task_rename --scope own
+        ktracectl destroy z
+}
