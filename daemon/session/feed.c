@@ -28,6 +28,7 @@
 /* Reading out the largest rings takes well under a second. */
 #define RELEASE_TIMEOUT_USEC (10 * USEC_PER_SEC)
 #define PIPE_BYTES           (1024 * 1024)
+#define MEMBERS_MAX          65536 /* of one message; what a consumer takes */
 
 struct Feed {
         Worker *worker;
@@ -369,21 +370,24 @@ Feed *feed_free(Feed *feed) {
         return NULL;
 }
 
-void feed_add_members(Feed *feed, const ControlMember *members, size_t n) {
+static void feed_send_members(Feed *feed, const ControlMember *members, size_t n) {
         ControlMessage message = {
                 .type = CONTROL_MEMBERS,
                 .version = CONTROL_VERSION,
                 .members = { .n = (uint32_t)n },
         };
 
-        if (!feed->is_judged || n == 0)
-                return;
         _cleanup_close_ int fd = fd_memfd_sealed("members", members, n * sizeof(*members));
         if (fd < 0) { /* they stay cut */
                 log_errno(fd, LOG_ERR, NULL, "cannot tell a consumer of members");
                 return;
         }
         feed_send(feed, &message, &fd, 1);
+}
+
+void feed_add_members(Feed *feed, const ControlMember *members, size_t n) {
+        for (size_t i = 0; feed->is_judged && i < n; i += MEMBERS_MAX)
+                feed_send_members(feed, members + i, MIN_OF(n - i, (size_t)MEMBERS_MAX));
 }
 
 void feed_flush(Feed *feed) {

@@ -30,6 +30,13 @@ case_scope_every_thread() { # -p: what each thread of a running process does, an
         done
 }
 
+case_scope_forks_all_the_time() { # -p: a process whose children come and go faster than they can be looked at
+        background user setpriv --no-new-privs sh -c 'while :; do /bin/true; done'
+        expect 0 user timeout --preserve-status -s INT 3 ktracectl record -q -b 4096 -e sched:sched_process_exec -o t.kts -p "$BACKGROUND"
+        [ "$(count t.kts '.event == "sched_process_exec"')" -gt 20 ] || fail "too few: $(count t.kts true)"
+        same 0 "$(count t.kts '.event == "sched_process_exec" and .fields.filename != "/bin/true"')" "others' events"
+}
+
 case_scope_own_later() { # own: a process that somebody else starts for the user is found while the session runs
         paced
         first=$BACKGROUND

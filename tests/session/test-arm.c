@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Listing and judging by themselves, on a fake kernel and with real processes of another uid: what
+ * counts is what stands on the kernel's list when it is judged. Needs root, to make those
+ * processes. */
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "arm.h"
+#include "plan.h"
+#include "session-fixture.h"
+
+typedef struct Bench {
+        Tracefs *tracefs;
+        Instance *instance;
+        Subject owner;
+        Arm arm;
+        pid_t target;
+        Reason reason;
+} Bench;
+
+#define ID   "0123456789abcdef"
+#define NAME "ktrace-" ID
+
+static void set_up(Bench *b, gconstpointer userdata) {
+        (void)userdata;
+        *b = (Bench){ .owner = fixture_subject(FIXTURE_USER) };
+        fake_kernel_reset();
+        g_assert_cmpint(tracefs_open("/fake", &b->tracefs, &b->reason), ==, 0);
+        g_assert_cmpint(instance_create(b->tracefs, ID, &b->instance), ==, 0);
+        b->target = fixture_spawn("--no-new-privs");
+        b->arm = (Arm){ .instance = b->instance,
+                .is_judged = true,
+                .needs_sentinel = true,
+                .rule = { .owner = &b->owner, .needs_no_new_privs = true } };
+        g_assert_cmpint(arm_list_processes(&b->arm, &b->target, 1, &b->reason), ==, 0);
+}
+
+static void tear_down(Bench *b, gconstpointer userdata) {
+        (void)userdata;
+        fixture_kill(b->target);
+        arm_clear(&b->arm);
+        instance_free(b->instance);
+        tracefs_free(b->tracefs);
+}
+
+static int check(Bench *b) {
+        int r;
+
+        do
+                r = arm_check(&b->arm, &b->reason);
+        while (r == PLAN_AGAIN);
+        return r;
+}
+
+/* As event-fork, or somebody else, would have it. */
+static void put_on_list(Bench *b, pid_t pid) {
+        const pid_t pids[] = { ARM_SENTINEL, b->target, pid };
+
+        fake_kernel_change_pids(NAME, pids, G_N_ELEMENTS(pids));
+}
+
+static void test_listed_is_verified(Bench *b, gconstpointer userdata) {
+        (void)userdata;
+        g_assert_cmpuint(b->arm.verified.n, ==, 0);
+        g_assert_cmpint(check(b), ==, 0);
+        g_assert_cmpuint(b->arm.verified.n, ==, 1);
+        g_assert_cmpint(b->arm.verified.tasks[0].tid, ==, b->target);
+        g_assert_true(b->arm.rule.has_gid);
+        g_assert_cmpuint(b->arm.rule.gid, ==, FIXTURE_USER);
+}
+
+/* Born after the listing: judged as well, and a member from the beginning. */
+static void test_child(Bench *b, gconstpointer userdata) {
+        pid_t child = fixture_spawn("--no-new-privs");
+
+        (void)userdata;
+        put_on_list(b, child);
+        g_assert_cmpint(check(b), ==, 0);
+        g_assert_true(task_set_has_tid(&b->arm.verified, child));
+        fixture_kill(child);
+}
+
+static void test_unfit_child(Bench *b, gconstpointer userdata) {
+        pid_t child = fixture_spawn(NULL);
+
+        (void)userdata;
+        put_on_list(b, child);
+        g_assert_cmpint(check(b), ==, KT_E_ACCESS_DENIED);
+        g_assert_nonnull(strstr(b->reason.text, "may gain privileges"));
+        g_assert_false(task_set_has_tid(&b->arm.verified, child));
+        /* Where a guard would stop it, it may. */
+        b->arm.rule.needs_no_new_privs = false;
+        g_assert_cmpint(check(b), ==, 0);
+        fixture_kill(child);
+}
+
+static void test_foreign(Bench *b, gconstpointer userdata) {
+        (void)userdata;
+        put_on_list(b, getpid());
+        g_assert_cmpint(check(b), ==, KT_E_ACCESS_DENIED);
+        g_assert_nonnull(strstr(b->reason.text, "is not yours"));
+        put_on_list(b, 1);
+        g_assert_cmpint(check(b), ==, KT_E_ACCESS_DENIED);
+        b->arm.is_running = true; /* nothing can be refused any more: it is no member */
+        g_assert_cmpint(check(b), ==, 0);
+        g_assert_false(task_set_has_tid(&b->arm.verified, 1));
+        g_assert_cmpuint(b->arm.report.n_left_out, ==, 1);
+}
+
+/* A number stays on the kernel's list for a while after its task was reaped; a zombie is still
+ * there. Neither keeps the others from being traced. */
+static void test_dead(Bench *b, gconstpointer userdata) {
+        pid_t dead = fixture_spawn("--no-new-privs"), zombie = fixture_spawn("--no-new-privs");
+        const pid_t pids[] = { ARM_SENTINEL, b->target, dead, zombie };
+        siginfo_t info;
+
+        (void)userdata;
+        fixture_kill(dead);
+        kill(zombie, SIGKILL);
+        g_assert_no_errno(waitid(P_PID, (id_t)zombie, &info, WEXITED | WNOWAIT));
+        fake_kernel_change_pids(NAME, pids, G_N_ELEMENTS(pids));
+        g_assert_cmpint(arm_check(&b->arm, &b->reason), ==, PLAN_AGAIN);
+        g_assert_cmpint(check(b), ==, 0);
+        g_assert_cmpuint(b->arm.verified.n, ==, 1);
+        waitpid(zombie, NULL, 0);
+}
+
+/* The guard's condition names one group. */
+static void test_one_group(Bench *b, gconstpointer userdata) {
+        pid_t other = fixture_spawn("--no-new-privs");
+
+        (void)userdata;
+        b->arm.rule.gid++;
+        g_assert_cmpint(arm_list_processes(&b->arm, &other, 1, &b->reason), ==, KT_E_ACCESS_DENIED);
+        g_assert_nonnull(strstr(b->reason.text, "in a session of its own"));
+        fixture_kill(other);
+}
+
+static void test_not_judged(Bench *b, gconstpointer userdata) {
+        pid_t ours = getpid();
+
+        (void)userdata;
+        b->arm.is_judged = false;
+        g_assert_cmpint(arm_list_processes(&b->arm, &ours, 1, &b->reason), ==, 0);
+        g_assert_cmpint(check(b), ==, 0);
+        g_assert_cmpuint(b->arm.verified.n, ==, 0);
+}
+
+#define ADD(path, function) g_test_add("/arm/" path, Bench, NULL, set_up, function, tear_down)
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        if (geteuid() != 0) {
+                g_print("1..0 # SKIP needs root, to make processes of another user\n");
+                return 0;
+        }
+        ADD("what-is-listed-is-verified", test_listed_is_verified);
+        ADD("a-child-born-meanwhile", test_child);
+        ADD("an-unfit-child-born-meanwhile", test_unfit_child);
+        ADD("what-others-put-on-the-list", test_foreign);
+        ADD("the-dead-hinder-nobody", test_dead);
+        ADD("one-group-for-all", test_one_group);
+        ADD("no-judgement-for-root", test_not_judged);
+        return g_test_run();
+}
