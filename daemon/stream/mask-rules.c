@@ -206,6 +206,13 @@ static void add_run(MaskRules *rules, const FormatField *field, Cut cut) {
                 step = field->size;
         else if (field->size < sizeof(uint64_t)) /* has no word */
                 return;
+        Run *last = rules->n_runs > 0 ? &rules->runs[rules->n_runs - 1] : NULL;
+        if (last && last->cut == cut && last->step == step && step == sizeof(uint64_t) &&
+                        last->range.end == field->offset &&
+                        (field->size | (last->range.end - last->range.begin)) % step == 0) {
+                last->range.end += field->size; /* one search for both */
+                return;
+        }
         rules->runs[rules->n_runs++] =
                         (Run){ { field->offset, field->offset + field->size }, step, cut };
 }

@@ -187,6 +187,20 @@ static void walk_end(const Walk *walk, size_t size, PageTally *tally) {
                 memset(walk->page + used, 0, size - used);
 }
 
+/* A multiple of four; a call of memset() costs more than most records have. */
+static inline void clear_words(uint8_t *at, size_t size) {
+        const uint64_t none = 0;
+
+        if (size >= 256) {
+                memset(at, 0, size);
+                return;
+        }
+        for (; size >= sizeof(none); size -= sizeof(none), at += sizeof(none))
+                memcpy(at, &none, sizeof(none));
+        if (size > 0)
+                put_u32(at, 0);
+}
+
 /* Padding of the same length. A delta of 0 would mean "to the end of the sub-buffer". */
 static void drop_record(Walk *walk, const Record *record) {
         uint32_t delta = get_u32(record->word) & ~TYPE_MASK;
@@ -198,7 +212,16 @@ static void drop_record(Walk *walk, const Record *record) {
         }
         put_u32(record->word, delta | TYPE_PADDING);
         put_u32(record->word + 4, (uint32_t)record->whole - 4);
-        memset(record->word + 8, 0, record->whole - 8);
+        clear_words(record->word + 8, record->whole - 8);
+}
+
+/* None of its records is told: one padding of all that was committed. */
+static void drop_all(uint8_t *page, size_t size) {
+        size_t end = PAGE_HEADER_SIZE + page_get_commit(page, size);
+
+        memset(page + PAGE_HEADER_SIZE, 0, end - PAGE_HEADER_SIZE);
+        if (end - PAGE_HEADER_SIZE >= 4)
+                put_u32(page + PAGE_HEADER_SIZE, TYPE_PADDING);
 }
 
 static inline uint16_t get_id(const Record *record) {
@@ -352,30 +375,51 @@ int page_note_sights(const PageJudge *judge,
         return r;
 }
 
-/* Who asks whether a task is a member, and when. */
+/* Who asks whether a task is a member, and when. A task that a record names, and not one of the
+ * sights, is looked up once for the whole sub-buffer where it can be. */
 typedef struct Asking {
         const PageSummary *summary;
         const Lives *lives;
         const Standing *standings; /* of the sights */
         uint64_t nsec;
+        bool is_tallying; /* not all pids are those of sights that are members throughout */
+
+        struct {
+                uint32_t pid; /* 0: none */
+                Standing standing;
+        } named[8];
 } Asking;
 
-static Standing ask(const Asking *asking, uint32_t pid) {
-        for (unsigned i = 0; i < asking->summary->n_sights; i++)
-                if (asking->summary->sights[i].pid == pid) {
-                        if (asking->standings[i] == STANDING_MIXED)
-                                break;
-                        return asking->standings[i];
-                }
+/* At asking->nsec. */
+static Standing ask_now(const Asking *asking, uint32_t pid) {
         return lives_judge(asking->lives, pid, asking->nsec, asking->nsec);
 }
 
-/* Of a task that a record names: its own records say nothing of that time. */
-static bool is_member(uint32_t pid, void *userdata) {
-        const Asking *asking = userdata;
+static inline Standing ask_author(const Asking *asking, uint32_t pid) {
+        const PageSummary *summary = asking->summary;
 
-        return pid != 0 &&
-               lives_judge(asking->lives, pid, asking->nsec, asking->nsec) == STANDING_MEMBER;
+        for (unsigned i = 0; i < summary->n_sights; i++)
+                if (summary->sights[i].pid == pid && asking->standings[i] != STANDING_MIXED)
+                        return asking->standings[i];
+        return ask_now(asking, pid);
+}
+
+static bool is_member(uint32_t pid, void *userdata) {
+        Asking *asking = userdata;
+        unsigned slot = pid % ELEMENTSOF(asking->named);
+
+        if (pid == 0)
+                return false;
+        if (asking->named[slot].pid != pid) {
+                asking->named[slot].pid = pid;
+                asking->named[slot].standing = lives_judge(asking->lives,
+                                pid,
+                                asking->summary->first_nsec,
+                                asking->summary->last_nsec);
+        }
+        if (asking->named[slot].standing == STANDING_MIXED)
+                return ask_now(asking, pid) == STANDING_MEMBER;
+        return asking->named[slot].standing == STANDING_MEMBER;
 }
 
 static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, Asking *asking) {
@@ -386,13 +430,13 @@ static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, 
                 uint32_t pid = get_u32(record.body + 4);
 
                 asking->nsec = walk->nsec;
-                Standing standing = ask(asking, pid);
+                Standing standing = ask_author(asking, pid);
                 if (record.body[2] & interrupt)
                         standing = STANDING_FOREIGN;
                 if (standing == STANDING_MEMBER) {
                         const Mask *mask = masks_find(judge->masks, get_id(&record));
 
-                        if (tally->pids)
+                        if (asking->is_tallying)
                                 tally_pid(tally, pid);
                         if (mask && mask->has_members)
                                 mask_cut_others(mask, record.body, record.size, is_member, asking);
@@ -403,29 +447,48 @@ static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, 
         }
 }
 
-void page_judge(const PageJudge *judge,
-                uint8_t *page,
-                size_t size,
-                PageTally *tally,
-                PageSummary *summary) {
-        Standing standings[PAGE_SIGHTS_MAX];
-        bool is_mixed = summary->is_mixed || summary->is_crowded;
-        uint64_t n_before = tally->n_foreign + tally->n_doubtful;
+/* Of all that are seen; STANDING_MIXED also where they are not the same. */
+static Standing judge_sights(const PageJudge *judge,
+                const PageSummary *summary,
+                Standing standings[static PAGE_SIGHTS_MAX]) {
+        Standing all = summary->is_crowded ? STANDING_MIXED : STANDING_MEMBER;
 
         for (unsigned i = 0; i < summary->n_sights; i++) {
                 const PageSight *sight = &summary->sights[i];
 
                 standings[i] = lives_judge(
                                 judge->lives, sight->pid, sight->first_nsec, sight->last_nsec);
-                is_mixed = is_mixed || standings[i] != STANDING_MEMBER;
+                if (i == 0 && !summary->is_crowded)
+                        all = standings[i];
+                else if (all != standings[i])
+                        all = STANDING_MIXED;
         }
-        if (is_mixed) {
+        return all;
+}
+
+void page_judge(const PageJudge *judge,
+                uint8_t *page,
+                size_t size,
+                PageTally *tally,
+                PageSummary *summary) {
+        Standing standings[PAGE_SIGHTS_MAX];
+        Standing all = judge_sights(judge, summary, standings);
+        uint64_t n_before = tally->n_foreign + tally->n_doubtful;
+
+        if (all == STANDING_FOREIGN) { /* whatever is wrong with it beside */
+                drop_all(page, size);
+                tally->n_foreign += summary->n_records;
+        } else if (all != STANDING_MEMBER || summary->is_mixed) {
                 Walk walk = walk_begin(page, size, false);
-                Asking asking = { summary, judge->lives, standings, walk.nsec };
+                Asking asking = { .summary = summary,
+                        .lives = judge->lives,
+                        .standings = standings,
+                        .is_tallying = tally->pids && all == STANDING_MIXED };
 
                 judge_records(judge, &walk, tally, &asking);
-        } else
-                for (unsigned i = 0; tally->pids && i < summary->n_sights; i++)
+        }
+        for (unsigned i = 0; tally->pids && i < summary->n_sights; i++)
+                if (standings[i] == STANDING_MEMBER)
                         tally_pid(tally, summary->sights[i].pid);
         summary->n_records -= (uint32_t)(tally->n_foreign + tally->n_doubtful - n_before);
 }

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* page-cost: what the consumer's walk over sub-buffers costs, on full ones of 4K made by hand,
+ * beside a memcpy of the same bytes in the same run. Each batch of 64K is copied first, as read(2)
+ * would, and the copy is taken off. Prints a JSON object per case, each the median of its rounds:
+ * ns an event, GB/s. */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "page.h"
+
+#define PAGE_SIZE  4096
+#define BATCH_SIZE ((size_t)65536)
+#define N_BYTES    ((size_t)8 * 1024 * 1024)
+#define N_ROUNDS   31
+#define PID        4242
+#define FORMAT                                                                         \
+        "name: e\nID: 1\nformat:\n"                                                    \
+        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
+        "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"         \
+        "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+        "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+static const char enter_format[] =
+                FORMAT "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+                       "\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n\n"
+                       "print fmt: \"\"\n",
+                  switch_format[] = FORMAT
+                  "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+                  "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+                  "\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+                  "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+                  "\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+                  "\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
+                  "\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n\n"
+                  "print fmt: \"\"\n";
+
+typedef struct Case {
+        const char *name;
+        const char *cuts;
+        bool is_judged;
+        uint32_t member;
+        bool is_switch;
+} Case;
+
+#define OF_MEMBERS(which)                                                          \
+        "{\"field\":\"" which "_comm\",\"how\":\"member\",\"pid\":\"" which        \
+        "_pid\"},{\"field\":\"" which "_pid\",\"how\":\"member\",\"pid\":\"" which \
+        "_pid\"},{\"field\":\"" which "_prio\",\"how\":\"member\",\"pid\":\"" which "_pid\"}"
+
+static const Case cases[] = {
+        { "sys_enter, whole", "[]", false, PID, false },
+        { "sys_enter, addresses searched",
+                        "[{\"field\":\"id\",\"how\":\"words\"},{\"field\":\"args\",\"how\":\"words\"}]",
+                        false,
+                        PID,
+                        false },
+        { "sys_enter, one field zeroed",
+                        "[{\"field\":\"id\",\"how\":\"zero\"}]",
+                        false,
+                        PID,
+                        false },
+        { "sys_enter, judged", "[]", true, PID, false },
+        { "sys_enter, judged and all dropped", "[]", true, PID + 1, false },
+        { "sched_switch, whole", "[]", false, PID, true },
+        { "sched_switch, judged, of members",
+                        "[" OF_MEMBERS("prev") "," OF_MEMBERS("next") "]",
+                        true,
+                        PID,
+                        true },
+};
+
+static double now_nsec(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static Masks *make_masks(const Case *c) {
+        json_object *events = json_object_new_array(), *event = json_object_new_object();
+        Masks *masks = NULL;
+
+        json_object_object_add(event,
+                        "format",
+                        json_object_new_string(c->is_switch ? switch_format : enter_format));
+        json_object_object_add(event, "cut", json_tokener_parse(c->cuts));
+        json_object_array_add(events, event);
+        if (masks_new(events, c->is_judged, &masks) < 0)
+                exit(1);
+        json_object_put(events);
+        return masks;
+}
+
+/* Full sub-buffers of records of 64 bytes, as the two events have. Every second switch is to a
+ * stranger. Returns the events. */
+static size_t make_pages(uint8_t *bytes, bool is_switch) {
+        size_t n = 0;
+
+        memset(bytes, 0, N_BYTES);
+        for (uint8_t *page = bytes; page < bytes + N_BYTES; page += PAGE_SIZE) {
+                uint32_t at = PAGE_HEADER_SIZE, word = 16 | 250 << 5;
+
+                for (; at + 68 <= PAGE_SIZE; at += 68, n++) {
+                        const uint32_t pids[] = { PID, n % 2 ? PID : PID + 7 };
+                        const uint64_t arguments[] = { 1, 0x7ffd12345678, 4096, 0, 5, ~0ULL };
+                        uint8_t *record = page + at + 4;
+
+                        memcpy(page + at, &word, 4);
+                        memcpy(record, (const uint32_t[]){ 1, PID }, 8);
+                        memcpy(record + 16, arguments, sizeof(arguments));
+                        if (!is_switch)
+                                continue;
+                        memcpy(record + 8, "some-name\0\0\0\0\0\0\0", 16);
+                        memcpy(record + 24, pids, 4);
+                        memcpy(record + 40, "another-name\0\0\0\0", 16);
+                        memcpy(record + 56, pids + 1, 4);
+                }
+                memcpy(page + 8, (const uint32_t[]){ at - PAGE_HEADER_SIZE }, 4);
+        }
+        return n;
+}
+
+static void walk(const Case *c, const PageJudge *judge, uint8_t *batch, PageTally *tally) {
+        PageSummary summary;
+
+        for (uint8_t *page = batch; page < batch + BATCH_SIZE; page += PAGE_SIZE) {
+                if (!c->is_judged) {
+                        page_clean(judge->masks, page, PAGE_SIZE, tally);
+                        continue;
+                }
+                if (page_scan(judge, page, PAGE_SIZE, tally, &summary) < 0)
+                        exit(1);
+                page_judge(judge, page, PAGE_SIZE, tally, &summary);
+        }
+}
+
+/* c: NULL for the copy alone. */
+static double run_round(const Case *c,
+                const PageJudge *judge,
+                const uint8_t *bytes,
+                uint8_t *batch,
+                PageTally *tally) {
+        double begin = now_nsec();
+
+        for (size_t at = 0; at < N_BYTES; at += BATCH_SIZE) {
+                memcpy(batch, bytes + at, BATCH_SIZE);
+                __asm__ volatile("" : : "r"(batch) : "memory");
+                if (c)
+                        walk(c, judge, batch, tally);
+        }
+        return now_nsec() - begin;
+}
+
+static int compare(const void *a, const void *b) {
+        const double *x = a, *y = b;
+
+        return *x < *y ? -1 : *x > *y;
+}
+
+static double median(double *values) {
+        qsort(values, N_ROUNDS, sizeof(*values), compare);
+        return values[N_ROUNDS / 2];
+}
+
+static void run_case(const Case *c, uint8_t *bytes, uint8_t *batch, PageTally *tally) {
+        const LifeEvent member = { .kind = LIFE_MEMBER, .tid = c->member };
+        PageJudge judge = { .fork_id = 2, .exit_id = 3 };
+        double copies[N_ROUNDS], walks[N_ROUNDS];
+        size_t n = make_pages(bytes, c->is_switch);
+        Masks *masks = make_masks(c);
+
+        judge.masks = masks;
+        if (lives_new(&judge.lives) < 0 || lives_note(judge.lives, &member) < 0 ||
+                        lives_advance(judge.lives, UINT64_MAX) < 0)
+                exit(1);
+        for (size_t i = 0; i < N_ROUNDS; i++) {
+                copies[i] = run_round(NULL, &judge, bytes, batch, tally);
+                walks[i] = run_round(c, &judge, bytes, batch, tally) - copies[i];
+        }
+        double copy = median(copies), spent = median(walks);
+        printf("{\"what\":\"%s\",\"nsec\":%.2f,\"rate\":%.2f,\"copy\":%.2f}\n",
+                        c->name,
+                        spent / (double)n,
+                        (double)N_BYTES / spent,
+                        (double)N_BYTES / copy);
+        lives_free(judge.lives);
+        masks_free(masks);
+}
+
+int main(void) {
+        uint8_t *bytes = malloc(N_BYTES), *batch = aligned_alloc(PAGE_SIZE, BATCH_SIZE);
+        PageTally tally = { .pids = calloc(1, PAGE_PIDS_MAX / 8) };
+
+        if (!bytes || !batch || !tally.pids)
+                return 1;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+                run_case(&cases[i], bytes, batch, &tally);
+        return 0;
+}
