@@ -2,8 +2,8 @@
 /* Facts about a peer that rules may look at and that change: does its user have the active session
  * of a seat, and of which systemd unit is its process? Read by auth.c before each request, from
  * files only: logind's in /run/systemd/users and the process's in /proc, no bus call that could
- * block. Where there is no logind and no systemd they are false and unknown, which no rule that
- * asks for them matches.
+ * block; 15 us a request. Where there is no logind and no systemd they are false and unknown, which
+ * no rule that asks for them matches.
  *
  * A pid is a number that somebody else may have by now. So the process is the one that had it when
  * the peer was first seen (same start time, before and after its unit is read), and it belongs to

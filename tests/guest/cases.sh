@@ -58,6 +58,11 @@ case_idle_memory() { # the daemon with an idle session is under 8 MB
         user ktracectl destroy idle
 }
 
+case_unit_of_a_caller() { # the unit of a process is known where there is systemd
+        systemd-run -q --wait --pipe --unit=facts-test /run/job/tools/test-facts >out || fail "$(cat out)"
+        grep '^ok 1' out | grep -qv SKIP || fail "skipped: $(cat out)"
+}
+
 case_sandbox() { # the unit's exposure is at most 1.0
         systemd-analyze security --no-pager --threshold=10 ktraced.service
 }

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 
 static const char policy_text[] =
-                "{\"rules\":[{\"name\":\"own\",\"subjects\":[\"any\"],\"scopes\":[\"command\",\"own\",\"pids\"],"
+                "{\"rules\":[{\"name\":\"asks\",\"subjects\":[{\"uid\":4242}],\"scopes\":[\"own\"],"
+                "\"polkit\":\"trace-own\",\"events\":[\"sched:sched_process_*\"]},"
+                "{\"name\":\"own\",\"subjects\":[\"any\"],\"scopes\":[\"command\",\"own\",\"pids\"],"
                 "\"events\":[\"raw_syscalls:*\",\"sched:sched_process_*\"]}]}";
 
 static void on_state(Session *session, void *userdata) {

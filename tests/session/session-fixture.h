@@ -17,6 +17,8 @@ typedef struct Fixture {
 } Fixture;
 
 #define FIXTURE_USER 65534
+/* Whose scope own polkit has a say in. */
+#define FIXTURE_ASKED_USER 4242
 
 void fixture_set_up(Fixture *f, gconstpointer userdata);
 /* Ends the registry; the kernel must be as it was. */

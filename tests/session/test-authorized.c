@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A grant that polkit has a say in makes a session on polkit's yes to that very grant, and the
+ * session floor sees to it whatever the floors above do. */
+#include <string.h>
+
+#include "session-fixture.h"
+
+typedef struct Answer {
+        Session *session;
+        int result;
+        bool is_answered;
+} Answer;
+
+static void on_done(Request *request, int result, const Reason *reason) {
+        Answer *answer = request->userdata;
+
+        (void)reason;
+        *answer = (Answer){ request->session, result, true };
+        request_free(request);
+}
+
+static bool is_answered(void *userdata) {
+        return ((Answer *)userdata)->is_answered;
+}
+
+static Request *make_request(Answer *answer) {
+        Subject subject = fixture_subject(FIXTURE_ASKED_USER);
+        Request *request = request_new(&subject, ":1.7");
+
+        request->done = on_done;
+        request->userdata = answer;
+        return request;
+}
+
+static Spec *make_spec(void) {
+        Spec *spec = spec_new();
+
+        g_assert_cmpint(spec_set_string(spec, "scope", "own", NULL), ==, 0);
+        g_assert_cmpint(spec_set_string(spec, "lifetime", "linger", NULL), ==, 0);
+        g_assert_cmpint(spec_add_event(spec, "sched:sched_process_*", NULL, NULL), ==, 0);
+        return spec;
+}
+
+static void test_asked_first(Fixture *f, gconstpointer userdata) {
+        Answer answer = { 0 };
+        Request *request = make_request(&answer);
+        Spec *spec = make_spec();
+        Reason reason = { "" };
+
+        (void)userdata;
+        /* As often as it is tried. */
+        for (int i = 0; i < 2; i++) {
+                g_assert_cmpint(session_create(f->registry, request, spec, &reason),
+                                ==,
+                                KT_E_AUTH_REQUIRED);
+                g_assert_nonnull(strstr(reason.text, "org.ktrace1.trace-own"));
+                g_assert_cmpstr(request->wanted->polkit_action, ==, "org.ktrace1.trace-own");
+        }
+        g_autofree char *now = fake_kernel_describe();
+        g_assert_cmpstr(now, ==, f->baseline);
+
+        request->is_authorized = true;
+        g_assert_cmpint(session_create(f->registry, request, spec, &reason), ==, 0);
+        fixture_run_until(f, is_answered, &answer);
+        g_assert_cmpint(answer.result, ==, 0);
+        g_assert_nonnull(answer.session);
+}
+
+/* What polkit was asked about is made another than what policy decides now. */
+static void change_rule(Grant *wanted) {
+        wanted->rule[0] = 'x';
+}
+
+static void change_action(Grant *wanted) {
+        wanted->polkit_action = "org.ktrace1.trace-system";
+}
+
+static void drop_event(Grant *wanted) {
+        GrantEvent *last = &wanted->events[--wanted->n_events];
+
+        free(last->system);
+        free(last->name);
+}
+
+static void add_filter(Grant *wanted) {
+        wanted->events[0].filter = strdup("common_pid == 1");
+}
+
+static void add_policy_filter(Grant *wanted) {
+        wanted->events[0].policy_filter = strdup("common_pid == 1");
+}
+
+static void cut_field(Grant *wanted) {
+        wanted->events[0].speaks_of_others = !wanted->events[0].speaks_of_others;
+}
+
+static void cut_addresses(Grant *wanted) {
+        wanted->addresses = (wanted->addresses + 1) % _ADDRESS_MODE_N;
+}
+
+static void lift_fence(Grant *wanted) {
+        wanted->fenced = !wanted->fenced;
+}
+
+static void change_limit(Grant *wanted) {
+        wanted->limits.max_events++;
+}
+
+static void narrow_request(Grant *wanted) {
+        wanted->requests[0].n_matched++;
+}
+
+static void test_another_grant(Fixture *f, gconstpointer userdata) {
+        static void (*const changes[])(Grant * wanted) = {
+                change_rule,
+                change_action,
+                drop_event,
+                add_filter,
+                add_policy_filter,
+                cut_field,
+                cut_addresses,
+                lift_fence,
+                change_limit,
+                narrow_request,
+        };
+
+        (void)userdata;
+        for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
+                Request *request = make_request(NULL);
+                _cleanup_spec_ Spec *spec = make_spec();
+                Reason reason = { "" };
+
+                g_assert_cmpint(session_create(f->registry, request, spec, &reason),
+                                ==,
+                                KT_E_AUTH_REQUIRED);
+                changes[i](request->wanted);
+                request->is_authorized = true;
+                g_test_message("change %zu", i);
+                g_assert_cmpint(session_create(f->registry, request, spec, &reason),
+                                ==,
+                                KT_E_ACCESS_DENIED);
+                g_assert_nonnull(strstr(reason.text, "ask again"));
+                free(request->wanted->events[0].policy_filter);
+                request->wanted->events[0].policy_filter = NULL;
+                request_free(request);
+        }
+        g_autofree char *now = fake_kernel_describe();
+        g_assert_cmpstr(now, ==, f->baseline);
+}
+
+static void test_never_asked(Fixture *f, gconstpointer userdata) {
+        Request *request = make_request(NULL);
+        _cleanup_spec_ Spec *spec = make_spec();
+        Reason reason = { "" };
+
+        (void)userdata;
+        request->is_authorized = true;
+        g_assert_cmpint(session_create(f->registry, request, spec, &reason),
+                        ==,
+                        KT_E_ACCESS_DENIED);
+        request_free(request);
+}
+
+#define ADD(path, function) \
+        g_test_add("/session/" path, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        ADD("polkit-is-asked-first", test_asked_first);
+        ADD("polkit-was-asked-about-another-grant", test_another_grant);
+        ADD("polkit-was-never-asked", test_never_asked);
+        return g_test_run();
+}
