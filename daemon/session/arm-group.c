@@ -129,36 +129,52 @@ static int refuse_foreign(const Gather *gather, Reason *reason) {
                         gather->seen.n);
 }
 
+/* Fails closed: as long as not all threads are known to be listed, no record may pass. */
+static int gather_doubt(Gather *gather) {
+        for (size_t i = 0; i < gather->n_fit; i++) {
+                Task leader = { .tid = gather->fit[i] };
+                int r = task_set_add(&gather->arm->partial, &leader, 1);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 /* A newcomer that cannot be listed as a whole cannot be taken off the list either. */
 static int gather_give_up(Gather *gather, pid_t pid, const Reason *why) {
         Task leader = { .tid = pid };
 
-        int r = task_set_add(&gather->arm->partial, &leader, 1);
-        r = r ?: process_read_start(pid, pid, &leader.start_time);
-        r = r ?: arm_leave_out(gather->arm, leader, why);
+        int r = process_read_start(pid, pid, &leader.start_time);
+        if (r == 0)
+                r = arm_leave_out(gather->arm, leader, why);
         return r == -ESRCH ? 0 : r;
+}
+
+static int gather_make_whole(Gather *gather, pid_t pid, Reason *reason) {
+        Reason why = {};
+
+        int r = arm_list_process(gather->arm, pid, &why);
+        if (r == 0)
+                task_set_drop(&gather->arm->partial, pid);
+        if (r == KT_E_NO_SUCH_PROCESS) /* it ended */
+                return 0;
+        if (r > 0 && gather->arm->is_running)
+                return gather_give_up(gather, pid, &why);
+        return r > 0 ? reason_set(reason, r, "%s", why.text) : r;
 }
 
 /* All that is new and fit is listed in one write, then each process is armed as any other. */
 static int gather_pass(Gather *gather, Reason *reason) {
-        Arm *arm = gather->arm;
-
         int r = gather_find(gather, reason);
+
         if (r == 0 && gather->n_foreign > 0)
                 r = refuse_foreign(gather, reason);
+        r = r ?: gather_doubt(gather);
         if (r == 0 && gather->n_threads > 0)
-                r = arm_list(arm, gather->threads, gather->n_threads);
-        for (size_t i = 0; r == 0 && i < gather->n_fit; i++) {
-                Reason why = {};
-
-                r = arm_list_process(arm, gather->fit[i], &why);
-                if (r == KT_E_NO_SUCH_PROCESS) /* it ended */
-                        r = 0;
-                else if (r > 0 && arm->is_running)
-                        r = gather_give_up(gather, gather->fit[i], &why);
-                else if (r > 0)
-                        r = reason_set(reason, r, "%s", why.text);
-        }
+                r = arm_list(gather->arm, gather->threads, gather->n_threads);
+        for (size_t i = 0; r == 0 && i < gather->n_fit; i++)
+                r = gather_make_whole(gather, gather->fit[i], reason);
         return r;
 }
 

@@ -63,3 +63,12 @@ void task_set_keep(TaskSet *set, const pid_t *tids, size_t n) {
         }
         set->n = n_kept;
 }
+
+void task_set_drop(TaskSet *set, pid_t tid) {
+        size_t n_kept = 0;
+
+        for (size_t i = 0; i < set->n; i++)
+                if (set->tasks[i].tid != tid)
+                        set->tasks[n_kept++] = set->tasks[i];
+        set->n = n_kept;
+}

@@ -17,3 +17,5 @@ bool task_set_has(const TaskSet *set, const Task *task);
 int task_set_add(TaskSet *set, const Task *tasks, size_t n);
 /* Drops those whose tid is not among the sorted ones. */
 void task_set_keep(TaskSet *set, const pid_t *tids, size_t n);
+/* Drops whatever has that tid. */
+void task_set_drop(TaskSet *set, pid_t tid);
