@@ -140,11 +140,11 @@ static void own_fields(const Event *event, const uint8_t *record, unsigned size,
 
 static void cut_number(const Field *field, uint8_t *record, unsigned size) {
         unsigned end = field->offset + field->size;
-        uint64_t word;
+        uint64_t word = 0;
 
         if (field->size != sizeof(word) || field->offset >= size)
                 return;
-        memcpy(&word, record + field->offset, sizeof(word));
+        memcpy(&word, record + field->offset, MIN_OF(end, size) - field->offset);
         if (end > size || (word >= 0xff00000000000000 && word < 0xfffffffffffff000))
                 memset(record + field->offset, 0, MIN_OF(end, size) - field->offset);
 }
