@@ -136,7 +136,8 @@ EOS
 }
 
 case_pid_reuse() { # a process of root's that got the number of a traced one just ended
-        defended_by lifetimes
+        pending "the daemon does not tell the worker who is a member"
+        defended_by lifetimes members
         roots_part "$ATTACK_TOOLS/actor" reuse "$USER_UID" $VICTIM_CALL armed
         attack <<'EOS'
 from attack import *
@@ -153,6 +154,7 @@ EOS
 }
 
 case_foreign_change() { # everybody's records, when another tool of root's has emptied the list
+        pending "the daemon does not look at its instances while they run"
         defended_by foreign-change members
         victim
         roots_part empty_list

@@ -16,12 +16,16 @@ defended_by() {
         for name in "$@"; do
                 # By its end: the linker may have put it into a longer string.
                 # shellcheck disable=SC2086 # several files are wanted
-                grep -azq "$name\$" $OPEN_BINARIES || skip "nothing asks for the switch $name"
+                grep -azq "$name\$" $OPEN_BINARIES || fail "nothing asks for the switch $name"
         done
         DEFENCES=$(IFS=, && echo "$*")
+        # The last case's daemon will do where nothing of it is different.
+        [ "$PASS" = open ] || [ -e "$CONFIG/policy.d/00-attack.json" ] || return 0
         rm -f "$CONFIG/policy.d/00-attack.json"
         renew
 }
+# pending WHY: the attack works today, because its defence is not whole yet; SECURITY.md says so.
+pending() { skip "works, not defended yet: $*"; }
 renew() {
         [ "$PASS" = open ] || DEFENCES=
         restart_without "$DEFENCES"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What is in granted events' fields: no address of the kernel's, nothing of tasks outside the session.
+
+# granted_load EVENT...: the user's own process works while these are recorded, into t.kts.
+granted_load() {
+        attack "$@" <<'EOS'
+from attack import *
+import sys
+p = Process(["sh", "-c", "ls -lR /usr/share/dbus-1 >/dev/null"])
+s = Session(f"command:{p.pid}", sys.argv[1:])
+s.start()
+p.run()
+s.save()
+EOS
+}
+
+case_addresses() { # addresses of the kernel's memory and text, in plain integers
+        pending "rules cannot say which fields are cut"
+        defended_by addresses redaction
+        grant '*:*'
+        granted_load '*:*'
+        [ "$(records t.kts | awk '{ print $1 }' | sort -u | wc -l)" -gt 50 ] || fail "few kinds of records: $(records t.kts | wc -l)"
+        scan words t.kts >found || true
+        head found
+        verdict "$(wc -l <found)" "addresses"
+}
+
+# neighbour: the stranger's process secret-name on the first CPU, and the user's own one beside it, recorded.
+neighbour() {
+        grant sched:sched_switch
+        chmod 711 .
+        cp "$TARGET" secret-name
+        background stranger taskset -c 0 "$T/secret-name" calls 100000000 $VICTIM_CALL
+        attack "$TARGET" paced 100 5000 <<'EOS'
+from attack import *
+import sys
+os.sched_setaffinity(0, [0])
+p = Process(sys.argv[1:])
+s = Session(f"command:{p.pid}", ["sched:sched_switch"])
+print(p.pid, file=open("pid", "w"))
+s.start()
+p.run()
+s.save()
+EOS
+        [ "$(records t.kts | grep -c "^sched_switch $(cat pid) ")" -gt 50 ] || fail "few records: $(records t.kts | head)"
+}
+
+case_names_of_neighbours() { # names of tasks that run beside one's own
+        pending "rules cannot say which fields are cut"
+        defended_by redaction
+        neighbour
+        verdict "$(grep -ac secret-name t.kts || true)" "names of the stranger"
+}
+
+case_records_of_neighbours() { # records of tasks that run beside one's own, at the switch between them
+        pending "the daemon does not tell the worker who is a member"
+        defended_by members
+        neighbour
+        verdict "$(records t.kts | grep -vc " $(cat pid) " || true)" "records of other tasks"
+}
+
+case_filter_oracle() { # the value of a field that is cut, by how many records a filter on it leaves
+        pending "users may not filter yet"
+        defended_by filter-fields
+        grant sched:sched_switch
+        chmod 711 .
+        cp "$TARGET" secret-name
+        background stranger taskset -c 0 "$T/secret-name" calls 100000000 $VICTIM_CALL
+        attack 'next_comm == "secret-name"' "next_pid == $BACKGROUND" "prev_pid == 0 || next_pid == $BACKGROUND" <<'EOS'
+from attack import *
+import sys
+os.sched_setaffinity(0, [0])
+for n, text in enumerate(sys.argv[1:]):
+    p = Process(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done"])
+    event = dbus.Dictionary({"name": "sched:sched_switch", "filter": text}, signature="sv")
+    try:
+        s = Session(f"command:{p.pid}", [event])
+    except dbus.DBusException as e:
+        print("refused:", e)
+        continue
+    s.start()
+    p.run()
+    s.save(f"{n}.kts")
+EOS
+        verdict "$(records 0.kts | wc -l)" "$(records 1.kts | wc -l)" "$(records 2.kts | wc -l)" "records that a foreign value chose"
+}
