@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "filter.h"
 #include "glob.h"
 #include "rule.h"
 
@@ -172,7 +173,25 @@ static int join_filter(Choice *choice, const SpecEvent *wanted, Reason *reason) 
         return 0;
 }
 
+/* The caller's text as the kernel gets it for this event. Fields are not cut yet where filters are
+ * granted: to root. */
+static int compile_filter(const Decision *d,
+                const char *full,
+                const char *key,
+                const char *text,
+                char **ret) {
+        FilterContext context = { .event = full, .key = key };
+        char system[EVENT_NAME_MAX];
+        const char *name;
+
+        if (!d->events->get_format || !split_name(full, system, &name))
+                return -EOPNOTSUPP;
+        int r = d->events->get_format(system, name, &context.format, d->events->userdata);
+        return r < 0 ? r : filter_compile(&context, text, ret, d->reason);
+}
+
 static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantRequest *request) {
+        _cleanup_free_ char *filter = NULL;
         Choice *choice = &d->choices[i];
         const char *full = d->events->names[i];
 
@@ -184,7 +203,11 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
         }
         request->n_matched++;
         request->n_granted++;
-        int r = join_filter(choice, wanted, d->reason);
+        int r = wanted->filter ? compile_filter(d, full, NULL, wanted->filter, &filter) : 0;
+        if (r == 0)
+                r = join_filter(choice,
+                                &(SpecEvent){ .name = wanted->name, .filter = filter },
+                                d->reason);
         if (r == 0)
                 choice->granted = true;
         return r;
@@ -260,7 +283,7 @@ static int refuse_entry(const Decision *d, const char *wanted) {
 static int decide_entry(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
         int r;
 
-        /* Until filters are parsed and typed by us, the kernel's parser is root's alone. */
+        /* Until a rule says which fields are cut, which a filter would tell. */
         if (wanted->filter && d->rule)
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
@@ -277,6 +300,34 @@ static int decide_entry(Decision *d, const SpecEvent *wanted, GrantRequest *requ
         if (r != 0)
                 return r;
         return request->n_granted > 0 ? 0 : refuse_entry(d, wanted->name);
+}
+
+/* Adds ` && (where)` to what is granted. */
+static int join_where(Decision *d, const char *where) {
+        for (size_t i = 0; i < d->n_choices; i++) {
+                _cleanup_free_ char *text = NULL;
+                char *joined;
+
+                if (!d->choices[i].granted)
+                        continue;
+                int r = compile_filter(d, d->events->names[i], "where", where, &text);
+                if (r != 0)
+                        return r;
+                if (d->choices[i].filter) {
+                        if (asprintf(&joined, "(%s) && (%s)", d->choices[i].filter, text) < 0)
+                                return -ENOMEM;
+                } else
+                        joined = TAKE_PTR(text);
+                free(d->choices[i].filter);
+                d->choices[i].filter = joined;
+                if (strlen(joined) > JOINED_FILTER_MAX)
+                        return reason_set(d->reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: its filters are longer than %d bytes together",
+                                        d->events->names[i],
+                                        JOINED_FILTER_MAX);
+        }
+        return 0;
 }
 
 static int collect_events(Decision *d) {
@@ -356,7 +407,14 @@ int policy_decide(const Policy *policy,
                 if (r != 0)
                         return r;
         }
-        r = collect_events(&d);
+        if (spec->where && d.rule)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "where: filters are granted to root only");
+        if (spec->where)
+                r = join_where(&d, spec->where);
+        if (r == 0)
+                r = collect_events(&d);
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(d.grant);

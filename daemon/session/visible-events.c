@@ -37,6 +37,29 @@ static int join_names(const EventList *list, JoinedNames *joined) {
         return 0;
 }
 
+/* The format that policy had last: one at a time is enough, and asked for event by event. */
+typedef struct LastFormat {
+        const Tracefs *tracefs;
+        Format *format;
+} LastFormat;
+
+static void last_format_clear(LastFormat *last) {
+        last->format = format_free(last->format);
+}
+
+static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {
+        LastFormat *last = userdata;
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+
+        last_format_clear(last);
+        int r = event_read_format(last->tracefs, system, name, &text, &size);
+        r = r ?: format_parse(text, size, &last->format, NULL);
+        if (r == 0)
+                *ret = last->format;
+        return r;
+}
+
 int registry_decide(Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
@@ -52,7 +75,8 @@ int registry_decide(Registry *registry,
         r = r ?: join_names(list, &joined);
         if (r != 0)
                 return r;
-        PolicyEvents events = { (const char *const *)joined.names, joined.n };
+        _cleanup_(last_format_clear) LastFormat last = { .tracefs = tracefs };
+        PolicyEvents events = { (const char *const *)joined.names, joined.n, get_format, &last };
         r = policy_decide(registry->options.policy, subject, spec, &events, &grant, reason);
         if (r != 0)
                 return r;

@@ -27,7 +27,25 @@ static const char *const names[] = {
         "tcp:tcp_probe",
         "udp:tcp_probe",
 };
-static const PolicyEvents kernel = { names, G_N_ELEMENTS(names) };
+
+/* Every event here has a field of its own named pid. */
+static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {
+        static FormatField fields[] = {
+                { .type = (char *)"pid_t",
+                                .name = (char *)"pid",
+                                .offset = 8,
+                                .size = 4,
+                                .is_signed = true },
+        };
+        static const Format format = {
+                .name = (char *)"any", .fields = fields, .n_fields = G_N_ELEMENTS(fields)
+        };
+
+        *ret = &format;
+        return 0;
+}
+
+static const PolicyEvents kernel = { names, G_N_ELEMENTS(names), get_format };
 static const Subject user = { .uid = 1000, .gids = (gid_t[]){ 1000 }, .n_gids = 1 };
 static const Subject root = { .uid = 0 };
 static Policy *shipped;
@@ -238,6 +256,32 @@ static void test_filters(void) {
         expect(&root, "system", EVENTS("task_rename", "task_rename pid == 1"), "task:task_rename");
 }
 
+static void test_where(void) {
+        _cleanup_spec_ Spec *spec = spec_new(), *wrong = spec_new();
+        Grant *grant = NULL;
+        Reason reason = {};
+
+        g_assert_cmpint(spec_set_string(spec, "scope", "system", NULL), ==, 0);
+        g_assert_cmpint(spec_add_event(spec, "task:task_rename", "pid==1||pid==2", NULL), ==, 0);
+        g_assert_cmpint(spec_add_event(spec, "task:task_newtask", NULL, NULL), ==, 0);
+        g_assert_cmpint(spec_set_string(spec, "where", "pid!=3", NULL), ==, 0);
+        g_assert_cmpint(policy_decide(shipped, &root, spec, &kernel, &grant, NULL), ==, 0);
+        g_assert_cmpuint(grant->n_events, ==, 2);
+        g_assert_cmpstr(grant->events[0].filter, ==, "pid != 3");
+        g_assert_cmpstr(grant->events[1].filter, ==, "(pid == 1 || pid == 2) && (pid != 3)");
+        grant = grant_free(grant);
+
+        g_assert_cmpint(spec_set_string(wrong, "scope", "system", NULL), ==, 0);
+        g_assert_cmpint(spec_add_event(wrong, "task:task_rename", NULL, NULL), ==, 0);
+        g_assert_cmpint(spec_set_string(wrong, "where", "pid = 3", NULL), ==, 0);
+        g_assert_cmpint(policy_decide(shipped, &root, wrong, &kernel, &grant, &reason),
+                        ==,
+                        KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text,
+                        ==,
+                        "task:task_rename: where column 5: there is no single =: write ==");
+}
+
 static void test_joined_filters_have_a_limit(void) {
         _cleanup_spec_ Spec *spec = spec_new();
         Reason reason = { "" };
@@ -315,6 +359,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/grant/others-probes-are-not-told", test_others_probes_are_not_told);
         g_test_add_func("/grant/others-probes-are-not-counted", test_others_probes_are_not_counted);
         g_test_add_func("/grant/filters", test_filters);
+        g_test_add_func("/grant/where", test_where);
         g_test_add_func("/grant/joined-filters-have-a-limit", test_joined_filters_have_a_limit);
         g_test_add_func("/grant/globs-have-a-limit", test_globs_have_a_limit);
         g_test_add_func("/grant/no-rule", test_no_rule);

@@ -90,7 +90,7 @@ static void test_start_undone(Fixture *f, gconstpointer userdata) {
                                 &call,
                                 0,
                                 NULL,
-                                "{\"scope\":\"system\",\"events\":[{\"name\":\"sched:sched_switch\",\"filter\":\"x==1\"},"
+                                "{\"scope\":\"system\",\"events\":[{\"name\":\"sched:sched_switch\",\"filter\":\"pid==1\"},"
                                 "\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}");
                 fixture_wait(f, &call);
                 g_assert_cmpint(call.result, ==, 0);

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Filters: what is asked for is what is recorded, mistakes are shown where they are, and what the kernel
+# would not take never starts.
+SYSCALL='-e raw_syscalls:sys_enter'
+
+# caret COLUMN PATTERN OPTIONS...: refused as bad usage; the reason matches, and below it stands the filter
+# with a caret under this column.
+caret() {
+        local column=$1 pattern=$2 line
+        shift 2
+        expect 2 ktracectl record -q -a "$@" -o t.kts -- touch ran
+        [ ! -e ran ] || fail "the command ran"
+        [ "$(wc -l <err)" = 3 ] || fail "not three lines on stderr: $(cat err)"
+        head -n 1 err | grep -qE -- "$pattern" || fail "no '$pattern': $(cat err)"
+        line=$(tail -n 1 err)
+        same "$(printf '%*s^' $((column + 1)) '')" "$line" "the caret"
+}
+
+calls() { # FILTER...: options with which 100 of getppid() are all that is recorded of a process
+        expect 0 ktracectl record -q "$@" -o t.kts -- "$TARGET" calls 100 110
+        same 100 "$(count t.kts '.event == "sys_enter" and .fields.id == 110')" "calls with $*"
+        same 0 "$(count t.kts '.fields.id != 110')" "others with $*"
+}
+
+case_filter() { # only where the filter holds
+        calls $SYSCALL -f 'id == 110'
+        calls $SYSCALL -f 'id > 109 && id < 111 && comm == "target"'
+        calls $SYSCALL -f '!(id != 110 || CPU > 1000)'
+        # The same event twice: either of both.
+        calls $SYSCALL -f 'id == 110' $SYSCALL -f 'id == 9999'
+}
+
+case_filter_comforts() { # pid, units, other bases
+        calls $SYSCALL -f 'id==0x6e&&!pid==1'
+        calls $SYSCALL -f 'id == 0156 && id < 64k && id < 10ms'
+}
+
+case_filter_where() { # --where counts for all events, besides their own filters
+        calls $SYSCALL -f 'id == 110 || id == 39' -e raw_syscalls:sys_exit --where 'id == 110 && pid != 1'
+        same 100 "$(count t.kts '.event == "sys_exit"')" "exits"
+        ktracectl create filtered --scope own $SYSCALL --where 'id == 1'
+        ktracectl show filtered | grep -q 'id == 1' || fail "show: $(ktracectl show filtered)"
+        ktracectl destroy filtered
+}
+
+case_filter_mistakes() { # no such field, wrong type, wrong grammar: the column and a caret
+        caret 18 'sched:sched_switch: filter column 18: no field "nxt_pid"; did you mean next_pid\?' \
+                -e sched:sched_switch -f 'prev_pid == 1 && nxt_pid == 1'
+        caret 13 'filter column 13: prev_pid wants a number' -e sched:sched_switch -f 'prev_pid == "sh"'
+        caret 11 'filter column 11: < does not fit' -e sched:sched_switch -f 'prev_comm < "sh"'
+        caret 4 'where column 4: there is no single =' $SYSCALL --where 'id = 3'
+        caret 1 'filter column 1: this \( has no \)' $SYSCALL -f '(id == 3'
+        caret 17 'filter column 17: 256 is out of the range' $SYSCALL -f 'common_flags == 256'
+        # One of two events lacks the field.
+        caret 1 'raw_syscalls:sys_enter: where column 1: no field "filename"' \
+                $SYSCALL -e sched:sched_process_exec --where 'filename ~ "*"'
+}
+
+case_filter_limits() { # 2 KB are taken, 10,000 parentheses refused at once
+        local long='id == 110' deep
+        while [ ${#long} -lt 2000 ]; do
+                long="$long || id == 1000000000000000000"
+        done
+        calls $SYSCALL -f "$long"
+        deep=$(printf '%10000s' '' | tr ' ' '(')
+        refused 2 '10000 bytes' ktracectl record $SYSCALL -f "$deep" -o t.kts -- touch ran
+        caret 33 'more than 32 parentheses' $SYSCALL -f "${deep:0:2000}"
+}
+
+case_filter_the_kernel_refuses() { # what we let through and the kernel does not: nothing is recorded
+        # Whether a function exists only the kernel knows.
+        refused 1 'kernel refuses the filter of kmem:kmalloc' \
+                ktracectl record -q -a -e kmem:kmalloc -f 'call_site.function == no_such_function_1' -o t.kts -- touch ran
+        [ ! -e ran ] || fail "the command ran"
+        within 5 no_instance || fail "an instance is left"
+        ktracectl create open --scope system $SYSCALL -e kmem:kmalloc -f 'call_site.function == no_such_function_1'
+        expect 1 ktracectl start open
+        same 0 "$(cat "$TRACEFS"/instances/ktrace-*/events/kmem/kmalloc/enable)" "the event with the bad filter"
+        same 0 "$(cat "$TRACEFS"/instances/ktrace-*/events/raw_syscalls/sys_enter/enable)" "the other event"
+        same none "$(cat "$TRACEFS"/instances/ktrace-*/events/kmem/kmalloc/filter)" "the filter"
+        ktracectl destroy open
+}
