@@ -498,7 +498,9 @@ static void session_on_newcomers(const ControlMember *members,
                 void *userdata) {
         Session *session = userdata;
 
-        session->report = *report;
+        /* Also for what follows a stop. No plan that looks at it is in flight while this is told.
+         */
+        session->report = session->trace.arm.report = *report;
         if (session->feed)
                 feed_add_members(session->feed, members, n);
 }
