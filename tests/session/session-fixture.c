@@ -42,12 +42,21 @@ static void write_policy(Fixture *f) {
                         file, policy_text, -1, G_FILE_SET_CONTENTS_NONE, 0644, NULL));
 }
 
+uid_t fixture_user(void) {
+        static uid_t user;
+
+        if (user == 0) /* not asked by a child first: set_up does */
+                user = 1000000 + (uid_t)getpid();
+        return user;
+}
+
 void fixture_set_up(Fixture *f, gconstpointer userdata) {
         Reason reason = {};
 
         (void)userdata;
         *f = (Fixture){ .told = g_string_new(NULL),
                 .dir = g_dir_make_tmp("ktrace-test-XXXXXX", NULL) };
+        (void)fixture_user();
         fake_kernel_reset();
         f->baseline = fake_kernel_describe();
         write_policy(f);
@@ -166,7 +175,7 @@ void fixture_wait(Fixture *f, Call *call) {
 }
 
 pid_t fixture_spawn(const char *no_new_privs) {
-        g_autofree char *user = g_strdup_printf("%d", FIXTURE_USER);
+        g_autofree char *user = g_strdup_printf("%u", FIXTURE_USER);
         const char *argv[] = { "setpriv",
                 "--reuid",
                 user,

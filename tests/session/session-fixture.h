@@ -16,7 +16,10 @@ typedef struct Fixture {
         char *baseline; /* fake_kernel_describe before anything */
 } Fixture;
 
-#define FIXTURE_USER 65534
+/* Of this run alone: other tests make processes at the same time, and scope own sees all of a user.
+ */
+#define FIXTURE_USER fixture_user()
+uid_t fixture_user(void);
 /* Whose scope own polkit has a say in. */
 #define FIXTURE_ASKED_USER 4242
 

@@ -14,7 +14,7 @@
 #include "process.h"
 
 /* A uid that has no other processes. */
-#define USER 54321
+static uid_t user;
 
 typedef struct Container {
         pid_t outside; /* makes it, lives in our namespace */
@@ -23,8 +23,8 @@ typedef struct Container {
 
 static void become_user(void) {
         g_assert_no_errno(setgroups(0, NULL));
-        g_assert_no_errno(setresgid(USER, USER, USER));
-        g_assert_no_errno(setresuid(USER, USER, USER));
+        g_assert_no_errno(setresgid(user, user, user));
+        g_assert_no_errno(setresuid(user, user, user));
 }
 
 static void live(int ready) {
@@ -83,7 +83,7 @@ static Caller caller_of(pid_t pid) {
 }
 
 static int translate(const Caller *caller, pid_t pid, pid_t **ret, Reason *reason) {
-        return pid_namespace_translate(caller, USER, &pid, 1, ret, reason);
+        return pid_namespace_translate(caller, user, &pid, 1, ret, reason);
 }
 
 static void test_inside(void) {
@@ -94,7 +94,7 @@ static void test_inside(void) {
         Reason reason = {};
         TaskStat stat;
 
-        g_assert_cmpint(pid_namespace_translate(&caller, USER, wanted, 2, &found, &reason), ==, 0);
+        g_assert_cmpint(pid_namespace_translate(&caller, user, wanted, 2, &found, &reason), ==, 0);
         g_assert_cmpint(found[1], ==, c.first);
         g_assert_cmpint(process_read_stat(found[0], found[0], &stat), ==, 0);
         g_assert_cmpint(stat.parent, ==, c.first);
@@ -135,6 +135,7 @@ static void test_ambiguous(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
+        user = 2000000 + (uid_t)getpid();
         if (geteuid() != 0) {
                 g_print("1..0 # SKIP needs root, to make pid namespaces\n");
                 return 0;
