@@ -24,7 +24,7 @@ calls() { # FILTER...: options with which 100 of getppid() are all that is recor
 
 case_filter() { # only where the filter holds
         calls $SYSCALL -f 'id == 110'
-        calls $SYSCALL -f 'id > 109 && id < 111 && comm == "target"'
+        calls $SYSCALL -f "id > 109 && id < 111 && comm == '$(basename "$TARGET")'"
         calls $SYSCALL -f '!(id != 110 || CPU > 1000)'
         # The same event twice: either of both.
         calls $SYSCALL -f 'id == 110' $SYSCALL -f 'id == 9999'
