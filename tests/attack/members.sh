@@ -180,19 +180,37 @@ empty_list() {
         touch emptied
 }
 
-case_interrupt_context() { # what interrupts do while a process of one's own runs
+# in_interrupts STREAM...: records whose flags say hard interrupt, soft interrupt or NMI.
+in_interrupts() {
+        local file
+        for file in "$@"; do records "$file"; done |
+                awk '{ if (int($3 / 8) % 4 || int($3 / 64) % 2) n++ } END { print n + 0 }'
+}
+
+case_interrupt_context() { # what interrupts do while a process of one's own runs, also by filters that mean to undo ours
         defended_by context
-        grant 'irq:*' 'timer:hrtimer_expire_*' 'timer:timer_expire_*'
-        attack "$TARGET" calls 2000000 $OWN_CALL <<'EOS'
+        grant 'irq:*' 'timer:hrtimer_expire_*'
+        attack "$TARGET" calls 100000000 $OWN_CALL <<'EOS'
 from attack import *
-import sys
-p = Process(sys.argv[1:])
-s = Session(f"command:{p.pid}", ["irq:*", "timer:hrtimer_expire_*"])
-s.start()
-p.go()
-pause(1)
-s.save()
+import signal, sys
+any_vector = {"name": "irq:softirq_entry", "filter": "vec >= 0 || vec < 0"}
+undoing = ["vec >= 0) || (vec >= 0", "vec >= 0 || (vec >= 0", "1", "vec >= 0 #", "vec >= 0\n", "vec >= 0) || 1 || (1",
+           "common_flags & 88", "common_flags >= 0 || vec == 1"]
+events = [["irq:*", "timer:hrtimer_expire_*"], [any_vector]]
+events += [[{"name": "irq:softirq_entry", "filter": text}] for text in undoing]
+for n, list in enumerate(events):
+    p = Process(sys.argv[1:])
+    array = dbus.Array([dbus.Dictionary(e, signature="sv") if isinstance(e, dict) else e for e in list])
+    try:
+        s = Session(f"command:{p.pid}", array)
+        s.start()
+        p.go()
+        pause(0.5)
+        s.save(f"{n}.kts")
+    except dbus.DBusException as e:
+        print("refused:", list, e)
+    os.kill(p.pid, signal.SIGKILL)
+    p.wait()
 EOS
-        verdict "$(records t.kts | awk '{ f = $3; if (int(f / 8) % 4 || int(f / 64) % 2) n++ } END { print n + 0 }')" \
-                "records of interrupt context"
+        verdict "$(in_interrupts ./[0-9].kts)" "records of interrupt context"
 }
