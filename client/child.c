@@ -4,10 +4,11 @@
  * trace. `record` makes it before it connects to the bus: the held process then shares no
  * connection, and when ktracectl dies the pipe's end tells it to go, unexec'ed.
  *
- * It sets no_new_privs, which the daemon demands of every traced process that is not root's: a
- * set-uid program runs without its privilege. All our descriptors are close-on-exec; signals are as
- * ktracectl found them (what was ignored stays ignored). Owns the process until it is released, and
- * the two pipes. Does not reap a released one: the event loop's child source does. */
+ * It sets no_new_privs, which the daemon demands of a command that is not root's unless it may gain
+ * privileges by a rule: a set-uid program runs without its privilege. All our descriptors are
+ * close-on-exec; signals are as ktracectl found them (what was ignored stays ignored). Owns the
+ * process until it is released, and the two pipes. Does not reap a released one: the event loop's
+ * child source does. */
 
 #include "child.h"
 
@@ -26,15 +27,15 @@ struct Child {
 
 /* The other side of the fork. Only what execvp needs happens after the byte has come. */
 static _Noreturn void child_run(char *const *argv,
-                const sigset_t *mask,
+                const ChildOptions *options,
                 int go_fd,
                 int outcome_fd) {
         int outcome = 0;
         char go;
 
-        if (geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        if (!options->allow_setuid && geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 outcome = errno;
-        if (sigprocmask(SIG_SETMASK, mask, NULL) < 0)
+        if (sigprocmask(SIG_SETMASK, &options->mask, NULL) < 0)
                 outcome = errno;
         if (write(outcome_fd, &outcome, sizeof(outcome)) != sizeof(outcome) || outcome != 0)
                 _exit(KT_EXIT_NOT_EXECUTABLE);
@@ -67,7 +68,7 @@ static int child_await_ready(Child *child, Reason *reason) {
         return 0;
 }
 
-int child_new(char *const *argv, const sigset_t *mask, Child **ret, Reason *reason) {
+int child_new(char *const *argv, const ChildOptions *options, Child **ret, Reason *reason) {
         _cleanup_(child_free_cleanup) Child *child = malloc(sizeof(*child));
         _cleanup_close_ int go_read = -1, outcome_write = -1;
         int fds[2], r;
@@ -91,7 +92,7 @@ int child_new(char *const *argv, const sigset_t *mask, Child **ret, Reason *reas
                 /* Else its own copy would keep the pipe from ending with ktracectl. */
                 close(child->go_fd);
                 close(child->outcome_fd);
-                child_run(argv, mask, go_read, outcome_write);
+                child_run(argv, options, go_read, outcome_write);
         }
         close(TAKE_FD(outcome_write));
         r = child_await_ready(child, reason);

@@ -10,9 +10,14 @@
 /* A command that exists as a process but waits before its exec until it is released. */
 typedef struct Child Child;
 
-/* Forks it. argv must outlive the call only. mask: the signal mask it gets. Returns once it has
- * given up new privileges (all but root's) and waits. */
-int child_new(char *const *argv, const sigset_t *mask, Child **ret, Reason *reason);
+typedef struct ChildOptions {
+        sigset_t mask;     /* the signal mask it gets */
+        bool allow_setuid; /* it keeps the right to gain privileges; else only root's does */
+} ChildOptions;
+
+/* Forks it. argv must outlive the call only. Returns once it has given up new privileges and
+ * waits. */
+int child_new(char *const *argv, const ChildOptions *options, Child **ret, Reason *reason);
 /* Ends and reaps one that was never released; a released one goes on. */
 Child *child_free(Child *child);
 DEFINE_CLEANUP(Child, child_free);

@@ -18,6 +18,7 @@
 
 enum {
         OPTION_TO = OPTION_SPEC_END,
+        OPTION_ALLOW_SETUID,
 };
 
 typedef struct Record {
@@ -25,6 +26,7 @@ typedef struct Record {
         const char *path;
         const char *format;
         char **command; /* NULL: none */
+        bool allow_setuid;
 } Record;
 
 static int record_parse(Record *record, Context *context, int argc, char **argv, int *ret_status) {
@@ -32,6 +34,7 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
                 SPEC_OPTIONS_LONG,
                 { "output", required_argument, NULL, 'o' },
                 { "to", required_argument, NULL, OPTION_TO },
+                { "allow-setuid", no_argument, NULL, OPTION_ALLOW_SETUID },
                 {} };
         int option;
 
@@ -48,6 +51,8 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
                         record->path = optarg;
                 else if (option == OPTION_TO)
                         record->format = optarg;
+                else if (option == OPTION_ALLOW_SETUID)
+                        record->allow_setuid = true;
                 else
                         r = spec_options_take(&record->spec, option, optarg, &reason);
                 if (r != 0) {
@@ -78,6 +83,8 @@ static int record_build_spec(const Record *record, pid_t child, Spec **ret, int 
         int r = spec_options_build(
                         &record->spec, record->command ? child : 0, NULL, NULL, &spec, &reason);
 
+        if (r == 0 && record->allow_setuid && !spec->allow_setuid)
+                r = spec_set_boolean(spec, "allow-setuid", true, &reason);
         if (r == 0 && spec->n_events == 0) {
                 *ret_status = record_refuse_no_events();
                 return -EINVAL;
@@ -97,7 +104,11 @@ static int record_build_spec(const Record *record, pid_t child, Spec **ret, int 
         return 0;
 }
 
-static int record_go(const Record *record, const Context *context, Output *output) {
+static int record_go(const Record *record,
+                const Context *context,
+                Output *output,
+                bool allow_setuid) {
+        ChildOptions child_options = { .allow_setuid = allow_setuid };
         _cleanup_(child_free_cleanup) Child *child = NULL;
         _cleanup_json_ json_object *object = NULL;
         _cleanup_spec_ Spec *spec = NULL;
@@ -105,11 +116,10 @@ static int record_go(const Record *record, const Context *context, Output *outpu
                 .output = output, .quiet = context->quiet, .ask_password = context->ask_password
         };
         Reason reason = {};
-        sigset_t mask;
-        int status, r = watch_block_signals(&mask);
+        int status, r = watch_block_signals(&child_options.mask);
 
         if (r == 0 && record->command)
-                r = child_new(record->command, &mask, &child, &reason);
+                r = child_new(record->command, &child_options, &child, &reason);
         if (r != 0) {
                 output_discard(output);
                 return tell_failure(r, &reason);
@@ -139,7 +149,8 @@ static int record_run(Context *context, int argc, char **argv) {
         if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END &&
                         record_build_spec(&record, getpid(), &trial, &status) == 0) {
                 r = output_open(record.path, record.format, &output, &reason);
-                status = r == 0 ? record_go(&record, context, output) : tell_failure(r, &reason);
+                status = r == 0 ? record_go(&record, context, output, trial->allow_setuid)
+                                : tell_failure(r, &reason);
         }
         spec_options_done(&record.spec);
         return status;
@@ -154,6 +165,9 @@ const Verb verb_record = {
                 "on, until CMD ends. Without CMD, until ^C. Unless root runs it, CMD cannot gain\n"
                 "privileges (no_new_privs): set-uid programs run without them.\n"
                 "\n"
+                "      --allow-setuid     CMD may gain privileges, where policy allows; the trace "
+                "ends\n"
+                "                         just before it does\n"
                 "  -o, --output FILE      default: " RECORD_FILE_DEFAULT
                 "; - prints as it happens\n"
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES

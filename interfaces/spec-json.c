@@ -121,6 +121,9 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
                         r = spec_set_string(spec, key, json_object_get_string(value), reason);
                 else if (field->type == SPEC_NUMBER && json_object_is_type(value, json_type_int))
                         r = set_number(spec, field, value, reason);
+                else if (field->type == SPEC_BOOLEAN &&
+                                json_object_is_type(value, json_type_boolean))
+                        r = spec_set_boolean(spec, key, json_object_get_boolean(value), reason);
                 else if (field->type == SPEC_EVENTS && json_object_is_type(value, json_type_array))
                         r = add_events(spec, value, reason);
                 else
@@ -212,6 +215,8 @@ int spec_to_json(const Spec *spec, json_object **ret) {
                 r = add(object, "clock", json_object_new_string(spec->clock));
         if (r == 0)
                 r = add_lifetime(object, spec);
+        if (r == 0 && spec->allow_setuid)
+                r = add(object, "allow-setuid", json_object_new_boolean(true));
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

@@ -92,6 +92,15 @@ const SpecField spec_fields[] = {
                         "'linger:TIME': this long after its creator has left, at most 7d; TIME "
                         "is a whole number with us, ms, s, min, h or d, seconds without. "
                         "Default: client." },
+        { "allow-setuid",
+                        SPEC_BOOLEAN,
+                        0,
+                        1,
+                        NULL,
+                        "With scope 'command' and where policy allows: the command may run "
+                        "set-user-ID programs. The trace ends at the first change of its "
+                        "credentials, before anything is done with them. Default: false, the "
+                        "command must have no_new_privs." },
 };
 
 const size_t n_spec_fields = ELEMENTSOF(spec_fields);
@@ -178,6 +187,7 @@ int spec_refuse_type(const SpecField *field, const char *got, Reason *reason) {
         static const char *const wanted[] = {
                 [SPEC_STRING] = "a string",
                 [SPEC_NUMBER] = "a number",
+                [SPEC_BOOLEAN] = "true or false",
                 [SPEC_EVENTS] = "a list",
         };
 
@@ -409,6 +419,20 @@ int spec_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason)
         return 0;
 }
 
+int spec_set_boolean(Spec *spec, const char *key, bool value, Reason *reason) {
+        const SpecField *field = spec_field_find(key);
+
+        if (!field)
+                return spec_refuse_key(key, reason);
+        if (field->type != SPEC_BOOLEAN)
+                return spec_refuse_type(field, "true or false", reason);
+        if (spec->set_keys & field_bit(field))
+                return refuse_twice(field, reason);
+        spec->allow_setuid = value;
+        spec->set_keys |= field_bit(field);
+        return 0;
+}
+
 int spec_begin_events(Spec *spec, Reason *reason) {
         const SpecField *field = spec_field_find("events");
 
@@ -505,5 +529,9 @@ int spec_complete(const Spec *spec, Reason *reason) {
                                 KT_E_INVALID_SPEC,
                                 "events: none given: name at least one, as 'ktracectl events' "
                                 "lists them");
+        if (spec->allow_setuid && spec->scope != SCOPE_COMMAND)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "allow-setuid: is for scope command only: leave it away");
         return 0;
 }

@@ -57,12 +57,15 @@ typedef struct Spec {
         SpecLifetime lifetime;
         uint64_t linger_usec;
         bool has_scope;
+        bool allow_setuid; /* scope command: the command may gain privileges, and ends the trace by
+                              it */
         uint32_t set_keys; /* bit i: spec_fields[i] was given */
 } Spec;
 
 typedef enum SpecType {
         SPEC_STRING,
         SPEC_NUMBER,
+        SPEC_BOOLEAN,
         SPEC_EVENTS,
 } SpecType;
 
@@ -94,6 +97,7 @@ int spec_refuse_type(const SpecField *field, const char *got, Reason *reason);
  * unchanged on failure. Setting a key twice is refused. */
 int spec_set_string(Spec *spec, const char *key, const char *value, Reason *reason);
 int spec_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason);
+int spec_set_boolean(Spec *spec, const char *key, bool value, Reason *reason);
 /* Marks `events` as given, so that a door that reads a list of them notices a second one. */
 int spec_begin_events(Spec *spec, Reason *reason);
 /* filter may be NULL. */

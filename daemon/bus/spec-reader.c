@@ -196,7 +196,7 @@ static int read_value(sd_bus_message *m,
                 Reason *reason) {
         const char *text;
         uint64_t number = 0;
-        int r;
+        int flag, r;
 
         switch (field->type) {
         case SPEC_STRING:
@@ -209,6 +209,11 @@ static int read_value(sd_bus_message *m,
                         break;
                 r = read_number(m, *signature, field->name, &number, reason);
                 return r != 0 ? r : spec_set_number(spec, field->name, number, reason);
+        case SPEC_BOOLEAN:
+                if (strcmp(signature, "b") != 0)
+                        break;
+                r = sd_bus_message_read_basic(m, 'b', &flag);
+                return r < 0 ? r : spec_set_boolean(spec, field->name, flag, reason);
         case SPEC_EVENTS:
                 if (strcmp(signature, "as") == 0 || strcmp(signature, "aa{sv}") == 0)
                         return read_events(m, signature, spec, reason);

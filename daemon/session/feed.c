@@ -42,6 +42,7 @@ struct Feed {
         bool rings_in_flight;
         bool is_ready, is_released, is_closed, is_given_up;
         bool is_judged; /* the consumer cuts records of those who are no members */
+        bool is_attached, is_armed, has_rings; /* judged: the rings go when it is both */
         bool flush_wanted;
         ControlMessage finish; /* type 0: not wanted yet */
         int finish_names_fd;
@@ -133,9 +134,23 @@ static void feed_send_finish(Feed *feed) {
         close_cleanup(&feed->finish_names_fd);
 }
 
+static void feed_send_guard(Feed *feed) {
+        const int *fds = feed->trace->guard_fds;
+
+        if (fds[0] >= 0)
+                feed_send(feed,
+                                &(ControlMessage){
+                                                .type = CONTROL_GUARD, .version = CONTROL_VERSION },
+                                fds,
+                                fds[1] >= 0 ? 2 : 1);
+}
+
 static void feed_send_rings(Feed *feed) {
         const Trace *trace = feed->trace;
         size_t at = 0;
+
+        if (feed->is_judged)
+                feed_send_guard(feed);
 
         for (unsigned cpu = 0; cpu < trace->n_cpus;) {
                 size_t n_fds = cpu == 0 ? 1 : 0;
@@ -188,8 +203,10 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
 }
 
 static void feed_open_rings(Feed *feed) {
-        if (!feed->trace || feed->rings_in_flight || feed->is_given_up)
+        if (!feed->trace || feed->has_rings || feed->is_given_up || !feed->is_attached ||
+                        (feed->is_judged && !feed->is_armed))
                 return;
+        feed->has_rings = true;
         trace_plan_rings(feed->trace, &feed->rings);
         feed->rings.done = feed_on_rings;
         feed->rings.userdata = feed;
@@ -218,6 +235,14 @@ static void feed_on_status(Feed *feed, const ControlMessage *message) {
                         message->status.text);
 }
 
+static void feed_on_tripped(Feed *feed, const ControlMessage *message) {
+        char text[CONTROL_TEXT_MAX];
+
+        snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
+        if (feed->trace)
+                feed->handlers->on_tripped(feed, text, feed->userdata);
+}
+
 static void feed_on_message(Consumer *consumer _unused_,
                 const ControlMessage *message,
                 void *userdata) {
@@ -234,6 +259,7 @@ static void feed_on_message(Consumer *consumer _unused_,
         case CONTROL_ATTACHED:
                 feed_set_timer(feed, after);
                 feed_on_status(feed, message);
+                feed->is_attached = true;
                 feed_open_rings(feed);
                 break;
         case CONTROL_REFUSED:
@@ -247,6 +273,9 @@ static void feed_on_message(Consumer *consumer _unused_,
                         feed->is_released = true;
                         feed->handlers->on_released(feed, feed->userdata);
                 }
+                break;
+        case CONTROL_TRIPPED:
+                feed_on_tripped(feed, message);
                 break;
         case CONTROL_FLUSHED:
         case CONTROL_GONE:
@@ -294,6 +323,9 @@ static int make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
 
 static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
         _cleanup_close_ int sink = -1, metadata = -1;
+        clockid_t clock = CLOCK_MONOTONIC;
+
+        (void)metadata_get_clock(trace->spec->clock, &clock); /* judged: was asked before */
         ControlMessage message = {
                 .type = CONTROL_SETUP,
                 .version = CONTROL_VERSION,
@@ -301,7 +333,12 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
                         .sink = kind,
                         .n_cpus = trace->n_cpus,
                         .subbuf_size = (uint32_t)trace->subbuf_size,
-                        .fenced = trace->grant->fenced,
+                        .fenced = trace->grant->fenced || trace->grant->redacted,
+                        .judged = trace_is_judged(trace),
+                        .fork_id = trace->fork_id,
+                        .fork_child_offset = trace->fork_child_offset,
+                        .exit_id = trace->exit_id,
+                        .clock = clock,
                         .buffer_bytes = trace->spec->buffer_kb * 1024,
                 },
         };
@@ -383,6 +420,20 @@ static void feed_send_members(Feed *feed, const ControlMember *members, size_t n
                 return;
         }
         feed_send(feed, &message, &fd, 1);
+}
+
+void feed_arm(Feed *feed, const ControlMember *members, size_t n) {
+        feed_add_members(feed, members, n);
+        feed->is_armed = true;
+        feed_open_rings(feed);
+}
+
+void feed_discard(Feed *feed, const char *text) {
+        feed->error = ECANCELED;
+        snprintf(feed->text, sizeof(feed->text), "%s", text);
+        if (feed->consumer && !feed->is_given_up)
+                consumer_kill(feed->consumer);
+        feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
 }
 
 void feed_add_members(Feed *feed, const ControlMember *members, size_t n) {

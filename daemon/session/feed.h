@@ -15,6 +15,8 @@ typedef struct FeedHandlers {
         /* No ring is held any more: the instance may be removed. Comes at most once, before
          * on_closed. */
         void (*on_released)(Feed *feed, void *userdata);
+        /* The guard has gone off; what was not released is discarded. The rest follows. */
+        void (*on_tripped)(Feed *feed, const char *text, void *userdata);
         /* Once, last; the callee frees the feed. error: errno of the sink, 0: none. */
         void (*on_closed)(Feed *feed, int error, const char *text, void *userdata);
 } FeedHandlers;
@@ -35,6 +37,11 @@ int feed_new(const ConsumerLauncher *launcher,
 /* Ends the consumer at once, or leaves it to itself after feed_finish. Never while its rings plan
  * is in flight. */
 Feed *feed_free(Feed *feed);
+/* Whose records may pass, and the rings: nothing is read of a judged trace before it is armed.
+ * Called once that is done, and again at each start with those who were found fit by then. */
+void feed_arm(Feed *feed, const ControlMember *members, size_t n);
+/* Kills the consumer: what it has not told yet, nobody will be told. The rest follows. */
+void feed_discard(Feed *feed, const char *text);
 /* Tells a consumer that judges of more tasks whose records may pass, or of all so far. */
 void feed_add_members(Feed *feed, const ControlMember *members, size_t n);
 /* Reads out the rings, partial sub-buffers too. */

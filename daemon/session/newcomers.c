@@ -30,7 +30,7 @@
 struct Newcomers {
         Worker *worker;
         const Trace *trace;
-        NewcomersHandler handler;
+        const NewcomersHandlers *handlers;
         void *userdata;
         sd_event_source *timer;
         clockid_t clock;
@@ -137,7 +137,7 @@ static int newcomers_tell(Newcomers *newcomers) {
         size_t n_before = newcomers->n_members;
 
         int r = newcomers->arm.has_news ? newcomers_add_members(newcomers) : 0;
-        newcomers->handler(newcomers->members ? newcomers->members + n_before : NULL,
+        newcomers->handlers->on_members(newcomers->members ? newcomers->members + n_before : NULL,
                         newcomers->n_members - n_before,
                         &newcomers->arm.report,
                         newcomers->userdata);
@@ -152,6 +152,7 @@ static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
                 newcomers_free(newcomers);
                 return;
         }
+        newcomers->handlers->on_plan(false, newcomers->userdata);
         bool is_outdated = newcomers->is_outdated;
         newcomers->is_outdated = false;
         if (newcomers->is_stopped)
@@ -188,6 +189,7 @@ static int newcomers_on_tick(sd_event_source *source _unused_,
         };
         plan_init(&newcomers->plan, steps, ELEMENTSOF(steps));
         newcomers->in_flight = true;
+        newcomers->handlers->on_plan(true, newcomers->userdata);
         worker_submit(newcomers->worker, &newcomers->plan);
         return 0;
 }
@@ -195,7 +197,7 @@ static int newcomers_on_tick(sd_event_source *source _unused_,
 int newcomers_new(sd_event *event,
                 Worker *worker,
                 const Trace *trace,
-                NewcomersHandler handler,
+                const NewcomersHandlers *handlers,
                 void *userdata,
                 Newcomers **ret) {
         _cleanup_(newcomers_free_cleanup) Newcomers *newcomers = calloc(1, sizeof(*newcomers));
@@ -215,7 +217,7 @@ int newcomers_new(sd_event *event,
         (void)sd_event_source_set_enabled(newcomers->timer, SD_EVENT_OFF);
         newcomers->worker = worker;
         newcomers->trace = trace;
-        newcomers->handler = handler;
+        newcomers->handlers = handlers;
         if (!metadata_get_clock(trace->spec->clock, &newcomers->clock))
                 newcomers->clock = CLOCK_MONOTONIC; /* nobody is judged then */
         newcomers->userdata = userdata;

@@ -8,17 +8,22 @@
 /* What comes to a running session's scope other than as children of what is in it. */
 typedef struct Newcomers Newcomers;
 
-/* In the event loop: these were found fit and may pass from now on (empty where nothing is judged),
- * and the session's report so far. */
-typedef void (*NewcomersHandler)(const ControlMember *members,
-                size_t n,
-                const ArmReport *report,
-                void *userdata);
+/* In the event loop. */
+typedef struct NewcomersHandlers {
+        /* These were found fit and may pass from now on (empty where nothing is judged), and the
+         * session's report so far. */
+        void (*on_members)(const ControlMember *members,
+                        size_t n,
+                        const ArmReport *report,
+                        void *userdata);
+        /* A plan that may write to the instance begins, or is over. */
+        void (*on_plan)(bool begins, void *userdata);
+} NewcomersHandlers;
 
 int newcomers_new(sd_event *event,
                 Worker *worker,
                 const Trace *trace,
-                NewcomersHandler handler,
+                const NewcomersHandlers *handlers,
                 void *userdata,
                 Newcomers **ret);
 /* A plan that is in flight is cancelled, no step of it follows, and nothing is told any more. The

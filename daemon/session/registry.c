@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cred-guard.h"
 #include "log.h"
 
 /* Consumers of a killed daemon let their rings go within a moment. */
@@ -53,6 +54,9 @@ static void remove_orphans(const Tracefs *tracefs) {
                 if (is_session_instance(*name))
                         remove_orphan(tracefs, *name);
         instance_list_free(names);
+        r = cred_guard_remove_unused(tracefs);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot remove an orphaned guard");
 }
 
 int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason) {

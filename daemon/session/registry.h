@@ -2,6 +2,7 @@
 #pragma once
 
 #include "feed.h"
+#include "interference.h"
 #include "newcomers.h"
 #include "session.h"
 
@@ -35,7 +36,11 @@ struct Session {
         SessionState state_before;
         Request *request; /* whose call the plan answers */
 
-        Newcomers *newcomers; /* from the first start of a scope that has them */
+        ControlMember *members; /* found fit by the last start: whose records may pass */
+        size_t n_members;
+        bool is_armed;              /* `members` are those of a start that has come that far */
+        Interference *interference; /* from the first start of what is judged */
+        Newcomers *newcomers;       /* from the first start of a scope that has them */
         Feed *feed;
         Request *stream_request;
         FeedCounters counters; /* of feeds that are over */

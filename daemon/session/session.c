@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "cred-guard.h"
 #include "log.h"
 #include "metadata.h"
 #include "registry.h"
@@ -138,6 +139,7 @@ static Session *session_free(Session *session) {
         assert(!session->plan_in_flight && !session->feed && !session->request);
         Registry *registry = session->registry;
         newcomers_free(session->newcomers);
+        interference_free(session->interference);
         if (registry) {
                 TAILQ_REMOVE(&registry->sessions, session, sessions);
                 registry_changed(registry);
@@ -147,6 +149,7 @@ static Session *session_free(Session *session) {
         subject_clear(&session->owner);
         spec_free(session->spec);
         grant_free(session->grant);
+        free(session->members);
         free(session->peer);
         free(session);
         return NULL;
@@ -158,6 +161,7 @@ static void session_on_plan(Plan *plan, int result, const Reason *reason) {
         Session *session = plan->userdata;
 
         session->plan_in_flight = false;
+        interference_end(session->interference);
         session->then(session, result, reason);
 }
 
@@ -166,6 +170,7 @@ static void session_submit(Session *session, void (*then)(Session *, int, const 
         session->plan.done = session_on_plan;
         session->plan.userdata = session;
         session->plan_in_flight = true;
+        interference_begin(session->interference);
         worker_submit(session->registry->worker, &session->plan);
 }
 
@@ -262,6 +267,7 @@ static void session_begin_end(Session *session, const char *code, const char *re
         session_set_timer(session, 0);
         if (session->newcomers)
                 newcomers_stop(session->newcomers);
+        session->interference = interference_free(session->interference);
         if (session->plan_in_flight)
                 plan_cancel(&session->plan); /* its `then` goes on */
         else
@@ -286,6 +292,7 @@ void session_end_now(Session *session) {
                                 "shutdown",
                                 "ktraced ends",
                                 session->registry->options.userdata);
+        session->interference = interference_free(session->interference);
         if (session->trace.instance) {
                 (void)instance_disable_all(session->trace.instance);
                 if (metadata_make_names(&session->trace, &session->trace.names_fd) < 0)
@@ -305,6 +312,8 @@ void session_end_now(Session *session) {
         }
         if (r < 0)
                 log_errno(r, LOG_ERR, SESSION_CONTEXT(session), "instance %s is left behind", name);
+        else
+                (void)cred_guard_remove_unused(session->registry->tracefs);
         request_answer_cancelled(&session->request, session);
         request_answer_cancelled(&session->stream_request, session);
         request_answer(&session->destroyer, 0, NULL);
@@ -434,6 +443,7 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
         int r = spec_complete(spec, reason);
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
         r = r ?: registry_decide(registry, &request->subject, spec, &grant, reason);
+        r = r ?: trace_check_fence(spec, grant, reason);
         r = r ?: registry_check_quota(registry, &request->subject, spec, reason);
         r = r ?: session_check_authorized(request, &grant, reason);
         r = r ?: session_new(registry, request, &session);
@@ -492,6 +502,17 @@ static void session_conclude(Session *session,
         request_answer(&session->request, result, reason);
 }
 
+/* Ends it: what was recorded cannot be trusted, and what nobody has been told yet never will be. */
+static void session_on_interference(const char *code, const char *text, void *userdata) {
+        Session *session = userdata;
+
+        if (session->end != END_NOT)
+                return;
+        if (session->feed)
+                feed_discard(session->feed, text);
+        session_end(session, code, text);
+}
+
 static void session_on_newcomers(const ControlMember *members,
                 size_t n,
                 const ArmReport *report,
@@ -505,8 +526,21 @@ static void session_on_newcomers(const ControlMember *members,
                 feed_add_members(session->feed, members, n);
 }
 
+static void session_on_newcomers_plan(bool begins, void *userdata) {
+        Session *session = userdata;
+
+        if (begins)
+                interference_begin(session->interference);
+        else
+                interference_end(session->interference);
+}
+
 /* Fails without harm: the session runs as if nobody came. */
 static void session_watch_newcomers(Session *session) {
+        static const NewcomersHandlers handlers = {
+                session_on_newcomers,
+                session_on_newcomers_plan,
+        };
         Registry *registry = session->registry;
         int r = 0;
 
@@ -516,7 +550,7 @@ static void session_watch_newcomers(Session *session) {
                 r = newcomers_new(registry->options.event,
                                 registry->worker,
                                 &session->trace,
-                                session_on_newcomers,
+                                &handlers,
                                 session,
                                 &session->newcomers);
         if (r == 0)
@@ -528,12 +562,72 @@ static void session_watch_newcomers(Session *session) {
                                 "cannot look for processes that come later");
 }
 
+/* Without this nothing foreign would be noticed: no start without it. */
+static int session_watch_interference(Session *session) {
+        Registry *registry = session->registry;
+
+        if (!session->trace.watch || session->interference)
+                return 0;
+        return interference_new(registry->options.event,
+                        registry->worker,
+                        &session->trace,
+                        session_on_interference,
+                        session,
+                        &session->interference);
+}
+
 static void session_then_started(Session *session, int result, const Reason *reason) {
+        int r = result == 0 && session->end == END_NOT ? session_watch_interference(session) : 0;
+
+        if (r < 0)
+                session_on_interference("failed", "the instance cannot be watched", session);
         if (result == 0 && session->spec->lifetime == LIFETIME_CLIENT)
                 session_set_timer(session, 0);
         if (result == 0 && session->end == END_NOT)
                 session_watch_newcomers(session);
         session_conclude(session, SESSION_RUNNING, result, reason);
+}
+
+/* since: of the trace's clock. Before the first start nothing was recorded. */
+static int session_take_members(Session *session) {
+        const TaskSet *verified = &session->trace.arm.verified;
+        struct timespec since = {};
+        clockid_t clock;
+
+        if (!trace_is_judged(&session->trace))
+                return 0;
+        if (session->is_armed && (!metadata_get_clock(session->spec->clock, &clock) ||
+                                                 clock_gettime(clock, &since) < 0))
+                return -EINVAL;
+        ControlMember *members = calloc(verified->n + 1, sizeof(*members));
+        if (!members)
+                return -ENOMEM;
+        for (size_t i = 0; i < verified->n; i++)
+                members[i] = (ControlMember){
+                        .tid = (uint32_t)verified->tasks[i].tid,
+                        .since_nsec = (uint64_t)since.tv_sec * 1000000000 + (uint64_t)since.tv_nsec,
+                };
+        free(session->members);
+        session->members = members;
+        session->n_members = verified->n;
+        return 0;
+}
+
+/* All is laid and judged. The consumer is told who is a member before any event goes on. */
+static void session_then_armed(Session *session, int result, const Reason *reason) {
+        int r = result;
+
+        if (r == 0 && session->end == END_NOT)
+                r = session_take_members(session);
+        if (r != 0 || session->end != END_NOT) {
+                session_conclude(session, SESSION_CONFIGURED, r, reason);
+                return;
+        }
+        session->is_armed = true;
+        if (session->feed)
+                feed_arm(session->feed, session->members, session->n_members);
+        trace_plan_start(&session->trace, &session->plan);
+        session_submit(session, session_then_started);
 }
 
 int session_start(Session *session, Request *request, Reason *reason) {
@@ -547,9 +641,9 @@ int session_start(Session *session, Request *request, Reason *reason) {
                                 session_state_to_string(session->state));
         session->request = request;
         session->state_before = session->state;
-        trace_plan_start(&session->trace, &session->plan);
+        trace_plan_arm(&session->trace, &session->plan);
         session_set_state(session, SESSION_STARTING);
-        session_submit(session, session_then_started);
+        session_submit(session, session_then_armed);
         return 0;
 }
 
@@ -615,6 +709,10 @@ static void session_on_feed_released(Feed *feed, void *userdata) {
                 session_end_continue(session);
 }
 
+static void session_on_feed_tripped(Feed *feed _unused_, const char *text, void *userdata) {
+        session_end(userdata, "guard", text);
+}
+
 static void session_on_feed_closed(Feed *feed, int error, const char *text, void *userdata) {
         Session *session = userdata;
         FeedCounters counters;
@@ -643,7 +741,10 @@ static void session_add_newcomers(Session *session) {
 
 int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason) {
         static const FeedHandlers handlers = {
-                session_on_feed_ready, session_on_feed_released, session_on_feed_closed
+                session_on_feed_ready,
+                session_on_feed_released,
+                session_on_feed_tripped,
+                session_on_feed_closed,
         };
 
         if (session->end != END_NOT || session->state == SESSION_FAILED)
@@ -663,6 +764,8 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
         if (r != 0)
                 return r;
         session->stream_request = request;
+        if (session->is_armed)
+                feed_arm(session->feed, session->members, session->n_members);
         session_add_newcomers(session);
         return 0;
 }

@@ -7,10 +7,13 @@
  * The fence is the order of the steps. `tracing_on` is 1 from mkdir on and never written: with
  * every event off nothing is recorded, and later a guard that sets it to 0 has the last word. The
  * sentinel pid comes first, since an empty list means "trace everybody"; then event-fork, so that
- * children follow; then the pids, then their judgement (arm.c); then filters, each while its event
- * is off, since a filter that the kernel refuses would leave an event on without any; the events
- * last. Stop is events off. Undoing a start truncates the pid list back to the sentinel: with
- * events off the instant of an empty list is harmless. */
+ * children follow; then the pids, the guard, then the judgement of all that is listed by then
+ * (arm.c); then filters, each while its event is off, since a filter that the kernel refuses would
+ * leave an event on without any. Between this plan and the next the consumer is told who is a
+ * member; then the lifetimes go on, the other events last. Stop is events off. Undoing a start
+ * truncates the pid list back to the sentinel: with events off the instant of an empty list is
+ * harmless. What only a fenced session has is in trace-fence.c.
+ */
 
 #include "trace.h"
 
@@ -18,15 +21,13 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "cred-guard.h"
 #include "defence.h"
 #include "fd.h"
 #include "log.h"
 #include "metadata.h"
 #include "scope.h"
-
-/* Not in interrupt context: hard irq 8, soft irq 16, nmi 64 (include/linux/trace_events.h). What
- * runs there speaks of others. */
-#define FENCE_CONTEXT "!(common_flags & 88)"
+#include "trace-fence.h"
 
 /* Kernels >= 6.8 take larger sub-buffers: fewer reads for the same bytes. Small rings keep the
  * page. */
@@ -34,7 +35,7 @@
 #define SUBBUF_MIN_BUFFER_KB 512
 
 void trace_init(Trace *trace) {
-        *trace = (Trace){ .metadata_fd = -1, .names_fd = -1 };
+        *trace = (Trace){ .metadata_fd = -1, .names_fd = -1, .guard_fds = { -1, -1 } };
 }
 
 static void fds_close(int **fds, size_t n) {
@@ -47,11 +48,14 @@ static void fds_close(int **fds, size_t n) {
 void trace_close_rings(Trace *trace) {
         fds_close(&trace->ring_fds, trace->n_ring_fds);
         trace->n_ring_fds = 0;
+        close_cleanup(&trace->guard_fds[0]);
+        close_cleanup(&trace->guard_fds[1]);
 }
 
 static void trace_forget_instance(Trace *trace) {
         fds_close(&trace->stats_fds, trace->n_cpus);
         trace_close_rings(trace);
+        trace->watch = watch_free(trace->watch);
         trace->instance = instance_free(trace->instance);
 }
 
@@ -65,6 +69,21 @@ void trace_clear(Trace *trace) {
 
 static bool trace_lists_pids(const Trace *trace) {
         return trace->spec->scope != SCOPE_SYSTEM;
+}
+
+/* The guard's probe goes with the last instance that may have used it. */
+static int trace_remove_instance(Trace *trace) {
+        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
+
+        trace_forget_instance(trace);
+        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
+        int r = instance_remove(trace->tracefs, name);
+        if (r < 0)
+                return r;
+        r = cred_guard_remove_unused(trace->tracefs);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot remove the probe of the guard");
+        return 0;
 }
 
 /* Steps of create */
@@ -91,18 +110,15 @@ static int step_instance(void *context, Reason *reason _unused_) {
 
 static void undo_instance(void *context) {
         Trace *trace = context;
-        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
         if (!trace->instance)
                 return;
-        trace_forget_instance(trace);
-        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
-        int r = instance_remove(trace->tracefs, name);
+        int r = trace_remove_instance(trace);
         trace->is_leftover = r < 0;
         if (r < 0)
                 log_errno(r,
                                 LOG_ERR,
-                                &(LogContext){ trace->id, name, trace->owner->uid },
+                                &(LogContext){ trace->id, NULL, trace->owner->uid },
                                 "cannot undo the instance");
 }
 
@@ -170,32 +186,15 @@ static int step_metadata(void *context, Reason *reason _unused_) {
 static const PlanStep create_steps[] = {
         { "pid-namespace", step_pid_namespace, NULL },
         { "instance", step_instance, undo_instance },
+        { "guard-probe", trace_step_guard_probe, NULL },
         { "buffer", step_buffer, NULL },
         { "options", step_options, NULL },
         { "statistics", step_statistics, NULL },
+        { "lifetimes-known", trace_step_lifetimes_known, NULL },
         { "metadata", step_metadata, NULL },
 };
 
 /* Steps of start */
-
-static int step_latch(void *context, Reason *reason) {
-        Trace *trace = context;
-        bool on, has_sentinel = true;
-
-        int r = instance_get_tracing(trace->instance, &on);
-        if (r == 0 && trace->has_list && defence_is_on("sentinel"))
-                r = instance_has_pid(trace->instance, ARM_SENTINEL, &has_sentinel);
-        if (r < 0)
-                return r;
-        if ((!on && defence_is_on("latch")) || !has_sentinel)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "the instance was changed by somebody else (%s): destroy the session and make a new one",
-                                on ? "set_event_pid" : "tracing_on");
-        trace->next = 0;
-        trace->is_live = true; /* until proven otherwise */
-        return 0;
-}
 
 /* Truncation empties the list for an instant: only while every event is off. */
 static int trace_reset_pids(Trace *trace) {
@@ -224,7 +223,10 @@ static int step_pids(void *context, Reason *reason) {
                 .is_judged = trace->grant->fenced,
                 .needs_sentinel = !trace->has_list,
                 .single_thread = spec->scope == SCOPE_COMMAND,
-                .rule = { .owner = trace->owner, .needs_no_new_privs = true },
+                .rule = { .owner = trace->owner,
+                                .needs_no_new_privs = !trace->has_guard ||
+                                                      (spec->scope == SCOPE_COMMAND &&
+                                                                      !spec->allow_setuid) },
         };
         /* From the first write on, also when it is the one that fails. */
         trace->has_list = true;
@@ -254,25 +256,10 @@ static void undo_pids(void *context) {
                                 "cannot undo the pid list");
 }
 
-/* NULL filter: none is wanted. */
-static int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
-        bool is_fenced = trace->grant->fenced && defence_is_on("context");
-        int n = 0;
-
-        if (is_fenced && event->filter)
-                n = asprintf(ret, "(%s) && " FENCE_CONTEXT, event->filter);
-        else if (is_fenced)
-                n = asprintf(ret, FENCE_CONTEXT);
-        else if (event->filter)
-                n = asprintf(ret, "%s", event->filter);
-        else
-                *ret = NULL;
-        return n < 0 ? -ENOMEM : 0;
-}
-
 static int step_filters(void *context, Reason *reason) {
         Trace *trace = context;
         _cleanup_free_ char *filter = NULL;
+        Reason hidden = {};
 
         if (trace->is_armed || trace->next == trace->grant->n_events) {
                 trace->next = 0;
@@ -280,11 +267,18 @@ static int step_filters(void *context, Reason *reason) {
         }
         const GrantEvent *event = &trace->grant->events[trace->next++];
         int r = trace_join_filter(trace, event, &filter);
-        if (r < 0)
-                return r;
-        if (filter)
-                r = instance_set_filter(
-                                trace->instance, event->system, event->name, filter, reason);
+        if (r == 0 && filter)
+                r = instance_set_filter(trace->instance,
+                                event->system,
+                                event->name,
+                                filter,
+                                event->policy_filter ? &hidden : reason);
+        if (r > 0 && event->policy_filter) /* nobody is told what it says */
+                return reason_set(reason,
+                                r,
+                                "the kernel refuses the filter of %s:%s",
+                                event->system,
+                                event->name);
         if (r == -EOPNOTSUPP)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -304,7 +298,7 @@ static void undo_filters(void *context) {
                 char path[512];
 
                 snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
-                if (trace->grant->fenced || event->filter)
+                if (trace->grant->fenced || event->filter || event->policy_filter)
                         (void)tracefs_write(trace->instance->fd, path, "0");
         }
 }
@@ -349,11 +343,33 @@ static void undo_events(void *context) {
                                 "cannot undo the events");
 }
 
-static const PlanStep start_steps[] = {
-        { "latch", step_latch, NULL },
+static const PlanStep arm_steps[] = {
+        { "watch", trace_step_watch, NULL },
+        { "latch", trace_step_latch, NULL },
+        { "pid-max", trace_step_pid_max, NULL },
         { "pids", step_pids, undo_pids },
+        { "guard", trace_step_guard, NULL },
         { "credentials", step_credentials, NULL },
         { "filters", step_filters, undo_filters },
+};
+
+static int step_armed(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        trace->next = 0;
+        trace->is_live = true; /* until proven otherwise */
+        return 0;
+}
+
+/* The guard stays: what is left on the list may not change its credentials unseen. */
+static void undo_armed(void *context) {
+        undo_filters(context);
+        undo_pids(context);
+}
+
+static const PlanStep start_steps[] = {
+        { "armed", step_armed, undo_armed },
+        { "lifetimes", trace_step_lifetimes, undo_events },
         { "events", step_events, undo_events },
 };
 
@@ -407,7 +423,7 @@ static int step_rings(void *context, Reason *reason _unused_) {
                 if (trace->ring_fds[i] < 0)
                         return trace->ring_fds[i];
         }
-        return 0;
+        return trace_open_guard(trace);
 }
 
 static void undo_rings(void *context) {
@@ -419,12 +435,7 @@ static const PlanStep rings_steps[] = {
 };
 
 static int step_remove(void *context, Reason *reason _unused_) {
-        Trace *trace = context;
-        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
-
-        trace_forget_instance(trace);
-        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
-        return instance_remove(trace->tracefs, name);
+        return trace_remove_instance(context);
 }
 
 static const PlanStep remove_steps[] = {
@@ -439,6 +450,11 @@ static void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n
 
 void trace_plan_create(Trace *trace, Plan *plan) {
         trace_plan(trace, plan, create_steps, ELEMENTSOF(create_steps));
+        plan->urgent = false;
+}
+
+void trace_plan_arm(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, arm_steps, ELEMENTSOF(arm_steps));
         plan->urgent = false;
 }
 

@@ -5,6 +5,7 @@
 #include "event.h"
 #include "pid-namespace.h"
 #include "plan.h"
+#include "watch.h"
 
 /* A session's share of the kernel. While a plan of it is in flight it belongs to the worker thread,
  * else to the event loop. spec, grant and owner are the session's and never change. */
@@ -32,6 +33,14 @@ typedef struct Trace {
         int names_fd;  /* saved command names, for the end of the stream */
         int *ring_fds; /* buffer_percent, then raw and stats of each CPU; made by the rings plan */
         size_t n_ring_fds;
+
+        /* The fence; only where records are judged. */
+        bool has_guard;  /* the kernel has the probe */
+        bool is_guarded; /* armed in the instance, for this gid */
+        gid_t guard_gid;
+        int guard_fds[2]; /* tracing_on and the guard's hist, made by the rings plan; -1 */
+        uint32_t fork_id, fork_child_offset, exit_id;
+        Watch *watch; /* from the first start on; in the event loop's hands once that is over */
 } Trace;
 
 void trace_init(Trace *trace);
@@ -41,7 +50,10 @@ void trace_close_rings(Trace *trace);
 
 /* mkdir, buffers, options, sentinel; all events off. Undone: no instance. */
 void trace_plan_create(Trace *trace, Plan *plan);
-/* First time: pids, filters. Then events on, last. Undone: all events off, the list as it was. */
+/* First time: pids, guard, filters. All that Start does but for the events. Undone: the list as it
+ * was. */
+void trace_plan_arm(Trace *trace, Plan *plan);
+/* After it: events on. Undone: all events off, and what arm has done. */
 void trace_plan_start(Trace *trace, Plan *plan);
 /* Events off, and nothing that was under way can still arrive. */
 void trace_plan_stop(Trace *trace, Plan *plan);
@@ -51,5 +63,14 @@ void trace_plan_quiesce(Trace *trace, Plan *plan);
 void trace_plan_rings(Trace *trace, Plan *plan);
 /* rmdir. -EBUSY while a consumer still holds a ring. */
 void trace_plan_remove(Trace *trace, Plan *plan);
+
+/* Are the records judged one by one, by whose they are? */
+bool trace_is_judged(const Trace *trace);
+/* What cannot be asked of a fenced session. Event loop, before anything is made. */
+int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason);
+/* Plan steps: what was laid is read back, a part at a time (*next: 0 at first). KT_E_FAILED:
+ * somebody has changed it; *ret_fired: the guard has gone off. */
+int trace_verify(const Trace *trace, size_t *next, Reason *reason);
+int trace_verify_latch(const Trace *trace, bool *ret_fired, Reason *reason);
 
 int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret);

@@ -15,10 +15,10 @@
 static Child *new_child(char **argv) {
         Child *child = NULL;
         Reason reason = {};
-        sigset_t mask;
+        ChildOptions options = {};
 
-        (void)sigemptyset(&mask);
-        g_assert_cmpint(child_new(argv, &mask, &child, &reason), ==, 0);
+        (void)sigemptyset(&options.mask);
+        g_assert_cmpint(child_new(argv, &options, &child, &reason), ==, 0);
         return child;
 }
 

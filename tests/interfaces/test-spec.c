@@ -41,9 +41,15 @@ static void assert_string(const char *key, const char *value, const char *messag
 }
 
 static void test_table(void) {
-        static const char *const keys[] = {
-                "name", "mode", "scope", "events", "where", "buffer-kb", "clock", "lifetime"
-        };
+        static const char *const keys[] = { "name",
+                "mode",
+                "scope",
+                "events",
+                "where",
+                "buffer-kb",
+                "clock",
+                "lifetime",
+                "allow-setuid" };
 
         g_assert_cmpuint(n_spec_fields, ==, G_N_ELEMENTS(keys));
         for (size_t i = 0; i < n_spec_fields; i++) {
@@ -84,11 +90,11 @@ static void test_unknown_keys(void) {
         assert_refused("{\"frobnicate\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
-                        "where, buffer-kb, clock, lifetime");
+                        "where, buffer-kb, clock, lifetime, allow-setuid");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"\": the known ones are name, mode, scope, events, "
-                        "where, buffer-kb, clock, lifetime");
+                        "where, buffer-kb, clock, lifetime, allow-setuid");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;
@@ -593,7 +599,7 @@ static void test_reasons_hold_the_remedy(void) {
         g_assert_cmpint(spec_set_string(spec, "scope", scope, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_true(g_str_has_suffix(reason.text, "cgroup:PATH or system"));
         g_assert_cmpint(spec_set_string(spec, scope, "x", &reason), ==, KT_E_UNKNOWN_KEY);
-        g_assert_true(g_str_has_suffix(reason.text, "lifetime"));
+        g_assert_true(g_str_has_suffix(reason.text, "allow-setuid"));
 }
 
 static char *print(const Spec *spec) {

@@ -147,8 +147,12 @@ int instance_set_option(const Instance *instance, const char *option, bool on) {
         FakeInstance *fake = find_instance(instance);
         if (r == 0 && !fake)
                 r = -ENOENT;
-        if (r == 0)
+        if (r == 0) {
+                g_autofree char *path = g_strconcat("options/", option, NULL);
+
+                fake_instance_touch(fake, path);
                 g_hash_table_insert(fake->options, g_strdup(option), GINT_TO_POINTER(on));
+        }
         return fake_finish(r, "option %s %s %s", instance->name, option, fake_on_off(on));
 }
 
@@ -157,8 +161,10 @@ int instance_add_pid(const Instance *instance, pid_t tid) {
         FakeInstance *fake = find_instance(instance);
         if (r == 0)
                 r = !fake ? -ENOENT : tid <= 0 ? -EINVAL : 0;
-        if (r == 0)
+        if (r == 0) {
+                fake_instance_touch(fake, "set_event_pid");
                 fake_instance_add_pid(fake, tid);
+        }
         return fake_finish(r, "pid %s %d", instance->name, tid);
 }
 
@@ -260,8 +266,12 @@ int instance_enable_event(const Instance *instance,
         EventState *state = get_state(instance, system, event, &error);
         if (r == 0 && !state)
                 r = -ENOENT; /* ftrace:print has no `enable` */
-        if (r == 0)
+        if (r == 0) {
+                g_autofree char *path = g_strdup_printf("events/%s/%s/enable", system, event);
+
+                fake_instance_touch(find_instance(instance), path);
                 state->on = on;
+        }
         return fake_finish(r, "enable %s %s:%s %s", instance->name, system, event, fake_on_off(on));
 }
 

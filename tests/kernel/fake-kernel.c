@@ -41,6 +41,9 @@ static void add_boot_events(void) {
                         FIELD("long id", 8, 8, 1) FIELD("unsigned long args[6]", 16, 48, 0);
         static const char leave[] = FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1);
         static const char task[] = FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1);
+        static const char fork[] = FIELD("char parent_comm[16]", 8, 16, 0)
+                        FIELD("pid_t parent_pid", 24, 4, 1) FIELD("char child_comm[16]", 28, 16, 0)
+                                        FIELD("pid_t child_pid", 44, 4, 1);
         static const char open[] =
                         FIELD("int __syscall_nr", 8, 4, 1) FIELD("const char * filename", 16, 8, 0);
         static const char print[] =
@@ -51,7 +54,7 @@ static void add_boot_events(void) {
         add_event("raw_syscalls", "sys_exit", leave, "\"NR %ld = %ld\", REC->id, REC->ret");
         add_event("sched", "sched_process_exec", exec, "\"pid=%d\", REC->pid");
         add_event("sched", "sched_process_exit", task, "\"pid=%d\", REC->pid");
-        add_event("sched", "sched_process_fork", task, "\"pid=%d\", REC->pid");
+        add_event("sched", "sched_process_fork", fork, "\"child_pid=%d\", REC->child_pid");
         add_event("sched", "sched_switch", task, "\"pid=%d\", REC->pid");
         add_event("sched", "sched_waking", task, "\"pid=%d\", REC->pid");
         add_event("signal", "signal_generate", task, "\"pid=%d\", REC->pid");
@@ -175,12 +178,15 @@ static void describe_events(GString *text, FakeInstance *instance) {
         GList *keys = g_list_sort(g_hash_table_get_keys(instance->events), compare_strings);
         for (GList *i = keys; i; i = i->next) {
                 const EventState *state = g_hash_table_lookup(instance->events, i->data);
-                if (!state->on && !state->filter)
+                guint n_triggers = state->triggers ? state->triggers->len : 0;
+                if (!state->on && !state->filter && n_triggers == 0)
                         continue;
                 g_string_append_printf(
                                 text, "  event %s %s", (char *)i->data, fake_on_off(state->on));
                 if (state->filter)
                         g_string_append_printf(text, " filter %s", state->filter);
+                if (n_triggers > 0)
+                        g_string_append_printf(text, " triggers %u", n_triggers);
                 g_string_append_c(text, '\n');
         }
         g_list_free(keys);
@@ -197,6 +203,8 @@ char *fake_kernel_describe(void) {
                 describe_events(text, instance);
         }
         g_list_free(names);
+        for (guint i = 0; kernel.probes && i < kernel.probes->len; i++)
+                g_string_append_printf(text, "probe %s\n", (char *)kernel.probes->pdata[i]);
         pthread_mutex_unlock(&kernel.lock);
         return g_string_free(text, FALSE);
 }

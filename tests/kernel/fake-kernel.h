@@ -15,6 +15,8 @@
  *   refused by "the kernel" (KT_E_KERNEL_REFUSED) and leaves the event without any;
  * - ftrace:print is never enabled and takes no filter (-EOPNOTSUPP);
  * - instance_remove returns -EBUSY as long as any process holds a trace_pipe_raw open;
+ * - with kprobes: a probe's event is there as any other; an event's trigger file takes and gives
+ *   back `traceoff` and `hist`;
  * - tracefs_write_truncate on set_event_pid replaces the list, tracefs_write of "0" on an event's
  *   filter takes it away.
  * What instance_open_file gives: for trace_pipe_raw the reading end of a non-blocking pipe
@@ -58,6 +60,10 @@ void fake_kernel_add_instance(const char *name);
 /* Text of a file of the top directory ("saved_cmdlines", "events/header_page"). */
 void fake_kernel_set_file(const char *path, const char *text);
 
+/* Has kprobe_events, as most kernels; off after a reset. */
+void fake_kernel_set_kprobes(bool on);
+void fake_kernel_set_pid_max(uint64_t pid_max);
+
 /* Faults. An error is what the operation returns: a negative errno or a KT_E_* (with a Reason that
  * says so). A failing operation has done nothing, except FAKE_FILTER, which took the old filter
  * away. */
@@ -85,6 +91,10 @@ bool fake_kernel_wait_held(unsigned msec);
 /* What others do behind our back. */
 void fake_kernel_change_tracing(const char *name, bool on);
 void fake_kernel_change_pids(const char *name, const pid_t *pids, size_t n_pids);
+/* Writes as another process would; what watches the instance is told. */
+void fake_kernel_write(const char *name, const char *path, const char *text);
+/* A traced process has changed its credentials: the triggers of the guard's event do their work. */
+void fake_kernel_fire_guard(const char *name);
 void fake_kernel_set_statistics(const char *name, unsigned cpu, const CpuStatistics *statistics);
 /* Bytes for whoever reads trace_pipe_raw of that CPU; false when nobody has it open or it is full.
  */
@@ -95,6 +105,8 @@ bool fake_kernel_feed(const char *name, unsigned cpu, const void *data, size_t s
  *     buffer-kb 1408, subbuf-kb 4, clock local, tracing on, options event-fork -overwrite
  *     pids 17 4194304
  *     event sched:sched_switch on filter !(common_flags & 88)
+ *     event ktrace_guard:commit_creds off triggers 2
+ *   probe p:ktrace_guard/commit_creds commit_creds …
  * Without the lines and options that are as in a new instance. */
 char *fake_kernel_describe(void);
 size_t fake_kernel_n_instances(void);
@@ -105,6 +117,7 @@ bool fake_kernel_has_instance(const char *name);
  *   option NAME OPTION on|off · pid NAME TID · tracing NAME on|off
  *   filter NAME SYSTEM:EVENT TEXT
  *   enable NAME SYSTEM:EVENT|SYSTEM on|off · disable-all NAME · clear NAME
+ *   probe DEFINITION|-:GROUP/NAME
  *   write NAME PATH TEXT · truncate NAME PATH TEXT    (NAME is "-" for the top directory)
  * and with " = ERROR" behind it when it failed. */
 

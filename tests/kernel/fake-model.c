@@ -28,6 +28,8 @@ static void fake_event_free(gpointer p) {
 static void event_state_free(gpointer p) {
         EventState *state = p;
         g_free(state->filter);
+        if (state->triggers)
+                g_ptr_array_unref(state->triggers);
         g_free(state);
 }
 
@@ -38,6 +40,7 @@ static void fake_instance_free(gpointer p) {
         g_hash_table_unref(instance->options);
         g_array_unref(instance->pids);
         g_hash_table_unref(instance->events);
+        g_ptr_array_unref(instance->touched);
         for (size_t i = 0; i < CPUS_MAX; i++) {
                 close_cleanup(&instance->stats[i]);
                 close_cleanup(&instance->feeds[i]);
@@ -55,6 +58,7 @@ FakeInstance *fake_instance_new(const char *name) {
         instance->options = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
         instance->pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
         instance->events = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, event_state_free);
+        instance->touched = g_ptr_array_new_with_free_func(g_free);
         for (size_t i = 0; i < CPUS_MAX; i++)
                 instance->stats[i] = instance->feeds[i] = -1;
         g_hash_table_insert(kernel.instances, g_strdup(name), instance);
@@ -87,7 +91,11 @@ void fake_model_reset(void) {
                 g_hash_table_unref(kernel.files);
                 g_hash_table_unref(kernel.handles);
                 g_ptr_array_unref(kernel.journal);
+                if (kernel.probes)
+                        g_ptr_array_unref(kernel.probes);
         }
+        kernel.probes = NULL;
+        kernel.pid_max = 4194304;
         kernel.events = g_ptr_array_new_with_free_func(fake_event_free);
         kernel.instances =
                         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, fake_instance_free);

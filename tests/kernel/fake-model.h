@@ -22,6 +22,8 @@ typedef struct FakeEvent {
 typedef struct EventState {
         bool on;
         char *filter;
+        GPtrArray *triggers; /* as they are written, NULL: none */
+        unsigned n_hits;     /* of its hist */
 } EventState;
 
 typedef struct FakeInstance {
@@ -34,6 +36,7 @@ typedef struct FakeInstance {
         GArray *pids;        /* sorted, as the kernel prints them */
         GHashTable *events;  /* key -> EventState, those that were ever touched */
         int stats[CPUS_MAX]; /* memfds with the text that a kernel would print, or -1 */
+        GPtrArray *touched;  /* paths that were written to since a watch looked last */
         int feeds[CPUS_MAX]; /* writing ends of the trace_pipe_raw that is open, or -1 */
 } FakeInstance;
 
@@ -47,6 +50,8 @@ typedef struct FakeModel {
         GHashTable *files;     /* of the top directory: path -> text */
         GHashTable *handles;   /* directory fd -> name of the instance, "-" for the top */
         GPtrArray *journal;
+        GPtrArray *probes; /* their definitions; NULL: a kernel without */
+        uint64_t pid_max;
 
         unsigned fail_in; /* operations until the fault; 0: none */
         bool fail_counts_reads;
@@ -79,6 +84,12 @@ int fake_instance_write_stats(FakeInstance *instance,
 bool fake_instance_has_reader(const FakeInstance *instance, unsigned cpu);
 /* "17 4194304" */
 char *fake_instance_print_pids(const FakeInstance *instance, const char *separator);
+/* Somebody, we too, has written to a file of it. */
+void fake_instance_touch(FakeInstance *instance, const char *path);
+/* An event's trigger and hist. */
+int fake_trigger_write(EventState *state, const char *text);
+char *fake_trigger_read(const EventState *state);
+char *fake_hist_read(const EventState *state);
 /* Text of a file of the instance, g_free it; NULL: no such file. */
 char *fake_instance_read_file(FakeInstance *instance, const char *path);
 

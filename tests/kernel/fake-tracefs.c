@@ -66,6 +66,7 @@ static int write_file(const char *name, const char *path, const char *text, bool
 
         if (!instance)
                 return -ENOENT;
+        fake_instance_touch(instance, path);
         if (g_str_equal(path, "trace_marker"))
                 return 0;
         if (g_str_equal(path, "set_event_pid")) {
@@ -82,12 +83,21 @@ static int write_file(const char *name, const char *path, const char *text, bool
                 state->on = *text == '1';
                 return 0;
         }
+        state = find_event_file(instance, path, "trigger");
+        if (state)
+                return fake_trigger_write(state, text);
         state = find_event_file(instance, path, "filter");
         if (!state)
                 return -ENOENT;
         g_free(state->filter);
         state->filter = g_str_equal(text, "0") ? NULL : g_strdup(text);
         return 0;
+}
+
+void fake_kernel_write(const char *name, const char *path, const char *text) {
+        pthread_mutex_lock(&kernel.lock);
+        g_assert_cmpint(write_file(name, path, text, g_str_equal(path, "set_event_pid")), ==, 0);
+        pthread_mutex_unlock(&kernel.lock);
 }
 
 static int do_write(int dirfd, const char *path, const char *text, bool truncate) {
@@ -124,6 +134,12 @@ static char *read_event_file(FakeInstance *instance, const char *path) {
         const EventState *state = instance ? find_event_file(instance, path, "enable") : NULL;
         if (state)
                 return g_strdup(state->on ? "1\n" : "0\n");
+        state = instance ? find_event_file(instance, path, "trigger") : NULL;
+        if (state)
+                return fake_trigger_read(state);
+        state = instance ? find_event_file(instance, path, "hist") : NULL;
+        if (state)
+                return fake_hist_read(state);
         state = instance ? find_event_file(instance, path, "filter") : NULL;
         if (state)
                 return g_strdup_printf("%s\n", state->filter ? state->filter : "none");
@@ -141,6 +157,10 @@ char *fake_instance_read_file(FakeInstance *instance, const char *path) {
                 return g_strdup_printf("%" PRIu64 "\n", instance->buffer_kb);
         if (g_str_equal(path, "buffer_subbuf_size_kb"))
                 return g_strdup_printf("%" PRIu64 "\n", instance->subbuf_kb);
+        if (g_str_has_prefix(path, "options/"))
+                return g_strdup_printf("%d\n",
+                                GPOINTER_TO_INT(g_hash_table_lookup(
+                                                instance->options, path + strlen("options/"))));
         if (g_str_has_prefix(path, "events/header_"))
                 return g_strdup(g_hash_table_lookup(kernel.files, path));
         return read_event_file(instance, path);

@@ -18,7 +18,12 @@ export NATIVE
 chmod 755 "$NATIVE"
 mkdir -m 755 "$NATIVE/bin" "$NATIVE/config" "$NATIVE/state" "$NATIVE/run" "$NATIVE/services" "$NATIVE/work"
 bus=
+# What systemd sets where it runs; the daemon lists nobody's processes with less.
+pid_max=$(cat /proc/sys/kernel/pid_max)
+[ "$pid_max" -ge 4194304 ] || echo 4194304 >/proc/sys/kernel/pid_max ||
+        echo "# kernel.pid_max is $pid_max and cannot be set: sessions of users will be refused" >&2
 leave() {
+        [ "$pid_max" -ge 4194304 ] || echo "$pid_max" >/proc/sys/kernel/pid_max || true
         [ -z "$bus" ] || kill "$bus" 2>/dev/null || true
         for instance in /sys/kernel/tracing/instances/ktrace-*; do
                 [ ! -d "$instance" ] || echo "# left in tracefs: $instance" >&2

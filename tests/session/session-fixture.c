@@ -174,6 +174,30 @@ void fixture_wait(Fixture *f, Call *call) {
         fixture_run_until(f, call_is_answered, call);
 }
 
+static bool is_held(void *userdata) {
+        (void)userdata;
+        return fake_kernel_wait_held(0);
+}
+
+void fixture_wait_held(Fixture *f) {
+        fixture_run_until(f, is_held, NULL);
+}
+
+typedef struct Told {
+        Fixture *fixture;
+        const char *line;
+} Told;
+
+static bool is_told(void *userdata) {
+        Told *told = userdata;
+
+        return strstr(told->fixture->told->str, told->line);
+}
+
+void fixture_wait_told(Fixture *f, const char *line) {
+        fixture_run_until(f, is_told, &(Told){ f, line });
+}
+
 pid_t fixture_spawn(const char *no_new_privs) {
         g_autofree char *user = g_strdup_printf("%u", FIXTURE_USER);
         const char *argv[] = { "setpriv",

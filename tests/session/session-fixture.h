@@ -44,6 +44,10 @@ void fixture_start(Fixture *f, Call *call, Session *session);
 void fixture_stop(Fixture *f, Call *call, Session *session);
 void fixture_destroy(Fixture *f, Call *call, Session *session);
 void fixture_wait(Fixture *f, Call *call);
+/* Runs the loop until an operation of the kernel is held. */
+void fixture_wait_held(Fixture *f);
+/* Runs the loop until `told` has this line. */
+void fixture_wait_told(Fixture *f, const char *line);
 Subject fixture_subject(uid_t uid);
 /* A process of FIXTURE_USER that sleeps: by setpriv, so that it is dumpable again after its exec.
  * no_new_privs: "--no-new-privs" or NULL. Needs root. */

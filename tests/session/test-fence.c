@@ -115,29 +115,212 @@ static void test_not_dumpable(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
-/* Someone turned tracing off, on, or emptied the list: never resumed. */
-static void test_foreign_changes(Fixture *f, gconstpointer userdata) {
+static char *instance_of(const Call *call) {
+        return g_strdup_printf("ktrace-%s", session_get_id(call->session));
+}
+
+/* A session that was started and stopped. */
+static void stop_on(Fixture *f, pid_t pid, Call *call) {
+        start_on(f, "pids:", pid, call);
+        g_assert_cmpstr(call->reason.text, ==, "");
+        Session *session = call->session;
+        fixture_stop(f, call, session);
+        fixture_wait(f, call);
+        call->session = session;
+}
+
+static void check_not_resumed(Fixture *f, Call *call, const char *text) {
+        fixture_start(f, call, call->session);
+        fixture_wait(f, call);
+        g_assert_cmpint(call->result, !=, 0);
+        g_assert_nonnull(strstr(call->reason.text, text));
+        g_assert_cmpint(fake_kernel_find("tracing * on", 0), ==, -1);
+        fixture_wait_told(f, "ended interference");
+        fixture_wait_told(f, "state gone");
+}
+
+/* Someone turned tracing off while nobody was looking: never resumed, and the session ends. */
+static void test_tracing_off(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn("--no-new-privs");
+        Call call;
+
+        (void)userdata;
+        stop_on(f, pid, &call);
+        g_autofree char *name = instance_of(&call);
+        fake_kernel_change_tracing(name, false);
+        check_not_resumed(f, &call, "tracing_on");
+        fixture_kill(pid);
+}
+
+static void test_list_emptied(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn("--no-new-privs");
+        Call call;
+
+        (void)userdata;
+        stop_on(f, pid, &call);
+        g_autofree char *name = instance_of(&call);
+        fake_kernel_change_pids(name, NULL, 0);
+        check_not_resumed(f, &call, "set_event_pid");
+        fixture_kill(pid);
+}
+
+/* What others write, while it runs or is stopped, is told by the watch. */
+static void check_watched(Fixture *f, bool is_stopped, const char *path, const char *text) {
+        pid_t pid = fixture_spawn("--no-new-privs");
+        Call call;
+
+        g_string_truncate(f->told, 0);
+        if (is_stopped)
+                stop_on(f, pid, &call);
+        else
+                start_on(f, "pids:", pid, &call);
+        g_autofree char *name = instance_of(&call);
+        /* Whatever the daemon itself wrote is read back and forgotten. */
+        for (unsigned i = 0; i < 20; i++)
+                g_assert_cmpint(sd_event_run(f->event, 10000), >=, 0);
+        g_assert_null(strstr(f->told->str, "ended"));
+        fake_kernel_write(name, path, text);
+        fixture_wait_told(f, "ended interference");
+        fixture_wait_told(f, "state gone");
+        fixture_kill(pid);
+}
+
+static void test_watch(Fixture *f, gconstpointer userdata) {
+        (void)userdata;
+        check_watched(f, false, "set_event_pid", "1");
+        check_watched(f, true, "set_event_pid", "1");
+        check_watched(f, false, "events/raw_syscalls/sys_enter/filter", "0");
+        check_watched(f, true, "events/raw_syscalls/sys_enter/trigger", "traceon");
+        check_watched(f, false, "events/sched/sched_process_exit/enable", "0");
+}
+
+/* Nothing tells of a write that is made while a plan of ours is: then all is read back. */
+static void test_readback(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn("--no-new-privs");
+        Call call;
+
+        (void)userdata;
+        stop_on(f, pid, &call);
+        g_autofree char *name = instance_of(&call);
+        Session *session = call.session;
+        fake_kernel_hold(FAKE_ENABLE);
+        fixture_start(f, &call, session);
+        fixture_wait_held(f);
+        fake_kernel_write(name, "events/raw_syscalls/sys_enter/filter", "0");
+        fake_kernel_release();
+        fixture_wait(f, &call);
+        fixture_wait_told(f, "ended interference");
+        fixture_kill(pid);
+}
+
+/* Pids before the guard, the guard before the events; it stays while the session is stopped, and
+ * its probe goes with the last session. */
+static void test_guard(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn(NULL);
+        Call call;
+
+        (void)userdata;
+        fake_kernel_set_kprobes(true);
+        fake_kernel_clear_journal();
+        start_on(f, "pids:", pid, &call);
+        if (strstr(call.reason.text, "may gain privileges")) {
+                g_test_skip("this machine's kernel tells no types (BTF)");
+                fake_kernel_set_kprobes(false);
+                fixture_kill(pid);
+                return;
+        }
+        g_assert_cmpstr(call.reason.text, ==, "");
+        g_autofree char *pid_line = g_strdup_printf("pid * %d", pid);
+        ssize_t probe = fake_kernel_find("probe p:ktrace_guard/commit_creds *", 0),
+                listed = fake_kernel_find(pid_line, 0),
+                hist = fake_kernel_find("write * hist:keys=common_pid if uid != *", 0),
+                guard = fake_kernel_find("write * traceoff if *cap != 0", 0),
+                fork = fake_kernel_find("enable * sched:sched_process_fork on", 0),
+                enable = fake_kernel_find("enable * raw_syscalls:sys_enter on", 0);
+        g_assert_cmpint(probe, >=, 0);
+        g_assert_cmpint(probe, <, listed);
+        g_assert_cmpint(listed, <, hist);
+        g_assert_cmpint(hist, <, guard);
+        g_assert_cmpint(guard, <, fork);
+        g_assert_cmpint(fork, <, enable);
+        Session *session = call.session;
+        fixture_stop(f, &call, session);
+        fixture_wait(f, &call);
+        g_autofree char *stopped = fake_kernel_describe();
+        g_assert_nonnull(strstr(stopped, "ktrace_guard:commit_creds off triggers 2"));
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text, ==, "");
+        fixture_destroy(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(fake_kernel_find("probe -:ktrace_guard/commit_creds", 0), >=, 0);
+        fake_kernel_set_kprobes(false);
+        fixture_kill(pid);
+}
+
+/* Within a second, without anybody who reads. */
+static void test_guard_fires(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn(NULL);
+        Call call;
+
+        (void)userdata;
+        fake_kernel_set_kprobes(true);
+        start_on(f, "pids:", pid, &call);
+        if (call.result == 0) {
+                g_autofree char *name = instance_of(&call);
+
+                fake_kernel_fire_guard(name);
+                fixture_wait_told(f, "ended guard");
+                fixture_wait_told(f, "state gone");
+        } else
+                g_test_skip("this machine's kernel tells no types (BTF)");
+        fake_kernel_set_kprobes(false);
+        fixture_kill(pid);
+}
+
+/* The command alone is held to no_new_privs where there is a guard; and none without one may do
+ * without. */
+static void test_allow_setuid(Fixture *f, gconstpointer userdata) {
+        static const char spec[] =
+                        "{\"scope\":\"command:1\",\"events\":[\"raw_syscalls:sys_enter\"],\"allow-setuid\":true}";
+        Call call;
+
+        (void)userdata;
+        fixture_create(f, &call, FIXTURE_USER, NULL, spec);
+        g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
+        g_assert_nonnull(strstr(call.reason.text, "allow-setuid"));
+        pid_t pid = fixture_spawn(NULL);
+        fake_kernel_set_kprobes(true);
+        check_refused(f, pid, "command:", KT_E_ACCESS_DENIED, "may gain privileges");
+        fixture_kill(pid);
+}
+
+static void test_pid_max(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn("--no-new-privs");
+
+        (void)userdata;
+        fake_kernel_set_pid_max(32768);
+        check_refused(f, pid, "pids:", KT_E_KERNEL_REFUSED, "sysctl kernel.pid_max=4194304");
+        fixture_kill(pid);
+}
+
+/* What the consumer needs to know who is a member cannot be thinned out. */
+static void test_lifetimes(Fixture *f, gconstpointer userdata) {
         pid_t pid = fixture_spawn("--no-new-privs");
         Call call;
 
         (void)userdata;
         start_on(f, "pids:", pid, &call);
-        Session *session = call.session;
-        g_autofree char *name = g_strdup_printf("ktrace-%s", session_get_id(session));
-        fixture_stop(f, &call, session);
-        fixture_wait(f, &call);
-        fake_kernel_change_tracing(name, false);
-        fixture_start(f, &call, session);
-        fixture_wait(f, &call);
-        g_assert_cmpint(call.result, !=, 0);
-        g_assert_nonnull(strstr(call.reason.text, "tracing_on"));
-        fake_kernel_change_tracing(name, true);
-        fake_kernel_change_pids(name, NULL, 0);
-        fixture_start(f, &call, session);
-        fixture_wait(f, &call);
-        g_assert_cmpint(call.result, !=, 0);
-        g_assert_nonnull(strstr(call.reason.text, "set_event_pid"));
-        g_assert_cmpint(fake_kernel_find("tracing * on", 0), ==, -1);
+        g_autofree char *now = fake_kernel_describe();
+        g_assert_nonnull(strstr(now, "event sched:sched_process_fork on\n"));
+        g_assert_nonnull(strstr(now, "event sched:sched_process_exit on\n"));
+        fixture_create(f,
+                        &call,
+                        FIXTURE_USER,
+                        NULL,
+                        "{\"scope\":\"own\",\"clock\":\"local\",\"events\":[\"raw_syscalls:sys_enter\"]}");
+        g_assert_cmpint(call.result, ==, KT_E_INVALID_SPEC);
+        g_assert_nonnull(strstr(call.reason.text, "clock: local"));
         fixture_kill(pid);
 }
 
@@ -204,7 +387,15 @@ int main(int argc, char **argv) {
         ADD("a-process-that-may-gain-privileges", test_may_gain_privileges);
         ADD("a-process-that-is-gone", test_dead);
         ADD("a-process-that-is-not-dumpable", test_not_dumpable);
-        ADD("foreign-changes-are-never-resumed", test_foreign_changes);
+        ADD("tracing-off-is-never-resumed", test_tracing_off);
+        ADD("an-emptied-list-is-never-resumed", test_list_emptied);
+        ADD("foreign-writes-end-it", test_watch);
+        ADD("foreign-writes-beside-ours-end-it", test_readback);
+        ADD("the-guard-is-laid-in-order", test_guard);
+        ADD("the-guard-ends-it", test_guard_fires);
+        ADD("allow-setuid-is-for-few", test_allow_setuid);
+        ADD("pid-max", test_pid_max);
+        ADD("births-and-ends-are-always-recorded", test_lifetimes);
         ADD("own-leaves-the-unfit-out", test_own);
         ADD("denied-by-policy", test_denied);
         return g_test_run();

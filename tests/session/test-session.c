@@ -149,7 +149,7 @@ static void test_loop_goes_on(Fixture *f, gconstpointer userdata) {
         (void)userdata;
         fake_kernel_hold(FAKE_ENABLE);
         fixture_start(f, &start, session);
-        g_assert_true(fake_kernel_wait_held(2000));
+        fixture_wait_held(f);
         fixture_stop(f, &other, session);
         g_assert_cmpint(other.result, ==, KT_E_BUSY);
         fixture_start(f, &other, session);
@@ -173,7 +173,7 @@ static void test_destroy_cancels_start(Fixture *f, gconstpointer userdata) {
         (void)userdata;
         fake_kernel_hold(FAKE_ENABLE);
         fixture_start(f, &start, session);
-        g_assert_true(fake_kernel_wait_held(2000));
+        fixture_wait_held(f);
         fixture_destroy(f, &destroy, session);
         g_assert_null(registry_find(f->registry, &root, id));
         fake_kernel_release();
@@ -219,7 +219,7 @@ static void test_creator_leaves_while_creating(Fixture *f, gconstpointer userdat
                         0,
                         ":1.7",
                         "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"]}");
-        g_assert_true(fake_kernel_wait_held(2000));
+        fixture_wait_held(f);
         registry_peer_gone(f->registry, ":1.7");
         fake_kernel_release();
         fixture_wait(f, &call);

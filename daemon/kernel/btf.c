@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The kernel's own description of its types, so that no offset is ever written down: stable
+ * updates of one kernel version have moved them. Called by cred-guard.c when a probe is defined;
+ * reads /sys/kernel/btf/vmlinux, some megabytes, and keeps nothing. */
+
+#include "btf.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "cleanup.h"
+
+/* Unions and structures without a name, within each other. */
+#define DEPTH_MAX 4
+
+static int keep_quiet(enum libbpf_print_level level _unused_,
+                const char *format _unused_,
+                va_list ap _unused_) {
+        return 0;
+}
+
+/* bits: where the type begins in the outermost one. */
+static int find_member(const struct btf *btf,
+                const struct btf_type *type,
+                uint32_t bits,
+                BtfMember *member,
+                unsigned depth) {
+        const struct btf_member *m = btf_members(type);
+
+        for (unsigned i = 0; i < btf_vlen(type); i++, m++) {
+                const char *name = btf__name_by_offset(btf, m->name_off);
+                uint32_t at = bits + btf_member_bit_offset(type, i);
+                const struct btf_type *inner;
+
+                if (name && strcmp(name, member->name) == 0) {
+                        if (btf_member_bitfield_size(type, i) != 0 || at % 8 != 0 ||
+                                        btf__resolve_size(btf, m->type) != (int64_t)member->size)
+                                return -EOPNOTSUPP;
+                        member->offset = at / 8;
+                        return 0;
+                }
+                inner = btf__type_by_id(btf, m->type);
+                if (name && *name == '\0' && inner && btf_is_composite(inner) &&
+                                depth < DEPTH_MAX &&
+                                find_member(btf, inner, at, member, depth + 1) == 0)
+                        return 0;
+        }
+        return -EOPNOTSUPP;
+}
+
+int btf_find_members(const char *structure, BtfMember *members, size_t n_members) {
+        int r = 0;
+
+        libbpf_set_print(keep_quiet);
+        struct btf *btf = btf__load_vmlinux_btf();
+        if (!btf)
+                return errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
+        int id = btf__find_by_name_kind(btf, structure, BTF_KIND_STRUCT);
+        const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+        if (!type)
+                r = -EOPNOTSUPP;
+        for (size_t i = 0; r == 0 && i < n_members; i++)
+                r = find_member(btf, type, 0, &members[i], 0);
+        btf__free(btf);
+        return r;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The guard of a fenced instance: a probe on the one function through which every task gets new
+ * credentials, and two triggers on it. Called by session on the worker thread.
+ *
+ * It relies on these behaviours of the kernel (tests/kernel/test-guard.c asks for each):
+ * - commit_creds() runs before the program of an exec does its first step, and tracing that is
+ *   turned off in it records nothing of that program;
+ * - a trigger counts only tasks that the instance's pid list admits, and needs no enabled event;
+ * - `traceoff` is not evaluated while tracing is off, `hist` is: together they notice every change;
+ * - offsets in struct cred are those that the kernel's BTF tells;
+ * - trigger reads back "traceoff:unlimited if CONDITION" and "hist:keys=common_pid:… if CONDITION
+ *   [active]".
+ *
+ * It does not see a new user namespace that clone(2) makes (no commit_creds), nor labels of
+ * SELinux or AppArmor. */
+
+#include "cred-guard.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "btf.h"
+#include "defence.h"
+#include "probe.h"
+
+#define TRIGGER_PATH CRED_GUARD_PATH "/trigger"
+#define HIST_PATH    CRED_GUARD_PATH "/hist"
+#define HIST         "hist:keys=common_pid"
+
+#define CONDITION_MAX 512
+
+typedef struct Condition {
+        char text[CONDITION_MAX];
+} Condition;
+
+/* Any of them another than the owner's, or any capability. */
+static Condition make_condition(uid_t uid, gid_t gid) {
+        Condition c;
+
+        snprintf(c.text,
+                        sizeof(c.text),
+                        "uid != %u || suid != %u || euid != %u || fsuid != %u || "
+                        "gid != %u || sgid != %u || egid != %u || fsgid != %u || cap != 0",
+                        uid,
+                        uid,
+                        uid,
+                        uid,
+                        gid,
+                        gid,
+                        gid,
+                        gid);
+        return c;
+}
+
+static int make_definition(char *text, size_t size) {
+        BtfMember m[] = {
+                { "uid", 4, 0 },
+                { "gid", 4, 0 },
+                { "suid", 4, 0 },
+                { "sgid", 4, 0 },
+                { "euid", 4, 0 },
+                { "egid", 4, 0 },
+                { "fsuid", 4, 0 },
+                { "fsgid", 4, 0 },
+                { "cap_permitted", 8, 0 },
+        };
+        size_t at;
+
+        int r = btf_find_members("cred", m, ELEMENTSOF(m));
+        if (r < 0)
+                return r;
+        at = (size_t)snprintf(text,
+                        size,
+                        "p:" CRED_GUARD_GROUP "/" CRED_GUARD_EVENT " " CRED_GUARD_EVENT);
+        for (size_t i = 0; i < ELEMENTSOF(m); i++)
+                at += (size_t)snprintf(text + at,
+                                size - at,
+                                " %.*s=+%u($arg1):%s",
+                                (int)strcspn(m[i].name, "_"),
+                                m[i].name,
+                                m[i].offset,
+                                m[i].size == 8 ? "x64" : "u32");
+        return 0;
+}
+
+int cred_guard_define(const Tracefs *tracefs) {
+        _cleanup_free_ char *stands = NULL;
+        char definition[CONDITION_MAX];
+
+        if (!probe_is_supported(tracefs))
+                return -EOPNOTSUPP;
+        int r = make_definition(definition, sizeof(definition));
+        r = r ?: probe_read(tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT, &stands);
+        if (r < 0)
+                return r;
+        if (stands)
+                return strcmp(stands, definition) == 0 ? 0 : -EEXIST;
+        r = probe_add(tracefs, definition);
+        /* No such function, or one that takes no probe. */
+        return r == -EINVAL || r == -ENOENT || r == -EILSEQ ? -EOPNOTSUPP : r;
+}
+
+int cred_guard_remove_unused(const Tracefs *tracefs) {
+        _cleanup_free_ char *stands = NULL;
+        char **names = NULL;
+
+        if (!probe_is_supported(tracefs))
+                return 0;
+        int r = probe_read(tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT, &stands);
+        if (r < 0 || !stands)
+                return r;
+        r = instance_list(tracefs, &names);
+        if (r < 0)
+                return r;
+        bool is_used = names[0] != NULL;
+        instance_list_free(names);
+        return is_used ? 0 : probe_remove(tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT);
+}
+
+static int write_trigger(const Instance *instance,
+                const char *trigger,
+                const Condition *condition) {
+        char text[CONDITION_MAX + 64];
+
+        snprintf(text, sizeof(text), "%s if %s", trigger, condition->text);
+        return tracefs_write(instance->fd, TRIGGER_PATH, text);
+}
+
+int cred_guard_lay(const Instance *instance, uid_t uid, gid_t gid) {
+        Condition condition = make_condition(uid, gid);
+        int r = 0;
+
+        if (defence_is_on("guard-hist"))
+                r = write_trigger(instance, HIST, &condition);
+        if (r == 0 && defence_is_on("guard"))
+                r = write_trigger(instance, "traceoff", &condition);
+        return r;
+}
+
+/* line: "TRIGGER:… if CONDITION" with `end` behind it. */
+static bool line_is(const char *line,
+                size_t size,
+                const char *trigger,
+                const Condition *condition,
+                const char *end) {
+        char tail[CONDITION_MAX + 64];
+
+        size_t n = (size_t)snprintf(tail, sizeof(tail), " if %s%s", condition->text, end);
+        size_t prefix = strlen(trigger);
+
+        return size > prefix + n && strncmp(line, trigger, prefix) == 0 && line[prefix] == ':' &&
+               memcmp(line + size - n, tail, n) == 0;
+}
+
+int cred_guard_stands(const Instance *instance, uid_t uid, gid_t gid, bool *ret) {
+        Condition condition = make_condition(uid, gid);
+        _cleanup_free_ char *text = NULL;
+        unsigned n_traceoff = 0, n_hist = 0, n_others = 0;
+
+        int r = tracefs_read(instance->fd, TRIGGER_PATH, &text, NULL);
+        if (r < 0)
+                return r;
+        for (const char *line = text, *next; *line; line = next) {
+                size_t size = strcspn(line, "\n");
+
+                next = line + size + (line[size] == '\n');
+                if (size == 0 || line[0] == '#')
+                        continue;
+                if (line_is(line, size, "traceoff", &condition, ""))
+                        n_traceoff++;
+                else if (line_is(line, size, HIST, &condition, " [active]"))
+                        n_hist++;
+                else
+                        n_others++;
+        }
+        *ret = n_traceoff == (defence_is_on("guard") ? 1 : 0) &&
+               n_hist == (defence_is_on("guard-hist") ? 1 : 0) && n_others == 0;
+        return 0;
+}
+
+int cred_guard_has_fired(const Instance *instance, bool *ret) {
+        static const char totals[] = "\nTotals:\n    Hits: ";
+        _cleanup_free_ char *text = NULL;
+        bool is_empty = false;
+
+        if (!defence_is_on("guard-hist")) {
+                *ret = false;
+                return 0;
+        }
+        int r = tracefs_read(instance->fd, HIST_PATH, &text, NULL);
+        if (r < 0)
+                return r;
+        for (const char *at = text; (at = strstr(at, totals)); is_empty = true) {
+                at += strlen(totals);
+                if (at[0] != '0' || at[1] != '\n') {
+                        is_empty = false;
+                        break;
+                }
+        }
+        *ret = !is_empty;
+        return 0;
+}
+
+int cred_guard_lift(const Instance *instance, uid_t uid, gid_t gid) {
+        Condition condition = make_condition(uid, gid);
+
+        /* Opening with O_TRUNC takes only some of the triggers away. The one that is not there
+         * tells so. */
+        int r = write_trigger(instance, "!traceoff", &condition);
+        int r2 = write_trigger(instance, "!" HIST, &condition);
+        return (r < 0 && r != -ENOENT) ? r : (r2 < 0 && r2 != -ENOENT) ? r2 : 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "instance.h"
+
+#define CRED_GUARD_GROUP "ktrace_guard"
+#define CRED_GUARD_EVENT "commit_creds"
+#define CRED_GUARD_PATH  "events/" CRED_GUARD_GROUP "/" CRED_GUARD_EVENT
+
+/* The probe on changes of credentials, one for all instances. Makes it unless it stands.
+ * -EOPNOTSUPP: this kernel cannot have it. -EEXIST: what stands under its name is another's. */
+int cred_guard_define(const Tracefs *tracefs);
+/* Takes the definition away, unless an instance of ours is left that may have used it. */
+int cred_guard_remove_unused(const Tracefs *tracefs);
+
+/* Arms the instance: tracing stops, for good, before a listed task that changes its credentials
+ * does anything with them; and counts it. The pid list must have been begun, for with an empty one
+ * everybody's changes count. */
+int cred_guard_lay(const Instance *instance, uid_t uid, gid_t gid);
+/* Does it stand as it was laid? Does not ask whether it has fired. */
+int cred_guard_stands(const Instance *instance, uid_t uid, gid_t gid, bool *ret);
+/* Has it counted anything? */
+int cred_guard_has_fired(const Instance *instance, bool *ret);
+/* Disarms. Events must be off. */
+int cred_guard_lift(const Instance *instance, uid_t uid, gid_t gid);

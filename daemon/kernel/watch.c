@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Writes to an instance's control files, as inotify tells them. Made by session on the worker
+ * thread, read in the event loop; owns the inotify descriptor and one of each directory.
+ *
+ * It relies on these behaviours of the kernel (tests/kernel/test-contract.c):
+ * - a write and an opening with O_TRUNC of a tracefs file, by any process and through any mount,
+ *   are an IN_MODIFY of its directory; reading is not;
+ * - eventfs (6.6 and later) makes the inodes of its directories anew once nobody uses them, and a
+ *   mark on the old one tells nothing any more: so each directory is held open;
+ * - an open directory does not keep an instance from being removed.
+ *
+ * It does not know who wrote: session knows when we did. */
+
+#include "watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+
+typedef struct WatchDirectory {
+        char *path;
+        int fd;
+        int mark;
+} WatchDirectory;
+
+struct Watch {
+        int instance_fd; /* borrowed */
+        int fd;
+        WatchDirectory *directories;
+        size_t n_directories;
+};
+
+/* trace_clock: times decide who was a member when. */
+static const char *const names[] = {
+        "set_event_pid",
+        "set_event_notrace_pid",
+        "set_event",
+        "tracing_on",
+        "trace_clock",
+        "trace_options",
+        "event-fork",
+        "enable",
+        "filter",
+        "trigger",
+};
+
+int watch_new(const Instance *instance, Watch **ret) {
+        _cleanup_(watch_free_cleanup) Watch *watch = calloc(1, sizeof(*watch));
+
+        if (!watch)
+                return -ENOMEM;
+        watch->instance_fd = instance->fd;
+        watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (watch->fd < 0)
+                return -errno;
+        *ret = TAKE_PTR(watch);
+        return 0;
+}
+
+Watch *watch_free(Watch *watch) {
+        if (!watch)
+                return NULL;
+        for (size_t i = 0; i < watch->n_directories; i++) {
+                close_cleanup(&watch->directories[i].fd);
+                free(watch->directories[i].path);
+        }
+        free(watch->directories);
+        close_cleanup(&watch->fd);
+        free(watch);
+        return NULL;
+}
+
+int watch_add(Watch *watch, const char *directory) {
+        _cleanup_close_ int fd = -1;
+        char path[64];
+
+        for (size_t i = 0; i < watch->n_directories; i++)
+                if (strcmp(watch->directories[i].path, directory) == 0)
+                        return 0;
+        WatchDirectory *bigger =
+                        reallocarray(watch->directories, watch->n_directories + 1, sizeof(*bigger));
+        if (!bigger)
+                return -ENOMEM;
+        watch->directories = bigger;
+        fd = openat(watch->instance_fd, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return -errno;
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        int mark = inotify_add_watch(watch->fd, path, IN_MODIFY | IN_ONLYDIR);
+        if (mark < 0)
+                return -errno;
+        char *copy = strdup(directory);
+        if (!copy)
+                return -ENOMEM;
+        bigger[watch->n_directories++] =
+                        (WatchDirectory){ .path = copy, .fd = TAKE_FD(fd), .mark = mark };
+        return 0;
+}
+
+int watch_get_fd(const Watch *watch) {
+        return watch->fd;
+}
+
+static const char *find_directory(const Watch *watch, int mark) {
+        for (size_t i = 0; i < watch->n_directories; i++)
+                if (watch->directories[i].mark == mark)
+                        return watch->directories[i].path;
+        return "?";
+}
+
+static bool matters(const struct inotify_event *event) {
+        /* Some were lost, or the directory is gone. */
+        if (event->len == 0)
+                return true;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (strcmp(event->name, names[i]) == 0)
+                        return true;
+        return false;
+}
+
+bool watch_take(Watch *watch, char ret_name[static WATCH_NAME_MAX]) {
+        char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+        bool found = false;
+        ssize_t n;
+
+        while ((n = read(watch->fd, buffer, sizeof(buffer))) > 0)
+                for (char *p = buffer; p < buffer + n;) {
+                        const struct inotify_event *event = (struct inotify_event *)p;
+
+                        if (!found && matters(event)) {
+                                found = true;
+                                snprintf(ret_name,
+                                                WATCH_NAME_MAX,
+                                                "%s/%s",
+                                                find_directory(watch, event->wd),
+                                                event->len > 0 ? event->name : "");
+                        }
+                        p += sizeof(*event) + event->len;
+                }
+        return found;
+}

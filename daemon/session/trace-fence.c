@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The fence as the kernel holds it: a part of trace.h. What is laid around an instance whose
+ * records are judged, in steps of the plans of trace.c, and the reading back of all of it. Runs on
+ * the worker thread but for trace_check_fence.
+ *
+ * The guard's condition names one uid and one gid, as constants: the owner's uid, and the gid that
+ * all listed processes share (arm.c refuses others). It is laid when that gid is known, that is
+ * after the first pid; what happened before is caught by the judgement that follows (arm-check.c).
+ * It stays armed in `stopped` and is never made anew while anything has been recorded.
+ *
+ * Without kprobes there is no guard: then every task that is listed must have no_new_privs. */
+
+#include "trace-fence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cred-guard.h"
+#include "defence.h"
+#include "format.h"
+#include "log.h"
+#include "metadata.h"
+#include "pid-max.h"
+
+/* PID_MAX_LIMIT of 64-bit kernels. With fewer numbers one that has ended comes again while the
+ * kernel's list still has it. */
+#define PID_MAX_NEEDED 4194304
+/* Events read back in one step of a plan. */
+#define VERIFY_EVENTS 32
+
+static const char lifetimes_system[] = "sched";
+static const char *const lifetimes[] = { "sched_process_fork", "sched_process_exit" };
+
+bool trace_is_judged(const Trace *trace) {
+        return trace->grant->fenced && trace->spec->scope != SCOPE_SYSTEM;
+}
+
+bool trace_is_lifetime(const char *system, const char *name) {
+        if (strcmp(system, lifetimes_system) != 0)
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(lifetimes); i++)
+                if (strcmp(name, lifetimes[i]) == 0)
+                        return true;
+        return false;
+}
+
+static int check_lifetimes(const Grant *grant, Reason *reason) {
+        for (size_t i = 0; i < grant->n_events; i++) {
+                const GrantEvent *event = &grant->events[i];
+
+                if (!trace_is_lifetime(event->system, event->name))
+                        continue;
+                if (event->filter)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "events: %s:%s takes no filter here: all of its records are needed to know whose the others are; filter what you read",
+                                        event->system,
+                                        event->name);
+                if (event->policy_filter)
+                        return reason_set(reason,
+                                        KT_E_ACCESS_DENIED,
+                                        "events: %s:%s cannot be granted with a filter (rule %s)",
+                                        event->system,
+                                        event->name,
+                                        grant->rule);
+        }
+        return 0;
+}
+
+int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
+        clockid_t clock;
+
+        if (!grant->fenced)
+                return 0;
+        if (spec->scope == SCOPE_SYSTEM)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "scope system: rule %s lets you trace processes of your own only",
+                                grant->rule);
+        if (!metadata_get_clock(spec->clock, &clock))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "clock: %s cannot be compared with the times of your processes: write mono, mono_raw, boot or tai",
+                                spec->clock);
+        if (spec->allow_setuid && !grant->allow_setuid)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "allow-setuid: rule %s does not let you, leave it away",
+                                grant->rule);
+        return check_lifetimes(grant, reason);
+}
+
+int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
+        bool has_context = trace->grant->fenced && defence_is_on("context");
+        const char *parts[3];
+        size_t n_parts = 0, at = 0, size = 1;
+
+        *ret = NULL;
+        if (trace_is_judged(trace) && trace_is_lifetime(event->system, event->name))
+                return 0;
+        if (event->filter)
+                parts[n_parts++] = event->filter;
+        if (event->policy_filter)
+                parts[n_parts++] = event->policy_filter;
+        if (has_context)
+                parts[n_parts++] = FENCE_CONTEXT;
+        if (n_parts == 0)
+                return 0;
+        for (size_t i = 0; i < n_parts; i++)
+                size += strlen(parts[i]) + strlen("() && ");
+        char *text = malloc(size);
+        if (!text)
+                return -ENOMEM;
+        for (size_t i = 0; i < n_parts; i++) {
+                bool is_bare = n_parts == 1 || (has_context && i == n_parts - 1);
+
+                at += (size_t)snprintf(text + at,
+                                size - at,
+                                is_bare ? "%s%s" : "%s(%s)",
+                                i > 0 ? " && " : "",
+                                parts[i]);
+        }
+        *ret = text;
+        return 0;
+}
+
+/* Steps of create */
+
+int trace_step_guard_probe(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        if (!trace_is_judged(trace))
+                return 0;
+        int r = cred_guard_define(trace->tracefs);
+        trace->has_guard = r == 0;
+        if (r < 0 && r != -EOPNOTSUPP)
+                log_errno(r,
+                                LOG_WARNING,
+                                &(LogContext){ trace->id, NULL, trace->owner->uid },
+                                "no guard on changes of credentials, no_new_privs is demanded instead");
+        if (!trace->spec->allow_setuid || trace->has_guard)
+                return 0;
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "allow-setuid: this kernel has no probe (kprobes, BTF) that stops the trace when the command gains privileges: leave it away");
+}
+
+static int read_format(const Trace *trace, const char *name, Format **ret) {
+        _cleanup_free_ char *text = NULL;
+        Reason reason = {};
+        size_t size;
+
+        int r = event_read_format(trace->tracefs, lifetimes_system, name, &text, &size);
+        return r ?: format_parse(text, size, ret, &reason);
+}
+
+int trace_step_lifetimes_known(void *context, Reason *reason _unused_) {
+        _cleanup_(format_free_cleanup) Format *fork = NULL, *exit = NULL;
+        Trace *trace = context;
+
+        if (!trace_is_judged(trace))
+                return 0;
+        int r = read_format(trace, "sched_process_fork", &fork);
+        r = r ?: read_format(trace, "sched_process_exit", &exit);
+        if (r < 0)
+                return r;
+        const FormatField *child = format_field_find(fork, "child_pid");
+        if (!child || child->kind != FIELD_PLAIN || child->size != sizeof(uint32_t))
+                return -EBADMSG;
+        trace->fork_id = fork->id;
+        trace->fork_child_offset = child->offset;
+        trace->exit_id = exit->id;
+        return 0;
+}
+
+/* Steps of arm */
+
+static int watch_event(Trace *trace, const char *system, const char *name) {
+        char path[WATCH_NAME_MAX * 2];
+
+        snprintf(path, sizeof(path), "events/%s", system);
+        int r = watch_add(trace->watch, path);
+        snprintf(path, sizeof(path), "events/%s/%s", system, name);
+        return r ?: watch_add(trace->watch, path);
+}
+
+/* From before the first reading on: what is written from now on is either seen there or told. */
+int trace_step_watch(void *context, Reason *reason _unused_) {
+        static const char *const directories[] = { ".", "options", "events" };
+        Trace *trace = context;
+
+        if (!trace_is_judged(trace) || trace->watch || !defence_is_on("foreign-change"))
+                return 0;
+        int r = watch_new(trace->instance, &trace->watch);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(directories); i++)
+                r = watch_add(trace->watch, directories[i]);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(lifetimes); i++)
+                r = watch_event(trace, lifetimes_system, lifetimes[i]);
+        for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
+                r = watch_event(trace,
+                                trace->grant->events[i].system,
+                                trace->grant->events[i].name);
+        if (r == 0 && trace->has_guard)
+                r = watch_event(trace, CRED_GUARD_GROUP, CRED_GUARD_EVENT);
+        return r;
+}
+
+static int refuse_change(Reason *reason, const char *file) {
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "the instance was changed by somebody else (%s): the session is over, make a new one",
+                        file);
+}
+
+/* KT_E_FAILED: the latch or the guard has gone off; *ret_fired: it was the guard. */
+static int check_latch(const Trace *trace, bool *ret_fired, Reason *reason) {
+        bool is_on = true, has_fired = false;
+
+        int r = instance_get_tracing(trace->instance, &is_on);
+        if (r == 0 && trace->is_guarded)
+                r = cred_guard_has_fired(trace->instance, &has_fired);
+        if (r < 0)
+                return r;
+        *ret_fired = has_fired;
+        if (has_fired)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "a traced process changed its credentials: tracing stopped before anything it did with them");
+        return is_on || !defence_is_on("latch") ? 0 : refuse_change(reason, "tracing_on");
+}
+
+/* What was laid stands. */
+static int check_laid(const Trace *trace, Reason *reason) {
+        bool has_sentinel = true, stands = true;
+        uint64_t follows = 1;
+        int r = 0;
+
+        if (trace->has_list && defence_is_on("sentinel"))
+                r = instance_has_pid(trace->instance, ARM_SENTINEL, &has_sentinel);
+        if (r == 0 && trace->has_list)
+                r = tracefs_read_u64(trace->instance->fd, "options/event-fork", &follows);
+        if (r == 0 && trace->is_guarded)
+                r = cred_guard_stands(
+                                trace->instance, trace->owner->uid, trace->guard_gid, &stands);
+        if (r < 0)
+                return r;
+        return !has_sentinel  ? refuse_change(reason, "set_event_pid")
+               : follows != 1 ? refuse_change(reason, "options/event-fork")
+               : !stands      ? refuse_change(reason, CRED_GUARD_PATH "/trigger")
+                              : 0;
+}
+
+int trace_step_latch(void *context, Reason *reason) {
+        Trace *trace = context;
+        bool has_fired;
+
+        int r = check_latch(trace, &has_fired, reason);
+        r = r ?: check_laid(trace, reason);
+        if (r != 0)
+                return r;
+        trace->next = 0;
+        return 0;
+}
+
+int trace_step_pid_max(void *context, Reason *reason) {
+        const Trace *trace = context;
+        uint64_t max;
+
+        if (!trace_is_judged(trace) || !defence_is_on("lifetimes"))
+                return 0;
+        int r = pid_max_read(&max);
+        if (r < 0 || max >= PID_MAX_NEEDED)
+                return r;
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "kernel.pid_max is %" PRIu64
+                        ": numbers of processes that have ended come again too soon to keep others out of the trace; the administrator has to set it: sysctl kernel.pid_max=%d",
+                        max,
+                        PID_MAX_NEEDED);
+}
+
+int trace_step_guard(void *context, Reason *reason) {
+        Trace *trace = context;
+        uid_t uid = trace->owner->uid;
+        int r = 0;
+
+        if (!trace_is_judged(trace) || !trace->has_guard)
+                return 0;
+        gid_t gid = trace->arm.rule.has_gid ? trace->arm.rule.gid : trace->owner->gids[0];
+        /* The group of a unit's processes may be another one at a later start. */
+        if (trace->is_guarded && trace->guard_gid != gid) {
+                r = cred_guard_lift(trace->instance, uid, trace->guard_gid);
+                if (r < 0)
+                        return r;
+                trace->is_guarded = false;
+        }
+        if (!trace->is_guarded) {
+                r = cred_guard_lay(trace->instance, uid, gid);
+                trace->is_guarded = r == 0;
+                trace->guard_gid = gid;
+                if (r < 0) /* half of it may stand */
+                        (void)cred_guard_lift(trace->instance, uid, gid);
+        }
+        return r ?: check_laid(trace, reason);
+}
+
+int trace_step_lifetimes(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && trace_is_judged(trace) && i < ELEMENTSOF(lifetimes); i++)
+                r = instance_enable_event(trace->instance, lifetimes_system, lifetimes[i], true);
+        return r;
+}
+
+int trace_open_guard(Trace *trace) {
+        static const char *const files[] = { "tracing_on", CRED_GUARD_PATH "/hist" };
+        size_t n = trace->is_guarded && defence_is_on("guard-hist") ? 2 : 1;
+
+        for (size_t i = 0; trace_is_judged(trace) && i < n; i++) {
+                trace->guard_fds[i] = instance_open_file(trace->instance, files[i], O_RDONLY);
+                if (trace->guard_fds[i] < 0)
+                        return trace->guard_fds[i];
+        }
+        return 0;
+}
+
+/* Reading back */
+
+/* "0\n", "1\n", with a star where a trigger hangs on it. */
+static int verify_enable(const Trace *trace, const char *directory, Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        char path[PATH_MAX];
+
+        snprintf(path, sizeof(path), "%s/enable", directory);
+        int r = tracefs_read(trace->instance->fd, path, &text, NULL);
+        if (r < 0)
+                return r;
+        return strcmp(text, trace->is_live ? "1\n" : "0\n") == 0 ? 0 : refuse_change(reason, path);
+}
+
+static int verify_filter(const Trace *trace,
+                const char *directory,
+                const GrantEvent *event,
+                Reason *reason) {
+        _cleanup_free_ char *text = NULL, *filter = NULL;
+        char path[PATH_MAX];
+        int r = 0;
+
+        if (event)
+                r = trace_join_filter(trace, event, &filter);
+        snprintf(path, sizeof(path), "%s/filter", directory);
+        r = r ?: tracefs_read(trace->instance->fd, path, &text, NULL);
+        if (r < 0)
+                return r;
+        text[strcspn(text, "\n")] = '\0';
+        return strcmp(text, filter ?: "none") == 0 ? 0 : refuse_change(reason, path);
+}
+
+static int verify_trigger(const Trace *trace, const char *directory, Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        char path[PATH_MAX];
+
+        snprintf(path, sizeof(path), "%s/trigger", directory);
+        int r = tracefs_read(trace->instance->fd, path, &text, NULL);
+        if (r < 0)
+                return r;
+        for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+                if (*line != '#' && *line != '\n')
+                        return refuse_change(reason, path);
+        return 0;
+}
+
+/* event: NULL for one that the fence alone has put on. */
+static int verify_event(const Trace *trace,
+                const char *system,
+                const char *name,
+                const GrantEvent *event,
+                Reason *reason) {
+        char directory[NAME_MAX * 2 + 16];
+
+        snprintf(directory, sizeof(directory), "events/%s/%s", system, name);
+        int r = verify_enable(trace, directory, reason);
+        r = r ?: verify_filter(trace, directory, event, reason);
+        return r ?: verify_trigger(trace, directory, reason);
+}
+
+int trace_verify_latch(const Trace *trace, bool *ret_fired, Reason *reason) {
+        return check_latch(trace, ret_fired, reason);
+}
+
+int trace_verify(const Trace *trace, size_t *next, Reason *reason) {
+        const Grant *grant = trace->grant;
+        size_t end = MIN_OF(*next + VERIFY_EVENTS, grant->n_events);
+        int r = 0;
+
+        if (*next == 0)
+                r = check_laid(trace, reason);
+        for (size_t i = 0; r == 0 && *next == 0 && i < ELEMENTSOF(lifetimes); i++)
+                r = verify_event(trace, lifetimes_system, lifetimes[i], NULL, reason);
+        for (; r == 0 && *next < end; (*next)++)
+                r = verify_event(trace,
+                                grant->events[*next].system,
+                                grant->events[*next].name,
+                                &grant->events[*next],
+                                reason);
+        return r ?: *next < grant->n_events ? PLAN_AGAIN : 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "trace.h"
+
+/* The fence's share of a trace's plans, for trace.c. */
+
+/* Joined to the filters of all events of a fenced session. Not in interrupt context: hard irq 8,
+ * soft irq 16, nmi 64 (include/linux/trace_events.h). What runs there speaks of others. */
+#define FENCE_CONTEXT "!(common_flags & 88)"
+
+/* Is it one of the two events by which the consumer knows who is a member? Both are on in every
+ * judged trace, without any filter. */
+bool trace_is_lifetime(const char *system, const char *name);
+/* NULL filter: none is wanted. */
+int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret);
+
+/* Steps of create. */
+int trace_step_guard_probe(void *context, Reason *reason);
+int trace_step_lifetimes_known(void *context, Reason *reason);
+/* Steps of arm, in this order; between watch and latch and the last: the pids, then the guard. */
+int trace_step_watch(void *context, Reason *reason);
+int trace_step_latch(void *context, Reason *reason);
+int trace_step_pid_max(void *context, Reason *reason);
+int trace_step_guard(void *context, Reason *reason);
+/* Before any other event. */
+int trace_step_lifetimes(void *context, Reason *reason);
+/* tracing_on and, where there is a guard, its hist. */
+int trace_open_guard(Trace *trace);
