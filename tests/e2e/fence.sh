@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What ends a session of a user's: privileges gained by what it traces, and others who change it.
+
+fence_target() { background user setpriv --no-new-privs "$TARGET" paced 2000 50000; }
+
+# fence_recording ARGUMENTS...: in the background into t.kts, running when this returns.
+fence_recording() {
+        background user ktracectl record -q -e raw_syscalls:sys_enter -e sched:sched_process_exec -o t.kts "$@"
+        within 30 is_running || fail "did not start: $(cat background.err)"
+        RECORDING=$BACKGROUND
+}
+fence_instance() { echo "$TRACEFS"/instances/ktrace-*; }
+# fence_ends REASON: the recording has failed with it.
+fence_ends() {
+        local status=0
+        wait "$RECORDING" || status=$?
+        same 1 "$status" "status of record"
+        grep -Eq "$1" background.err || fail "no reason: $(cat background.err)"
+}
+
+case_fence_foreign_pids() { # another who adds to the pid list ends the session
+        fence_target
+        fence_recording -p "$BACKGROUND"
+        sleep 0.5
+        echo 1 >>"$(fence_instance)/set_event_pid"
+        fence_ends 'somebody else.*set_event_pid'
+        same 0 "$(count t.kts '.pid == 1')" "records of process 1"
+}
+
+case_fence_foreign_emptying() { # another who empties the pid list ends the session, and nobody's records are told
+        fence_target
+        pid=$BACKGROUND
+        fence_recording -p "$pid"
+        sleep 0.5
+        : >"$(fence_instance)/set_event_pid"
+        fence_ends 'somebody else.*set_event_pid'
+        same 0 "$(count t.kts ".event != null and .pid != $pid")" "others' records"
+}
+
+case_fence_foreign_filter() { # another who takes a filter away ends the session
+        fence_target
+        fence_recording -p "$BACKGROUND"
+        sleep 0.5
+        echo 0 >"$(fence_instance)/events/raw_syscalls/sys_enter/filter"
+        fence_ends 'somebody else.*raw_syscalls/sys_enter/filter'
+}
+
+case_fence_foreign_while_stopped() { # another who changes a stopped session ends it as well
+        fence_target
+        expect 0 user ktracectl create halted --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
+        expect 0 user ktracectl start halted
+        expect 0 user ktracectl stop halted
+        sleep 0.3
+        echo 0 >"$(fence_instance)/tracing_on"
+        within 5 sh -c '! ktracectl list --json=short | grep -q halted' || fail "it is still there"
+}
+
+# The guard needs a kernel with kprobes.
+needs_kprobes() { [ -e "$TRACEFS/kprobe_events" ] || skip "the kernel has no kprobes"; }
+
+case_fence_setuid() { # a traced process that gains privileges ends the session, and nothing of them is recorded
+        needs_kprobes
+        background user sh -c 'sleep 4; /bin/su --version; sleep 60'
+        fence_recording -p "$BACKGROUND"
+        fence_ends 'changed its credentials'
+        same 0 "$(count t.kts '.comm == "su"')" "records of su"
+        [ "$(count t.kts '.event == "sys_enter"')" -gt 0 ] || fail "nothing was recorded before"
+}
+
+case_fence_setuid_while_stopped() { # … also while it is stopped
+        needs_kprobes
+        background user sh -c 'sleep 4; /bin/su --version; sleep 60'
+        expect 0 user ktracectl create halted --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
+        expect 0 user ktracectl start halted
+        expect 0 user ktracectl stop halted
+        within 10 sh -c '! ktracectl list --json=short | grep -q halted' || fail "it is still there"
+}
+
+case_fence_harmless() { # a process that may gain privileges and does not is traced to its end
+        needs_kprobes
+        background user sh -c 'sleep 2; i=0; while [ $i -lt 5 ]; do /bin/true; i=$((i + 1)); done; sleep 60'
+        fence_recording -p "$BACKGROUND"
+        sleep 5
+        kill -INT "$RECORDING"
+        wait "$RECORDING" || fail "status $?: $(cat background.err)"
+        same 5 "$(count t.kts '.event == "sched_process_exec" and .fields.filename == "/bin/true"')" "programs"
+}
+
+case_fence_guard_goes() { # the guard's probe goes with the last session
+        needs_kprobes
+        fence_target
+        expect 0 user ktracectl create one --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
+        expect 0 user ktracectl create two --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
+        expect 0 user ktracectl destroy one
+        grep -q '^p:ktrace_guard/commit_creds ' "$TRACEFS/kprobe_events" || fail "no guard"
+        expect 0 user ktracectl destroy two
+        ! grep ktrace_guard "$TRACEFS/kprobe_events" || fail "it is still there"
+}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What daemon/kernel relies on, asked of the guest's kernel by the tests' own programs.
+
+kernel_test() {
+        local status=0
+        "/run/job/tools/$1" >tap 2>&1 || status=$?
+        same 0 "$status" "status of $1: $(grep -vE '^(ok|#)' tap | head -20)"
+        ! grep '# SKIP' tap || fail "a test was skipped"
+}
+
+case_kernel_guard() { # the guard on changes of credentials, and the watch
+        kernel_test test-guard
+}
+
+case_kernel_contract() { # filters, pid lists, rings
+        kernel_test test-contract
+}
