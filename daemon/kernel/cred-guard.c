@@ -54,7 +54,10 @@ static Condition make_condition(uid_t uid, gid_t gid) {
         return c;
 }
 
-static int make_definition(char *text, size_t size) {
+/* Of the kernel that runs: worked out once. Only the worker thread comes here. */
+static char definition[CONDITION_MAX];
+
+static int make_definition(void) {
         BtfMember m[] = {
                 { "uid", 4, 0 },
                 { "gid", 4, 0 },
@@ -68,15 +71,17 @@ static int make_definition(char *text, size_t size) {
         };
         size_t at;
 
+        if (definition[0] != '\0')
+                return 0;
         int r = btf_find_members("cred", m, ELEMENTSOF(m));
         if (r < 0)
                 return r;
-        at = (size_t)snprintf(text,
-                        size,
+        at = (size_t)snprintf(definition,
+                        sizeof(definition),
                         "p:" CRED_GUARD_GROUP "/" CRED_GUARD_EVENT " " CRED_GUARD_EVENT);
         for (size_t i = 0; i < ELEMENTSOF(m); i++)
-                at += (size_t)snprintf(text + at,
-                                size - at,
+                at += (size_t)snprintf(definition + at,
+                                sizeof(definition) - at,
                                 " %.*s=+%u($arg1):%s",
                                 (int)strcspn(m[i].name, "_"),
                                 m[i].name,
@@ -87,11 +92,10 @@ static int make_definition(char *text, size_t size) {
 
 int cred_guard_define(const Tracefs *tracefs) {
         _cleanup_free_ char *stands = NULL;
-        char definition[CONDITION_MAX];
 
         if (!probe_is_supported(tracefs))
                 return -EOPNOTSUPP;
-        int r = make_definition(definition, sizeof(definition));
+        int r = make_definition();
         r = r ?: probe_read(tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT, &stands);
         if (r < 0)
                 return r;
