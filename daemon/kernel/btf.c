@@ -17,6 +17,8 @@
 
 /* Unions and structures without a name, within each other. */
 #define DEPTH_MAX 4
+/* glibc's own, to begin with. */
+#define MMAP_THRESHOLD (128 * 1024)
 
 static int keep_quiet(enum libbpf_print_level level _unused_,
                 const char *format _unused_,
@@ -57,6 +59,9 @@ int btf_find_members(const char *structure, BtfMember *members, size_t n_members
         int r = 0;
 
         libbpf_set_print(keep_quiet);
+        /* A fixed one: else the first large block that is freed moves the next ones into the
+         * thread's heap, which keeps them, twice what the daemon needs otherwise. */
+        (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
         struct btf *btf = btf__load_vmlinux_btf();
         if (!btf)
                 return errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
@@ -68,7 +73,5 @@ int btf_find_members(const char *structure, BtfMember *members, size_t n_members
         for (size_t i = 0; r == 0 && i < n_members; i++)
                 r = find_member(btf, type, 0, &members[i], 0);
         btf__free(btf);
-        /* Else the heap keeps all of it, twice what the daemon needs otherwise. */
-        (void)malloc_trim(0);
         return r;
 }
