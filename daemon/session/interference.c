@@ -25,7 +25,7 @@ struct Interference {
         Trace *trace;
         InterferenceHandler handler;
         void *userdata;
-        sd_event_source *source, *timer;
+        sd_event_source *source, *timer, *soon;
         unsigned n_busy;     /* plans of ours in flight */
         bool wants_readback; /* as soon as the plan here is over */
         bool has_told;
@@ -86,7 +86,12 @@ static void tell(Interference *interference, const char *code, const char *text)
         interference->handler(code, text, interference->userdata);
 }
 
-static void look(Interference *interference, bool is_readback);
+/* From the loop, not from whoever says so: when the daemon ends, the worker is gone by then. */
+static void look_soon(Interference *interference) {
+        interference->wants_readback = true;
+        if (!interference->in_flight)
+                (void)sd_event_source_set_enabled(interference->soon, SD_EVENT_ONESHOT);
+}
 
 static void on_plan(Plan *plan, int result, const Reason *reason) {
         Interference *interference = plan->userdata;
@@ -97,6 +102,8 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
                 interference_free(interference);
                 return;
         }
+        if (result == KT_E_CANCELLED) /* the daemon ends */
+                return;
         if (result > 0) {
                 tell(interference,
                                 interference->has_fired ? "guard" : "interference",
@@ -114,21 +121,16 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
         if (interference->n_busy > 0)
                 return;
         if (interference->wants_readback)
-                look(interference, true);
+                look_soon(interference);
         else
                 set_sources(interference, true);
 }
 
-static void look(Interference *interference, bool is_readback) {
-        if (interference->has_told)
+static void look(Interference *interference) {
+        if (interference->has_told || interference->in_flight || interference->n_busy > 0)
                 return;
-        if (interference->in_flight) {
-                interference->wants_readback = interference->wants_readback || is_readback;
-                return;
-        }
-        if (is_readback)
-                interference->wants_readback = false;
-        interference->is_readback = is_readback;
+        interference->is_readback = interference->wants_readback;
+        interference->wants_readback = false;
         interference->has_fired = false;
         interference->plan = (Plan){
                 .uid = interference->trace->owner->uid,
@@ -159,7 +161,12 @@ static int on_watch(sd_event_source *source _unused_,
 }
 
 static int on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
-        look(userdata, false);
+        look(userdata);
+        return 0;
+}
+
+static int on_soon(sd_event_source *source _unused_, void *userdata) {
+        look(userdata);
         return 0;
 }
 
@@ -184,7 +191,11 @@ static int add_sources(Interference *interference, sd_event *event) {
                 return r;
         (void)sd_event_source_set_description(interference->timer, "interference");
         set_sources(interference, false);
-        return 0;
+        r = sd_event_add_defer(event, &interference->soon, on_soon, interference);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(interference->soon, "interference-soon");
+        return sd_event_source_set_enabled(interference->soon, SD_EVENT_OFF);
 }
 
 int interference_new(sd_event *event,
@@ -205,7 +216,7 @@ int interference_new(sd_event *event,
         int r = add_sources(interference, event);
         if (r < 0)
                 return r;
-        look(interference, true);
+        look_soon(interference);
         *ret = TAKE_PTR(interference);
         return 0;
 }
@@ -215,6 +226,7 @@ Interference *interference_free(Interference *interference) {
                 return NULL;
         interference->source = sd_event_source_disable_unref(interference->source);
         interference->timer = sd_event_source_disable_unref(interference->timer);
+        interference->soon = sd_event_source_disable_unref(interference->soon);
         interference->has_told = true;
         if (interference->in_flight) {
                 plan_cancel(&interference->plan);
@@ -231,8 +243,9 @@ void interference_begin(Interference *interference) {
         if (interference->n_busy++ > 0)
                 return;
         set_sources(interference, false);
-        /* A reading back that is in flight has the watch. */
-        if (!interference->in_flight || !interference->is_readback)
+        /* A reading back that is in flight or to come has the watch: our own writes are in it. */
+        if (!interference->wants_readback &&
+                        !(interference->in_flight && interference->is_readback))
                 look_at_watch(interference);
 }
 
@@ -240,5 +253,5 @@ void interference_end(Interference *interference) {
         if (!interference || interference->has_told || interference->n_busy == 0)
                 return;
         if (--interference->n_busy == 0)
-                look(interference, true);
+                look_soon(interference);
 }
