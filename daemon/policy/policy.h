@@ -63,11 +63,8 @@ typedef struct GrantEvent {
 
 typedef enum FieldVerdict {
         VERDICT_KEEP,
-        VERDICT_WORDS, /* kept, but for 8-byte words in the kernel's address range: those by mode */
-        VERDICT_ZERO,
-        VERDICT_PSEUDONYM,
-        VERDICT_MEMBER, /* kept when the task named in *ret_pid_field is a member, else zeroed */
-        _VERDICT_N,
+        VERDICT_WORDS, /* kept, but for 8-byte words in the kernel's address range: they are zeroed
+                        */
 } FieldVerdict;
 
 /* One entry of spec.events and what became of it. */
@@ -117,14 +114,9 @@ int policy_decide(const Policy *policy,
                 const PolicyEvents *events,
                 Grant **ret,
                 Reason *reason);
-/* How a field of a granted event reaches the reader. Pure; the one place that decides it: the
- * consumer's masks, the metadata, filters and `policy explain` all ask here. Common fields are
- * always kept. */
-FieldVerdict grant_judge_field(const Grant *grant,
-                const GrantEvent *event,
-                const FormatField *field,
-                const char **ret_pid_field);
-const char *field_verdict_to_string(FieldVerdict verdict);
+/* How a field of a granted event reaches the reader. Pure; the one place that decides it. Common
+ * fields are always kept. */
+FieldVerdict grant_judge_field(const Grant *grant, const FormatField *field);
 /* What `ListEvents` shows: may this subject use this event in any scope? */
 bool policy_may_see_event(const Policy *policy,
                 const Subject *subject,

@@ -110,25 +110,58 @@ static int format_id(const char *text, uint64_t *ret) {
         return 0;
 }
 
+/* Takes entry. */
+static int append(json_object *array, json_object *entry) {
+        if (!entry)
+                return -ENOMEM;
+        if (json_object_array_add(array, entry) < 0) {
+                json_object_put(entry);
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static bool is_first_of_name(const Format *format, size_t i) {
+        return format_field_find(format, format->fields[i].name) == &format->fields[i];
+}
+
+/* What the consumer cuts, and a reader is told of: ktrace-stream(5). */
+static int add_cuts(json_object *event, const Trace *trace, const char *text, size_t size) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        json_object *cuts = json_object_new_array();
+
+        int r = add(event, "cut", cuts);
+        r = r ?: format_parse(text, size, &format, NULL);
+        for (size_t i = 0; r == 0 && i < format->n_fields; i++) {
+                const FormatField *field = &format->fields[i];
+
+                if (grant_judge_field(trace->grant, field) == VERDICT_KEEP ||
+                                !is_first_of_name(format, i))
+                        continue;
+                json_object *entry = json_object_new_object();
+                r = append(cuts, entry);
+                r = r ?: add_string(entry, "field", field->name);
+                r = r ?: add_string(entry, "how", "words");
+        }
+        return r;
+}
+
 static int add_event(json_object *events, const Trace *trace, const GrantEvent *event) {
         _cleanup_free_ char *text = NULL;
         uint64_t id = 0;
+        size_t size = 0;
 
-        int r = event_read_format(trace->tracefs, event->system, event->name, &text, NULL);
+        int r = event_read_format(trace->tracefs, event->system, event->name, &text, &size);
         r = r ?: format_id(text, &id);
         if (r < 0)
                 return r;
         json_object *object = json_object_new_object();
-        if (!object)
-                return -ENOMEM;
-        if (json_object_array_add(events, object) < 0) {
-                json_object_put(object);
-                return -ENOMEM;
-        }
-        r = add_string(object, "system", event->system);
+        r = append(events, object);
+        r = r ?: add_string(object, "system", event->system);
         r = r ?: add_string(object, "name", event->name);
         r = r ?: add_number(object, "id", id);
-        return r ?: add_string(object, "format", text);
+        r = r ?: add_string(object, "format", text);
+        return r == 0 && trace->grant->fenced ? add_cuts(object, trace, text, size) : r;
 }
 
 static int add_events(json_object *object, const Trace *trace) {

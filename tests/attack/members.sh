@@ -77,7 +77,7 @@ EOS
 }
 
 case_setuid_while_stopped() { # root's program, executed while the session is stopped
-        defended_by credentials
+        defended_by credentials guard guard-hist
         rooted 4755 rooted
         attack ./rooted paced 600 5000 <<'EOS'
 from attack import *
@@ -96,7 +96,7 @@ EOS
 }
 
 case_setid() { # programs that are set-user-ID, set-group-ID, or have a capability, executed by traced processes
-        defended_by credentials
+        defended_by credentials guard guard-hist
         rooted 4755 setuid
         rooted 2755 setgid
         rooted 0755 capable
@@ -118,7 +118,7 @@ EOS
 
 # A thread that is not listed takes the number of its leader, which is, when it executes a program.
 case_late_thread() { # root's program, executed by a thread that came while its siblings were being listed
-        defended_by threads credentials
+        defended_by threads credentials guard guard-hist
         rooted 4755 rooted
         attack "$ATTACK_TOOLS/actor" chain "$T/go" "$T/rooted" paced 200 2000 <<'EOS'
 from attack import *
@@ -136,7 +136,6 @@ EOS
 }
 
 case_pid_reuse() { # a process of root's that got the number of a traced one just ended
-        pending "the daemon does not tell the worker who is a member"
         defended_by lifetimes members
         roots_part "$ATTACK_TOOLS/actor" reuse "$USER_UID" $VICTIM_CALL armed
         attack <<'EOS'
@@ -154,8 +153,7 @@ EOS
 }
 
 case_foreign_change() { # everybody's records, when another tool of root's has emptied the list
-        pending "the daemon does not look at its instances while they run"
-        defended_by foreign-change members
+        defended_by foreign-change members guard guard-hist
         victim
         roots_part empty_list
         attack <<'EOS'
