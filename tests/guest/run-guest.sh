@@ -18,7 +18,7 @@ boot() {
         exec timeout -k 5 "$3" qemu-system-x86_64 -M microvm,rtc=on -accel "$1" -cpu "$2" -smp 2 -m 2048 \
                 -nodefaults -no-user-config -no-reboot -display none \
                 -kernel "$image/vmlinuz" -initrd "$image/initrd.cpio" \
-                -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 systemd.firstboot=no audit=0 apparmor=0 selinux=0 random.trust_cpu=on tsc=reliable no_timer_check nokaslr root=/dev/vda rw" \
+                -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 systemd.firstboot=no audit=0 apparmor=0 selinux=0 random.trust_cpu=on tsc=reliable tsc_early_khz=$khz no_timer_check nokaslr root=/dev/vda rw" \
                 -serial "file:$work/console" \
                 -drive "file=$image/root.ext4,format=raw,if=none,id=r,snapshot=on,cache=unsafe,file.locking=off" -device virtio-blk-device,drive=r \
                 -drive "file=$work/in.tar,format=raw,if=none,id=i,readonly=on" -device virtio-blk-device,drive=i \
@@ -52,6 +52,7 @@ accelerator() {
         cat "$image/accelerator"
 }
 
+khz=$("$image/tsc-khz")
 accel=$(accelerator)
 case $accel in
 kvm) cpu=host ;;
@@ -61,7 +62,7 @@ esac
 # Emulation hangs now and then, mostly before the kernel's first word, which comes after half a second. Later a guest
 # speaks every five seconds. One that hangs is started over, and told.
 status=1
-for _ in 1 2 3; do
+for _ in 1 2 3 4 5; do
         disks "$job" "$timeout"
         boot "$accel" "$cpu" $((timeout + 60)) >"$work/qemu" 2>&1 &
         guest=$!
