@@ -3,7 +3,7 @@
 
 # A list that its last process has left goes on filtering the events that there were, but not one that is made later.
 case_emptied_list() { # everybody's records, from an event that is made when the last listed process has gone
-        defended_by sentinel
+        defended_by sentinel foreign-change members guard guard-hist
         probe "$TARGET"
         grant attack:begun
         background stranger sh -c "while :; do $TARGET calls 1 $VICTIM_CALL; done"
@@ -118,7 +118,7 @@ EOS
 
 # A thread that is not listed takes the number of its leader, which is, when it executes a program.
 case_late_thread() { # root's program, executed by a thread that came while its siblings were being listed
-        defended_by threads credentials guard guard-hist
+        defended_by threads credentials guard guard-hist lifetimes members
         rooted 4755 rooted
         attack "$ATTACK_TOOLS/actor" chain "$T/go" "$T/rooted" paced 200 2000 <<'EOS'
 from attack import *
