@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Prints how fast this machine's time stamp counter runs, in kHz, as the guest's does under emulation. A guest on a
- * busy machine that has to find it out by itself fails at it now and then, and hangs. */
+/* Prints how fast this machine's time stamp counter runs, in kHz, as the guest's does under
+ * emulation. A guest on a busy machine that has to find it out by itself fails at it now and then,
+ * and hangs. */
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
