@@ -428,6 +428,15 @@ const Peer *auth_find_peer(const Auth *auth, const char *unique_name) {
         return &entry->peer;
 }
 
+int auth_make_subject(uid_t uid, Subject *ret) {
+        Subject subject = { .uid = uid };
+
+        int r = groups_from_database(&subject);
+        if (r == 0)
+                *ret = subject;
+        return r;
+}
+
 Polkit *auth_get_polkit(const Auth *auth) {
         return auth->polkit;
 }

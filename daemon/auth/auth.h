@@ -34,6 +34,8 @@ DEFINE_CLEANUP(Auth, auth_free);
 const Peer *auth_get_peer(const Auth *auth, sd_bus_message *m);
 /* Whoever has this name, with facts of now, or NULL (has left: deny); for a call that waited. */
 const Peer *auth_find_peer(const Auth *auth, const char *unique_name);
+/* A user who is not there: groups of the user database, no seat, no unit. */
+int auth_make_subject(uid_t uid, Subject *ret);
 /* Where to ask on behalf of a peer. What is open when the auth goes is answered then. */
 Polkit *auth_get_polkit(const Auth *auth);
 /* Nobody who ever called is still on the bus. on_peer_gone tells when the answer may have changed.

@@ -53,6 +53,35 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
         return 1;
 }
 
+/* Of whom is the question? root may ask about others. */
+static int find_asked(const Peer *peer, uid_t as_user, Subject *ret, Reason *reason) {
+        if (as_user == (uid_t)-1)
+                return subject_copy(ret, &peer->subject);
+        if (peer->subject.uid != 0)
+                return reason_set(reason, KT_E_ACCESS_DENIED, "as-user: root alone may ask so");
+        return auth_make_subject(as_user, ret);
+}
+
+static int method_check_session(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(subject_clear) Subject asked = { .uid = (uid_t)-1 };
+        _cleanup_json_ json_object *o = NULL;
+        _cleanup_spec_ Spec *spec = NULL;
+        Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, m);
+        Reason reason = { "" };
+        uid_t as_user;
+        int r;
+
+        if (!peer)
+                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
+        r = spec_read_question(m, &spec, &as_user, &reason);
+        if (r == 0)
+                r = find_asked(peer, as_user, &asked, &reason);
+        if (r == 0)
+                r = registry_check(door->registry, &peer->subject, &asked, spec, &o, &reason);
+        return call_reply_json(m, r, o, &reason);
+}
+
 typedef struct Listing {
         sd_bus_message *reply;
         int result;
@@ -201,6 +230,11 @@ static const sd_bus_vtable manager_vtable[] = {
                         SD_BUS_ARGS("a{sv}", spec),
                         SD_BUS_RESULT("s", id, "o", path),
                         method_create_session,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("CheckSession",
+                        SD_BUS_ARGS("a{sv}", spec),
+                        SD_BUS_RESULT("a{sv}", decision),
+                        method_check_session,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("ListSessions",
                         SD_BUS_NO_ARGS,

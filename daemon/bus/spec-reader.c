@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* CreateSession's a{sv} -> Spec. Which keys there are, and what their values may be, is the spec's
- * own table; here is only what D-Bus adds: its types. Every integer type is taken for a number,
- * since callers' bindings pick one by themselves; nothing else is converted. The message comes from
- * anyone: each container is entered by the type that was read, and what is not known is refused,
- * not skipped. */
+/* CreateSession's and CheckSession's a{sv} -> Spec. Which keys there are, and what their values may
+ * be, is the spec's own table; here is only what D-Bus adds: its types. Every integer type is taken
+ * for a number, since callers' bindings pick one by themselves; nothing else is converted. The
+ * message comes from anyone: each container is entered by the type that was read, and what is not
+ * known is refused, not skipped. */
 #include "spec-reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+
+#define AS_USER "as-user"
 
 /* The signature in words, for the one who wrote the call. */
 static const char *describe_signature(const char *signature) {
@@ -222,13 +224,43 @@ static int read_value(sd_bus_message *m,
         return spec_refuse_type(field, describe_signature(signature), reason);
 }
 
-static int read_key(sd_bus_message *m, Spec *spec, Reason *reason) {
+static int read_as_user(sd_bus_message *m, uid_t *ret, Reason *reason) {
+        const char *signature;
+        uint64_t number = 0;
+
+        if (*ret != (uid_t)-1)
+                return reason_set(reason, KT_E_INVALID_SPEC, AS_USER ": is given twice");
+        int r = sd_bus_message_peek_type(m, NULL, &signature);
+        if (r < 0)
+                return r;
+        if (strlen(signature) != 1 || !strchr("ynqiuxt", *signature))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                AS_USER ": a number is wanted, not %s",
+                                describe_signature(signature));
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);
+        r = r < 0 ? r : read_number(m, *signature, AS_USER, &number, reason);
+        if (r != 0)
+                return r;
+        if (number >= UINT32_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                AS_USER ": %" PRIu64 " is no uid",
+                                number);
+        *ret = (uid_t)number;
+        return own_result(sd_bus_message_exit_container(m));
+}
+
+/* as_user: NULL where there is no such key. */
+static int read_key(sd_bus_message *m, Spec *spec, uid_t *as_user, Reason *reason) {
         const char *key, *signature;
         int r;
 
         r = sd_bus_message_read(m, "s", &key);
         if (r < 0)
                 return r;
+        if (as_user && strcmp(key, AS_USER) == 0)
+                return read_as_user(m, as_user, reason);
         const SpecField *field = spec_field_find(key);
         if (!field)
                 return spec_refuse_key(key, reason);
@@ -245,7 +277,7 @@ static int read_key(sd_bus_message *m, Spec *spec, Reason *reason) {
         return own_result(sd_bus_message_exit_container(m));
 }
 
-int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason) {
+static int read_all(sd_bus_message *m, Spec **ret, uid_t *as_user, Reason *reason) {
         _cleanup_spec_ Spec *spec = spec_new();
         int r;
 
@@ -255,7 +287,7 @@ int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason) {
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                r = read_key(m, spec, reason);
+                r = read_key(m, spec, as_user, reason);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);
@@ -272,4 +304,13 @@ int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason) {
                 return r;
         *ret = TAKE_PTR(spec);
         return 0;
+}
+
+int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason) {
+        return read_all(m, ret, NULL, reason);
+}
+
+int spec_read_question(sd_bus_message *m, Spec **ret, uid_t *ret_as_user, Reason *reason) {
+        *ret_as_user = (uid_t)-1;
+        return read_all(m, ret, ret_as_user, reason);
 }

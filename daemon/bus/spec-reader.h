@@ -7,3 +7,6 @@
 
 /* Reads an a{sv} into a complete spec. KT_E_* with the reason, or -errno. */
 int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason);
+/* The same for CheckSession: with key "as-user", a uid, which is no part of the spec; -1: not
+ * given. */
+int spec_read_question(sd_bus_message *m, Spec **ret, uid_t *ret_as_user, Reason *reason);

@@ -397,6 +397,8 @@ int policy_decide(const Policy *policy,
         d.n_choices = events->n_names;
         d.grant->fenced = d.rule != NULL;
         d.grant->polkit_action = d.rule ? d.rule->polkit_action : NULL;
+        if (events->limits)
+                d.grant->limits = *events->limits;
         d.grant->rule = strdup(d.rule ? d.rule->label : "root");
         d.grant->requests = calloc(spec->n_events ?: 1, sizeof(*d.grant->requests));
         if (!d.grant->rule || !d.grant->requests)

@@ -15,7 +15,11 @@ typedef struct Limits {
         uint64_t max_buffer_kb_per_uid; /* kB, times CPUs, over all sessions of a uid */
         uint64_t max_buffer_kb_total;   /* kB, times CPUs, over all sessions */
         uint64_t max_events;            /* enabled in one session */
-        uint64_t max_pids;              /* processes named in one spec */
+        uint64_t max_events_per_uid;    /* enabled in all sessions of a uid */
+        uint64_t max_event_rate; /* recorded per second in one session, on average; 0: no limit */
+        uint64_t max_stream_bytes_per_sec; /* of one session; 0: no limit */
+        uint64_t max_calls_per_uid;        /* that wait for their answer */
+        uint64_t max_pids;                 /* processes named in one spec */
         uint64_t setup_timeout_usec; /* a session of lifetime client that is not started within this
                                         ends; 0: never */
 } Limits;

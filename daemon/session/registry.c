@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* All sessions: who may see which, what everybody may have at most, and the one tracefs. Made by
+/* All sessions: who may see which, and the one tracefs. Made by
  * the manager, used by the doors. A stranger's session does not exist for anybody but root.
  *
  * Instances called ktrace-* that no session owns are left by a daemon that was killed: they are
@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "cred-guard.h"
@@ -199,132 +198,4 @@ void registry_drain(Registry *registry, Feed *feed, uid_t uid) {
         *drain = (Drain){ .registry = registry, .feed = feed, .uid = uid };
         TAILQ_INSERT_TAIL(&registry->drains, drain, drains);
         feed_detach(feed, &handlers, drain);
-}
-
-/* Quota */
-
-typedef struct Usage {
-        uint64_t n_sessions, n_sessions_uid;
-        uint64_t buffer_kb, buffer_kb_uid;
-} Usage;
-
-static Usage registry_get_usage(const Registry *registry, uid_t uid) {
-        uint64_t n_cpus = registry->n_cpus;
-        const Session *session;
-        const Drain *drain;
-        Usage usage = {};
-
-        TAILQ_FOREACH(session, &registry->sessions, sessions) {
-                uint64_t kb = session->spec ? session->spec->buffer_kb * n_cpus : 0;
-
-                usage.n_sessions++;
-                usage.buffer_kb += kb;
-                if (session->owner.uid == uid) {
-                        usage.n_sessions_uid++;
-                        usage.buffer_kb_uid += kb;
-                }
-        }
-        TAILQ_FOREACH(drain, &registry->drains, drains) {
-                usage.n_sessions++;
-                usage.n_sessions_uid += drain->uid == uid;
-        }
-        return usage;
-}
-
-static int refuse_quota(const char *what,
-                uint64_t used,
-                uint64_t limit,
-                const char *unit,
-                Reason *reason) {
-        return reason_set(reason,
-                        KT_E_LIMIT_REACHED,
-                        "%s: %" PRIu64 "%s in use or asked for, %" PRIu64
-                        "%s allowed: end a session first, see 'ktracectl list'",
-                        what,
-                        used,
-                        unit,
-                        limit,
-                        unit);
-}
-
-static int check_unique_name(const Registry *registry,
-                const Subject *subject,
-                const Spec *spec,
-                Reason *reason) {
-        const Session *session;
-
-        if (!spec->name)
-                return 0;
-        TAILQ_FOREACH(session, &registry->sessions, sessions)
-        if (session->owner.uid == subject->uid && session->end == END_NOT && session->spec->name &&
-                        strcmp(session->spec->name, spec->name) == 0)
-                return reason_set(reason,
-                                KT_E_NAME_TAKEN,
-                                "name: you have a session \"%s\" already (%s): destroy it or take another name",
-                                spec->name,
-                                session->id);
-        return 0;
-}
-
-int registry_check_quota(const Registry *registry,
-                const Subject *subject,
-                const Spec *spec,
-                Reason *reason) {
-        const Limits *limits = &registry->options.limits;
-        uint64_t kb = spec->buffer_kb * registry->n_cpus;
-        Usage usage = registry_get_usage(registry, subject->uid);
-
-        int r = check_unique_name(registry, subject, spec, reason);
-        if (r != 0)
-                return r;
-        if (subject->uid != 0) {
-                if (spec->buffer_kb > limits->max_buffer_kb)
-                        return reason_set(reason,
-                                        KT_E_LIMIT_REACHED,
-                                        "buffer-kb: %" PRIu64
-                                        " is over this machine's limit of %" PRIu64
-                                        " (max-buffer-kb)",
-                                        spec->buffer_kb,
-                                        limits->max_buffer_kb);
-                if (spec->n_pids > limits->max_pids)
-                        return refuse_quota("max-pids", spec->n_pids, limits->max_pids, "", reason);
-                if (usage.n_sessions_uid >= limits->max_sessions_per_uid)
-                        return refuse_quota("max-sessions-per-uid",
-                                        usage.n_sessions_uid,
-                                        limits->max_sessions_per_uid,
-                                        "",
-                                        reason);
-                if (usage.buffer_kb_uid + kb > limits->max_buffer_kb_per_uid)
-                        return refuse_quota("max-buffer-kb-per-uid",
-                                        usage.buffer_kb_uid + kb,
-                                        limits->max_buffer_kb_per_uid,
-                                        " kB",
-                                        reason);
-        }
-        /* The totals say nothing of others' numbers. */
-        if (usage.n_sessions >= limits->max_sessions ||
-                        usage.buffer_kb + kb > limits->max_buffer_kb_total)
-                return reason_set(reason,
-                                KT_E_LIMIT_REACHED,
-                                "this machine's limit of all sessions is reached (max-sessions, max-buffer-kb-total): try later");
-        return 0;
-}
-
-int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret) {
-        _cleanup_json_ json_object *object = json_object_new_object();
-        Usage usage = registry_get_usage(registry, uid);
-
-        if (!object)
-                return -ENOMEM;
-        for (size_t i = 0; i < n_limit_fields; i++) {
-                const char *at = (const char *)&registry->options.limits + limit_fields[i].offset;
-                json_object *value = json_object_new_uint64(*(const uint64_t *)at);
-
-                if (!value || json_object_object_add(object, limit_fields[i].name, value) < 0)
-                        return -ENOMEM;
-        }
-        json_object_object_add(object, "sessions", json_object_new_uint64(usage.n_sessions_uid));
-        json_object_object_add(object, "buffer-kb", json_object_new_uint64(usage.buffer_kb_uid));
-        *ret = TAKE_PTR(object);
-        return 0;
 }

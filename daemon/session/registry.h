@@ -78,13 +78,31 @@ struct Registry {
         uint64_t n_cpus; /* for quotas; reading it anew opens files */
 };
 
-/* KT_E_LIMIT_REACHED, KT_E_NAME_TAKEN, or 0. */
+/* What a uid uses, and all do. */
+typedef struct Usage {
+        uint64_t n_sessions, n_sessions_uid;
+        uint64_t n_events_uid;
+        uint64_t buffer_kb, buffer_kb_uid;
+} Usage;
+
+void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret);
+/* KT_E_LIMIT_REACHED, KT_E_NAME_TAKEN, or 0. *next: 0 at first; after a refusal called again it
+ * goes on with the limits behind it. */
 int registry_check_quota(const Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
+                const Grant *grant,
+                size_t *next,
                 Reason *reason);
 /* Policy's word about a spec, on the events that the kernel has now. */
 int registry_decide(Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                Grant **ret,
+                Reason *reason);
+/* Policy, the fence and the limits: all that is decided before anything is made. CheckSession tells
+ * what it says. */
+int registry_judge(Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
                 Grant **ret,

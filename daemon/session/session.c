@@ -442,9 +442,7 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
 
         int r = spec_complete(spec, reason);
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
-        r = r ?: registry_decide(registry, &request->subject, spec, &grant, reason);
-        r = r ?: trace_check_fence(spec, grant, reason);
-        r = r ?: registry_check_quota(registry, &request->subject, spec, reason);
+        r = r ?: registry_judge(registry, &request->subject, spec, &grant, reason);
         r = r ?: session_check_authorized(request, &grant, reason);
         r = r ?: session_new(registry, request, &session);
         if (r != 0)

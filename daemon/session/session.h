@@ -108,6 +108,17 @@ int registry_describe_event(Registry *registry,
                 json_object **ret,
                 Reason *reason);
 
+/* What session_create would say to this, without making anything and without asking polkit:
+ * {"allowed","rule","polkit","scope","processes","events":[{"name","filter","redacted":[{"field",
+ * "how"}]}],"requests":[…],"limits":{…},"notes":[…],"reasons":[…]}. Where it is not allowed,
+ * reasons tells all that stands against it. */
+int registry_check(Registry *registry,
+                const Subject *asker, /* who is told */
+                const Subject *subject,
+                const Spec *spec,
+                json_object **ret,
+                Reason *reason);
+
 /* Verbs. A return other than 0 is the answer: `done` will not be called and the request stays the
  * caller's. */
 /* Asks policy each time, also when it tries again: see Request.wanted. */

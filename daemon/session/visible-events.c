@@ -67,7 +67,6 @@ int registry_decide(Registry *registry,
                 Reason *reason) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
         _cleanup_(joined_names_clear) JoinedNames joined = {};
-        _cleanup_(grant_free_cleanup) Grant *grant = NULL;
         const Tracefs *tracefs;
 
         int r = registry_get_tracefs(registry, &tracefs, reason);
@@ -76,18 +75,14 @@ int registry_decide(Registry *registry,
         if (r != 0)
                 return r;
         _cleanup_(last_format_clear) LastFormat last = { .tracefs = tracefs };
-        PolicyEvents events = { (const char *const *)joined.names, joined.n, get_format, &last };
-        r = policy_decide(registry->options.policy, subject, spec, &events, &grant, reason);
-        if (r != 0)
-                return r;
-        if (subject->uid != 0 && grant->n_events > registry->options.limits.max_events)
-                return reason_set(reason,
-                                KT_E_LIMIT_REACHED,
-                                "events: %zu are granted, %llu allowed in one session (max-events): ask for fewer",
-                                grant->n_events,
-                                (unsigned long long)registry->options.limits.max_events);
-        *ret = TAKE_PTR(grant);
-        return 0;
+        PolicyEvents events = {
+                .names = (const char *const *)joined.names,
+                .n_names = joined.n,
+                .get_format = get_format,
+                .userdata = &last,
+                .limits = &registry->options.limits,
+        };
+        return policy_decide(registry->options.policy, subject, spec, &events, ret, reason);
 }
 
 int registry_list_events(Registry *registry,

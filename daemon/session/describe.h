@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <json-c/json.h>
+
+#include "policy.h"
+
+/* Parts of answers, as JSON. */
+
+/* Adds or gives -ENOMEM; takes value, NULL is -ENOMEM too. */
+int describe_put(json_object *object, const char *key, json_object *value);
+int describe_append(json_object *array, json_object *value);
+/* Each limit by its name. */
+int describe_limits(const Limits *limits, json_object **ret);
+/* [{"pattern","matched","granted"}] */
+int describe_requests(const Grant *grant, json_object *requests);
+/* What others pay for a fenced session; -ENOMEM or 0. */
+int describe_cost(const Grant *grant, json_object *notes);

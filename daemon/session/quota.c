@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What everybody may have at most: counts what the sessions use and holds it against the limits of
+ * a grant (a rule's own, else the configured), and says so (GetLimits). Called before anything is
+ * made, in the event loop. Streams whose session is gone count as sessions of their user until they
+ * are read. How much a session may record is meter.c's, how many calls may wait is the door's. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "describe.h"
+#include "registry.h"
+
+typedef struct Question {
+        const Registry *registry;
+        const Subject *subject;
+        const Spec *spec;
+        const Grant *grant;
+        const Limits *limits;
+        Usage usage;
+} Question;
+
+void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret) {
+        const Session *session;
+        const Drain *drain;
+        Usage usage = {};
+
+        TAILQ_FOREACH(session, &registry->sessions, sessions) {
+                uint64_t kb = session->spec ? session->spec->buffer_kb * registry->n_cpus : 0;
+
+                usage.n_sessions++;
+                usage.buffer_kb += kb;
+                if (session->owner.uid == uid) {
+                        usage.n_sessions_uid++;
+                        usage.n_events_uid += session->grant ? session->grant->n_events : 0;
+                        usage.buffer_kb_uid += kb;
+                }
+        }
+        TAILQ_FOREACH(drain, &registry->drains, drains) {
+                usage.n_sessions++;
+                usage.n_sessions_uid += drain->uid == uid;
+        }
+        *ret = usage;
+}
+
+static int refuse(const char *what,
+                uint64_t used,
+                uint64_t limit,
+                const char *unit,
+                Reason *reason) {
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "%s: %" PRIu64 "%s in use or asked for, %" PRIu64
+                        "%s allowed: end a session first, see 'ktracectl list'",
+                        what,
+                        used,
+                        unit,
+                        limit,
+                        unit);
+}
+
+static int check_name(const Question *q, Reason *reason) {
+        const Session *session;
+
+        if (!q->spec->name)
+                return 0;
+        TAILQ_FOREACH(session, &q->registry->sessions, sessions)
+        if (session->owner.uid == q->subject->uid && session->end == END_NOT &&
+                        session->spec->name && strcmp(session->spec->name, q->spec->name) == 0)
+                return reason_set(reason,
+                                KT_E_NAME_TAKEN,
+                                "name: you have a session \"%s\" already (%s): destroy it or take another name",
+                                q->spec->name,
+                                session->id);
+        return 0;
+}
+
+static int check_events(const Question *q, Reason *reason) {
+        if (q->subject->uid == 0 || q->grant->n_events <= q->limits->max_events)
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "events: %zu are granted, %" PRIu64
+                        " allowed in one session (max-events): ask for fewer",
+                        q->grant->n_events,
+                        q->limits->max_events);
+}
+
+static int check_buffer(const Question *q, Reason *reason) {
+        if (q->subject->uid == 0 || q->spec->buffer_kb <= q->limits->max_buffer_kb)
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "buffer-kb: %" PRIu64 " is over this machine's limit of %" PRIu64
+                        " (max-buffer-kb)",
+                        q->spec->buffer_kb,
+                        q->limits->max_buffer_kb);
+}
+
+static int check_pids(const Question *q, Reason *reason) {
+        if (q->subject->uid == 0 || q->spec->n_pids <= q->limits->max_pids)
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "scope: %zu processes are named, %" PRIu64
+                        " allowed in one session (max-pids): name fewer",
+                        q->spec->n_pids,
+                        q->limits->max_pids);
+}
+
+static int check_uid_sessions(const Question *q, Reason *reason) {
+        uint64_t limit = q->limits->max_sessions_per_uid;
+
+        if (q->subject->uid == 0 || q->usage.n_sessions_uid < limit)
+                return 0;
+        return refuse("max-sessions-per-uid", q->usage.n_sessions_uid, limit, "", reason);
+}
+
+static int check_uid_buffer(const Question *q, Reason *reason) {
+        uint64_t kb = q->usage.buffer_kb_uid + q->spec->buffer_kb * q->registry->n_cpus;
+        uint64_t limit = q->limits->max_buffer_kb_per_uid;
+
+        if (q->subject->uid == 0 || kb <= limit)
+                return 0;
+        return refuse("max-buffer-kb-per-uid", kb, limit, " kB", reason);
+}
+
+static int check_uid_events(const Question *q, Reason *reason) {
+        uint64_t n = q->usage.n_events_uid + q->grant->n_events;
+        uint64_t limit = q->limits->max_events_per_uid;
+
+        if (q->subject->uid == 0 || n <= limit)
+                return 0;
+        return refuse("max-events-per-uid", n, limit, " events", reason);
+}
+
+/* Bind root too, and say nothing of others' numbers. */
+static int check_totals(const Question *q, Reason *reason) {
+        const Limits *limits = &q->registry->options.limits;
+        uint64_t kb = q->spec->buffer_kb * q->registry->n_cpus;
+
+        if (q->usage.n_sessions < limits->max_sessions &&
+                        q->usage.buffer_kb + kb <= limits->max_buffer_kb_total)
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "this machine's limit of all sessions is reached (max-sessions, max-buffer-kb-total): try later");
+}
+
+int registry_check_quota(const Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                const Grant *grant,
+                size_t *next,
+                Reason *reason) {
+        static int (*const checks[])(const Question *q, Reason *reason) = {
+                check_events,
+                check_name,
+                check_buffer,
+                check_pids,
+                check_uid_sessions,
+                check_uid_buffer,
+                check_uid_events,
+                check_totals,
+        };
+        Question q = { registry, subject, spec, grant, &grant->limits };
+
+        registry_get_usage(registry, subject->uid, &q.usage);
+        while (*next < ELEMENTSOF(checks)) {
+                int r = checks[(*next)++](&q, reason);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret) {
+        _cleanup_json_ json_object *object = NULL;
+        Usage usage;
+
+        int r = describe_limits(&registry->options.limits, &object);
+        if (r < 0)
+                return r;
+        registry_get_usage(registry, uid, &usage);
+        json_object_object_add(object, "sessions", json_object_new_uint64(usage.n_sessions_uid));
+        json_object_object_add(object, "events", json_object_new_uint64(usage.n_events_uid));
+        json_object_object_add(object, "buffer-kb", json_object_new_uint64(usage.buffer_kb_uid));
+        *ret = TAKE_PTR(object);
+        return 0;
+}
