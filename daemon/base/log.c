@@ -26,9 +26,10 @@
 #include "error.h"
 #include "log.h"
 
-#define LINE_SIZE_MAX  2048
-#define FIELD_SIZE_MAX 128
-#define N_FIELDS_MAX   5
+#define LINE_SIZE_MAX   2048
+#define FIELD_SIZE_MAX  128
+#define RECORD_SIZE_MAX 512 /* of a field of log_record */
+#define N_FIELDS_MAX    5
 
 static _Atomic LogTarget log_target = LOG_TARGET_CONSOLE;
 static atomic_bool log_to_journal = false;
@@ -118,11 +119,20 @@ static struct iovec iovec_of(const char *text) {
         return (struct iovec){ .iov_base = (char *)text, .iov_len = strlen(text) };
 }
 
+typedef struct Record {
+        const LogField *fields;
+        size_t n;
+} Record;
+
 /* `line` is "MESSAGE=..." as the journal wants it. */
-static void write_journal(int level, const LogContext *context, const char *line) {
+static void write_journal(int level,
+                const LogContext *context,
+                const Record *record,
+                const char *line) {
+        char texts[LOG_FIELDS_MAX][RECORD_SIZE_MAX];
         char priority[FIELD_SIZE_MAX], session[FIELD_SIZE_MAX], instance[FIELD_SIZE_MAX];
         char uid[FIELD_SIZE_MAX];
-        struct iovec fields[N_FIELDS_MAX];
+        struct iovec fields[N_FIELDS_MAX + LOG_FIELDS_MAX];
         int n = 0;
 
         snprintf(priority, sizeof(priority), "PRIORITY=%d", level);
@@ -140,6 +150,15 @@ static void write_journal(int level, const LogContext *context, const char *line
                 snprintf(uid, sizeof(uid), "KTRACE_UID=%u", context->uid);
                 fields[n++] = iovec_of(uid);
         }
+        for (size_t i = 0; i < MIN_OF(record->n, (size_t)LOG_FIELDS_MAX); i++) {
+                const LogField *field = &record->fields[i];
+
+                if (!field->value)
+                        continue;
+                snprintf(texts[i], sizeof(texts[i]), "%s=%s", field->name, field->value);
+                make_harmless(texts[i]);
+                fields[n++] = iovec_of(texts[i]);
+        }
         (void)sd_journal_sendv(fields, n);
 }
 
@@ -155,9 +174,10 @@ static void write_console(const LogContext *context, const char *message) {
         (void)n;
 }
 
-static void _printf_(4, 0) write_line(int r,
+static void _printf_(5, 0) write_line(int r,
                 int level,
                 const LogContext *context,
+                const Record *record,
                 const char *format,
                 va_list ap) {
         static const char prefix[] = "MESSAGE=";
@@ -180,7 +200,7 @@ static void _printf_(4, 0) write_line(int r,
         make_harmless(message);
 
         if (atomic_load(&log_to_journal))
-                write_journal(level, context, line);
+                write_journal(level, context, record, line);
         else
                 write_console(context, message);
 }
@@ -190,7 +210,7 @@ void log_write(int level, const LogContext *context, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        write_line(0, level, context, format, ap);
+        write_line(0, level, context, &(Record){}, format, ap);
         va_end(ap);
         errno = saved_errno;
 }
@@ -200,8 +220,23 @@ int log_errno(int r, int level, const LogContext *context, const char *format, .
         va_list ap;
 
         va_start(ap, format);
-        write_line(r, level, context, format, ap);
+        write_line(r, level, context, &(Record){}, format, ap);
         va_end(ap);
         errno = saved_errno;
         return r;
+}
+
+void log_record(int level,
+                const LogContext *context,
+                const LogField *fields,
+                size_t n_fields,
+                const char *format,
+                ...) {
+        int saved_errno = errno;
+        va_list ap;
+
+        va_start(ap, format);
+        write_line(0, level, context, &(Record){ fields, n_fields }, format, ap);
+        va_end(ap);
+        errno = saved_errno;
 }

@@ -21,6 +21,14 @@ typedef struct LogContext {
         unsigned uid;         /* owner, or (unsigned)-1 */
 } LogContext;
 
+/* One more field of the journal's: "KTRACE_RULE" and what it is. */
+typedef struct LogField {
+        const char *name;
+        const char *value; /* NULL: leave it out */
+} LogField;
+
+#define LOG_FIELDS_MAX 8
+
 void log_open(LogTarget target);
 void log_set_level(int level);
 int log_get_level(void);
@@ -33,6 +41,15 @@ void log_write(int level, const LogContext *context, const char *format, ...) _p
 /* Appends ": " and the errno's text; returns r unchanged, so that `return log_errno(r, …)` reads
  * well. */
 int log_errno(int r, int level, const LogContext *context, const char *format, ...) _printf_(4, 5);
+
+/* With fields of its own, LOG_FIELDS_MAX at most, for a program that reads the journal. On the
+ * console the text alone. */
+void log_record(int level,
+                const LogContext *context,
+                const LogField *fields,
+                size_t n_fields,
+                const char *format,
+                ...) _printf_(5, 6);
 
 #define log_error(...)   log_write(LOG_ERR, NULL, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_WARNING, NULL, __VA_ARGS__)

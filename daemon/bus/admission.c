@@ -67,6 +67,13 @@ static void on_polkit(int result, const Reason *said, void *userdata) {
         _cleanup_(admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
+        if (result != KT_E_CANCELLED) /* nobody has answered, and the door may be gone */
+                call_record_polkit(admission->door,
+                                admission->request,
+                                admission->request->wanted->polkit_action,
+                                result,
+                                said,
+                                admission->spec);
         if (result == 0)
                 result = admit(admission, &reason);
         if (result == 0)

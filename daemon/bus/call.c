@@ -12,8 +12,11 @@
 #include "variant.h"
 
 typedef struct Call {
+        Door *door; /* NULL: gone */
+        uid_t uid;
         sd_bus_message *m;
         CallAnswer answer;
+        TAILQ_ENTRY(Call) calls;
 } Call;
 
 int call_refuse(sd_bus_message *m, int result, const Reason *reason) {
@@ -58,6 +61,8 @@ Request *call_free(Request *request) {
         Call *call = request ? request->userdata : NULL;
 
         if (call) {
+                if (call->door)
+                        TAILQ_REMOVE(&call->door->calls, call, calls);
                 sd_bus_message_unref(call->m);
                 free(call);
         }
@@ -78,18 +83,68 @@ static void on_done(Request *request, int result, const Reason *reason) {
         call_free(request);
 }
 
-int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret) {
+/* Before any work is done for it. root serves itself. */
+static int check_number(const Door *door, uid_t uid, Reason *reason) {
+        uint64_t limit = registry_get_limits(door->registry)->max_calls_per_uid, n = 0;
+        const Call *call;
+
+        if (uid == 0)
+                return 0;
+        TAILQ_FOREACH(call, &door->calls, calls)
+        n += call->uid == uid;
+        if (n < limit)
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "%" PRIu64
+                        " calls of yours wait for their answer (max-calls-per-uid): wait for one of them",
+                        n);
+}
+
+void call_forget_door(Door *door) {
+        Call *call;
+
+        while ((call = TAILQ_FIRST(&door->calls))) {
+                TAILQ_REMOVE(&door->calls, call, calls);
+                call->door = NULL;
+        }
+}
+
+void call_record_polkit(Door *door,
+                const Request *request,
+                const char *action,
+                int result,
+                const Reason *said,
+                const Spec *spec) {
+        audit_write(registry_get_audit(door->registry),
+                        &(AuditRecord){
+                                        .kind = result == 0 ? AUDIT_POLKIT_ALLOWED
+                                                            : AUDIT_POLKIT_DENIED,
+                                        .uid = request->subject.uid,
+                                        .rule = request->wanted ? request->wanted->rule : NULL,
+                                        .text = result == 0 ? action : said->text,
+                                        .spec = spec,
+                        });
+}
+
+int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret, Reason *reason) {
         _cleanup_(call_free_cleanup) Request *request = NULL;
         const Peer *peer = auth_get_peer(door->auth, m);
 
         if (!peer)
                 return KT_E_ACCESS_DENIED;
+        int r = check_number(door, peer->subject.uid, reason);
+        if (r != 0)
+                return r;
         request = request_new(&peer->subject, peer->unique_name);
         if (!request)
                 return -ENOMEM;
         Call *call = calloc(1, sizeof(*call));
         if (!call)
                 return -ENOMEM;
+        call->door = door;
+        call->uid = peer->subject.uid;
+        TAILQ_INSERT_TAIL(&door->calls, call, calls);
         call->m = sd_bus_message_ref(m);
         call->answer = answer;
         request->userdata = call;

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "door.h"
+
+TAILQ_HEAD(CallList, Call);
 
 struct Door {
         sd_bus *bus;
         const Auth *auth;
         Registry *registry;
+        DoorHandlers handlers;
+        void *userdata;
+        struct CallList calls; /* that wait for their answer */
         sd_bus_slot *slots[4];
 };
 
@@ -20,8 +27,18 @@ int call_reply_json(sd_bus_message *m, int result, json_object *o, const Reason 
 /* CallAnswer without values. */
 int call_reply_empty(sd_bus_message *m, Request *request);
 
-/* A request that remembers the call and answers it when it is done. */
-int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret);
+/* A request that remembers the call and answers it when it is done. KT_E_LIMIT_REACHED when as many
+ * of this user wait already. */
+int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret, Reason *reason);
+/* What waits is answered without it. */
+void call_forget_door(Door *door);
+/* polkit's answer to a request, for the audit. rule, spec: NULL where there is none. */
+void call_record_polkit(Door *door,
+                const Request *request,
+                const char *action,
+                int result,
+                const Reason *said,
+                const Spec *spec);
 Request *call_free(Request *request);
 DEFINE_CLEANUP(Request, call_free);
 

@@ -10,7 +10,12 @@
 #include "manager-object.h"
 #include "session-object.h"
 
-int door_new(sd_bus *bus, const Auth *auth, Registry *registry, Door **ret) {
+int door_new(sd_bus *bus,
+                const Auth *auth,
+                Registry *registry,
+                const DoorHandlers *handlers,
+                void *userdata,
+                Door **ret) {
         _cleanup_(door_free_cleanup) Door *door = calloc(1, sizeof(*door));
         int r;
 
@@ -19,6 +24,9 @@ int door_new(sd_bus *bus, const Auth *auth, Registry *registry, Door **ret) {
         door->bus = sd_bus_ref(bus);
         door->auth = auth;
         door->registry = registry;
+        door->handlers = *handlers;
+        door->userdata = userdata;
+        TAILQ_INIT(&door->calls);
         r = manager_object_add(door, &door->slots[0]);
         if (r >= 0)
                 r = session_object_add(door, &door->slots[1], &door->slots[2]);
@@ -35,6 +43,7 @@ Door *door_free(Door *door) {
                 return NULL;
         for (size_t i = 0; i < ELEMENTSOF(door->slots); i++)
                 sd_bus_slot_unref(door->slots[i]);
+        call_forget_door(door);
         sd_bus_unref(door->bus);
         free(door);
         return NULL;

@@ -7,8 +7,18 @@
 /* The D-Bus face of the daemon: the objects that it shows and the signals that it sends. */
 typedef struct Door Door;
 
+typedef struct DoorHandlers {
+        /* Rules and limits are to be read anew. 0, or KT_E_* with the reason: the old ones stay. */
+        int (*on_reload)(void *userdata, Reason *reason);
+} DoorHandlers;
+
 /* Puts the objects on the bus. All are borrowed and must outlive the door. */
-int door_new(sd_bus *bus, const Auth *auth, Registry *registry, Door **ret);
+int door_new(sd_bus *bus,
+                const Auth *auth,
+                Registry *registry,
+                const DoorHandlers *handlers,
+                void *userdata,
+                Door **ret);
 Door *door_free(Door *door);
 DEFINE_CLEANUP(Door, door_free);
 

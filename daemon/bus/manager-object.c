@@ -10,6 +10,7 @@
 
 #include "admission.h"
 #include "call.h"
+#include "reload.h"
 #include "spec-reader.h"
 
 static int get_version(sd_bus *bus,
@@ -40,9 +41,9 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
         Reason reason = { "" };
         int r;
 
-        r = spec_read_message(m, &spec, &reason);
+        r = call_new(door, m, answer_created, &request, &reason);
         if (r == 0)
-                r = call_new(door, m, answer_created, &request);
+                r = spec_read_message(m, &spec, &reason);
         if (r == 0)
                 r = admission_create(door, m, request, spec, &reason);
         if (r != 0)
@@ -223,6 +224,20 @@ static int method_get_limits(sd_bus_message *m, void *userdata, sd_bus_error *re
         return call_reply_json(m, r, o, NULL);
 }
 
+static int method_reload(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        Reason reason = { "" };
+        int r;
+
+        r = call_new(userdata, m, call_reply_empty, &request, &reason);
+        if (r == 0)
+                r = reload_request(userdata, m, request, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        request = NULL; /* answered, or polkit's */
+        return 1;
+}
+
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
@@ -260,6 +275,11 @@ static const sd_bus_vtable manager_vtable[] = {
                         SD_BUS_NO_ARGS,
                         SD_BUS_RESULT("a{sv}", limits),
                         method_get_limits,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Reload",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_NO_RESULT,
+                        method_reload,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };

@@ -100,7 +100,7 @@ static int call_verb(Door *door, sd_bus_message *m, Verb verb, CallAnswer answer
 
         if (!session)
                 return refuse_unknown(m);
-        r = call_new(door, m, answer, &request);
+        r = call_new(door, m, answer, &request, &reason);
         if (r == 0)
                 r = verb(session, request, &reason);
         if (r != 0)

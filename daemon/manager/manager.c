@@ -41,6 +41,13 @@ typedef struct Manager {
         sd_event_source *idle_timer; /* NULL: started by hand, never ends by itself */
 } Manager;
 
+static uint64_t get_now_usec(void) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
+}
+
 /* Ends the sessions, answers what is in flight, refuses what is held back. */
 static void close_door(Manager *manager) {
         manager->registry = registry_free(manager->registry);
@@ -68,6 +75,51 @@ static int manager_end(Manager *manager) {
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         sd_notify(0, "STOPPING=1");
         return manager_end(userdata);
+}
+
+/* Both are read whole beside what is in force, which stays when either is broken. */
+static int read_anew(Manager *manager, Reason *reason) {
+        _cleanup_(policy_free_cleanup) Policy *policy = NULL;
+        Configuration configuration = *manager->configuration;
+
+        /* What a file no longer says is as it was shipped. */
+        limits_init(&configuration.limits);
+        int r = configuration_load(&configuration, reason);
+        r = r ?: policy_load(configuration.lib_dir, configuration.config_dir, &policy, reason);
+        if (r != 0)
+                return r;
+        registry_set_rules(manager->registry, policy, &configuration.limits);
+        policy_free(manager->policy);
+        manager->policy = TAKE_PTR(policy);
+        return 0;
+}
+
+static int manager_reload(Manager *manager, Reason *reason) {
+        sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, get_now_usec());
+        int r = read_anew(manager, reason);
+
+        if (r < 0)
+                reason_set(reason, r, "the rules cannot be read: %s", strerror(-r));
+        audit_write(registry_get_audit(manager->registry),
+                        &(AuditRecord){
+                                        .kind = r == 0 ? AUDIT_RELOADED : AUDIT_RELOAD_FAILED,
+                                        .uid = (uid_t)-1,
+                                        .text = r == 0 ? NULL : reason->text,
+                        });
+        sd_notify(0, "READY=1");
+        return r;
+}
+
+static int on_reload(void *userdata, Reason *reason) {
+        return manager_reload(userdata, reason);
+}
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+        Reason reason = { "" };
+
+        /* Recorded there; who sent the signal reads the journal. */
+        (void)manager_reload(userdata, &reason);
+        return 0;
 }
 
 static bool manager_is_idle(const Manager *manager) {
@@ -173,14 +225,18 @@ static int make_runtime_directories(const char *path, Reason *reason) {
 
 /* Before any thread is made: they inherit the mask, so that the signals stay ours. */
 static int add_signals(Manager *manager) {
-        static const int signals[] = { SIGTERM, SIGINT };
+        static const struct {
+                int signal;
+                sd_event_signal_handler_t handler;
+        } signals[] = { { SIGTERM, on_signal }, { SIGINT, on_signal }, { SIGHUP, on_hangup } };
+
         int r;
 
         for (size_t i = 0; i < ELEMENTSOF(signals); i++) {
                 r = sd_event_add_signal(manager->event,
                                 NULL,
-                                signals[i] | SD_EVENT_SIGNAL_PROCMASK,
-                                on_signal,
+                                signals[i].signal | SD_EVENT_SIGNAL_PROCMASK,
+                                signals[i].handler,
                                 manager);
                 if (r < 0)
                         return r;
@@ -252,12 +308,18 @@ static int join_bus(Manager *manager, Reason *reason) {
 
 static int open_door(Manager *manager) {
         const AuthHandlers handlers = { .on_peer_gone = on_peer_gone };
+        const DoorHandlers door_handlers = { .on_reload = on_reload };
         int r;
 
         r = auth_new(manager->bus, &handlers, manager, &manager->auth);
         if (r < 0)
                 return r;
-        return door_new(manager->bus, manager->auth, manager->registry, &manager->door);
+        return door_new(manager->bus,
+                        manager->auth,
+                        manager->registry,
+                        &door_handlers,
+                        manager,
+                        &manager->door);
 }
 
 static int add_idle_timer(Manager *manager) {

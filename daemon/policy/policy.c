@@ -159,6 +159,27 @@ int policy_load(const char *lib_dir, const char *config_dir, Policy **ret, Reaso
         return 0;
 }
 
+int policy_load_file(const char *path, Policy **ret, Reason *reason) {
+        _cleanup_(policy_free_cleanup) Policy *policy = calloc(1, sizeof(*policy));
+        _cleanup_json_ json_object *o = NULL;
+        _cleanup_close_ int fd = -1;
+
+        if (!policy)
+                return -ENOMEM;
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0)
+                return reason_set(reason, KT_E_FAILED, "%s: %s", path, strerror(errno));
+        int r = json_load_fd(path, fd, &o, reason);
+        r = r ?: rule_list_add_json(&policy->list, path, o, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(policy);
+        return r;
+}
+
+size_t policy_get_n_rules(const Policy *policy) {
+        return policy->list.n_rules;
+}
+
 Policy *policy_free(Policy *policy) {
         if (!policy)
                 return NULL;

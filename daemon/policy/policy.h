@@ -96,11 +96,17 @@ Grant *grant_free(Grant *grant);
 DEFINE_CLEANUP(Grant, grant_free);
 /* The same rule, events, filters, cuts and limits: what was allowed of one holds for the other. */
 bool grant_is_same(const Grant *a, const Grant *b);
+/* 0: `now` gives all that `then` gave, limits aside. Else KT_E_ACCESS_DENIED with what is less, and
+ * the rule. */
+int grant_check_covers(const Grant *now, const Grant *then, Reason *reason);
 
 /* Reads LIB_DIR/policy.d/\*.json overridden by file name in CONFIG_DIR/policy.d (an empty file
  * masks), sorted by name. A file that others than root may write is refused. KT_E_INVALID_SPEC with
  * file and place; missing directories are empty. */
 int policy_load(const char *lib_dir, const char *config_dir, Policy **ret, Reason *reason);
+/* The same for one file, whoever may write it: a draft. */
+int policy_load_file(const char *path, Policy **ret, Reason *reason);
+size_t policy_get_n_rules(const Policy *policy);
 Policy *policy_free(Policy *policy);
 DEFINE_CLEANUP(Policy, policy_free);
 

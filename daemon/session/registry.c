@@ -83,6 +83,9 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         int r = worker_new(options->event, &registry->worker);
         if (r < 0)
                 return r;
+        r = audit_new(options->event, &registry->audit);
+        if (r < 0)
+                return r;
         r = registry_get_tracefs(registry, NULL, &reason);
         if (r > 0) /* each caller is told anew: it may be mounted later */
                 log_warning("%s", reason.text);
@@ -111,6 +114,7 @@ Registry *registry_free(Registry *registry) {
         while ((drain = TAILQ_FIRST(&registry->drains)))
                 drain_free(drain);
         tracefs_free(registry->tracefs);
+        audit_free(registry->audit);
         free(registry);
         return NULL;
 }
@@ -122,6 +126,10 @@ void registry_changed(Registry *registry) {
 
 bool registry_is_idle(const Registry *registry) {
         return TAILQ_EMPTY(&registry->sessions) && TAILQ_EMPTY(&registry->drains);
+}
+
+Audit *registry_get_audit(const Registry *registry) {
+        return registry->audit;
 }
 
 const Limits *registry_get_limits(const Registry *registry) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "audit.h"
 #include "feed.h"
 #include "interference.h"
 #include "newcomers.h"
@@ -71,6 +72,7 @@ TAILQ_HEAD(DrainList, Drain);
 struct Registry {
         RegistryOptions options;
         Worker *worker;
+        Audit *audit;
         Tracefs *tracefs; /* NULL until the first need */
         struct SessionList sessions;
         struct DrainList drains;

@@ -274,12 +274,34 @@ static void session_begin_end(Session *session, const char *code, const char *re
                 session_end_continue(session);
 }
 
+static void session_record(const Session *session, AuditKind kind, const char *text) {
+        audit_write(session->registry->audit,
+                        &(AuditRecord){
+                                        .kind = kind,
+                                        .uid = session->owner.uid,
+                                        .session = session->id,
+                                        .rule = session->grant->rule,
+                                        .text = text,
+                                        .spec = session->spec,
+                        });
+}
+
+static void session_record_end(const Session *session, const char *code, const char *reason) {
+        AuditKind kind;
+
+        if (audit_find_end(code, &kind))
+                session_record(session, kind, reason);
+        else
+                log_write(LOG_INFO, SESSION_CONTEXT(session), "session ends: %s", reason);
+}
+
 void session_end(Session *session, const char *code, const char *reason) {
         if (session->end != END_NOT)
                 return;
-        log_write(LOG_INFO, SESSION_CONTEXT(session), "session ends: %s", reason);
-        session->registry->options.handlers.on_ended(
-                        session, code, reason, session->registry->options.userdata);
+        session_record_end(session, code, reason);
+        if (session->state != SESSION_CREATING) /* nobody knows it yet */
+                session->registry->options.handlers.on_ended(
+                                session, code, reason, session->registry->options.userdata);
         session_begin_end(session, code, reason);
 }
 
@@ -435,6 +457,29 @@ static int session_check_authorized(Request *request, Grant **grant, Reason *rea
         return 0;
 }
 
+/* Denials are recorded, mistakes are not; that polkit has to be asked is neither. */
+static int session_admit(Registry *registry,
+                Request *request,
+                const Spec *spec,
+                Grant **ret,
+                Reason *reason) {
+        _cleanup_(grant_free_cleanup) Grant *grant = NULL;
+
+        int r = registry_judge(registry, &request->subject, spec, &grant, reason);
+        r = r ?: session_check_authorized(request, &grant, reason);
+        if (r == KT_E_ACCESS_DENIED || r == KT_E_LIMIT_REACHED)
+                audit_write(registry->audit,
+                                &(AuditRecord){
+                                                .kind = AUDIT_CREATE_DENIED,
+                                                .uid = request->subject.uid,
+                                                .text = reason->text,
+                                                .spec = spec,
+                                });
+        if (r == 0)
+                *ret = TAKE_PTR(grant);
+        return r;
+}
+
 int session_create(Registry *registry, Request *request, Spec *spec, Reason *reason) {
         _cleanup_(grant_free_cleanup) Grant *grant = NULL;
         const Tracefs *tracefs;
@@ -442,8 +487,7 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
 
         int r = spec_complete(spec, reason);
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
-        r = r ?: registry_judge(registry, &request->subject, spec, &grant, reason);
-        r = r ?: session_check_authorized(request, &grant, reason);
+        r = r ?: session_admit(registry, request, spec, &grant, reason);
         r = r ?: session_new(registry, request, &session);
         if (r != 0)
                 return r;
@@ -456,6 +500,7 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
         session->trace.owner = &session->owner;
         session->trace.caller = request->caller;
         memcpy(session->trace.id, session->id, sizeof(session->id));
+        session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
         trace_plan_create(&session->trace, &session->plan);
         session_submit(session, session_then_created);
         registry_changed(registry);
@@ -493,6 +538,8 @@ static void session_conclude(Session *session,
                                 SESSION_CONTEXT(session),
                                 "plan failed at %s",
                                 session->plan.steps[session->plan.at].name);
+        if (result == KT_E_ACCESS_DENIED)
+                session_record(session, AUDIT_START_DENIED, reason->text);
         session_set_state(session,
                         result == 0  ? state
                         : result > 0 ? session->state_before

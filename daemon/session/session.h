@@ -4,6 +4,7 @@
 #include <json-c/json.h>
 #include <systemd/sd-event.h>
 
+#include "audit.h"
 #include "limit.h"
 #include "pid-namespace.h"
 #include "policy.h"
@@ -83,6 +84,11 @@ void registry_peer_gone(Registry *registry, const char *unique_name);
 /* KT_E_NO_TRACING with the reason, or 0. */
 int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason);
 const Limits *registry_get_limits(const Registry *registry);
+/* From now on these rules (borrowed) and limits; sessions that no longer fit them end, with code
+ * "policy". */
+void registry_set_rules(Registry *registry, const Policy *policy, const Limits *limits);
+/* Where decisions of other floors are recorded. */
+Audit *registry_get_audit(const Registry *registry);
 /* {"max-sessions":…, "sessions":…} for this uid. */
 int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret);
 

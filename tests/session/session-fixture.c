@@ -33,13 +33,26 @@ static void on_idle_changed(Registry *registry, void *userdata) {
         (void)userdata;
 }
 
-static void write_policy(Fixture *f) {
+static void write_policy(Fixture *f, const char *text) {
         g_autofree char *dir = g_build_filename(f->dir, "policy.d", NULL);
         g_autofree char *file = g_build_filename(dir, "50-test.json", NULL);
 
-        g_assert_no_errno(g_mkdir(dir, 0755));
+        g_assert_no_errno(g_mkdir_with_parents(dir, 0755));
         g_assert_true(g_file_set_contents_full(
-                        file, policy_text, -1, G_FILE_SET_CONTENTS_NONE, 0644, NULL));
+                        file, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0644, NULL));
+}
+
+void fixture_set_rules(Fixture *f, const char *text, const Limits *limits) {
+        Limits same = *registry_get_limits(f->registry);
+        Policy *policy = NULL;
+        Reason reason = {};
+
+        write_policy(f, text ?: policy_text);
+        if (policy_load(f->dir, "/nonexistent", &policy, &reason) != 0)
+                g_error("%s", reason.text);
+        registry_set_rules(f->registry, policy, limits ?: &same);
+        policy_free(f->policy);
+        f->policy = policy;
 }
 
 uid_t fixture_user(void) {
@@ -59,7 +72,7 @@ void fixture_set_up(Fixture *f, gconstpointer userdata) {
         (void)fixture_user();
         fake_kernel_reset();
         f->baseline = fake_kernel_describe();
-        write_policy(f);
+        write_policy(f, policy_text);
         g_assert_cmpint(sd_event_new(&f->event), >=, 0);
         g_assert_cmpint(policy_load(f->dir, "/nonexistent", &f->policy, &reason), ==, 0);
         RegistryOptions options = {

@@ -26,6 +26,8 @@ uid_t fixture_user(void);
 void fixture_set_up(Fixture *f, gconstpointer userdata);
 /* Ends the registry; the kernel must be as it was. */
 void fixture_tear_down(Fixture *f, gconstpointer userdata);
+/* A reload. NULL: as they are. */
+void fixture_set_rules(Fixture *f, const char *text, const Limits *limits);
 /* Runs the loop until `done` says so, five seconds at most. */
 void fixture_run_until(Fixture *f, bool (*done)(void *userdata), void *userdata);
 

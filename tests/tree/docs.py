@@ -57,6 +57,11 @@ for shell in ("bash/ktracectl", "zsh/_ktracectl"):
     completion = text(f"units/completion/{shell}")
     check(f"completion of {shell} has every verb", absent(verbs, completion))
     check(f"completion of {shell} has every option", absent([o for o in options if o != "--help"], completion))
+ids = re.findall(r'AUDIT_ID_\w+ +"([0-9a-f]{32})"', text("daemon/session/audit.h"))
+entries = re.findall(r"^-- ([0-9a-f]{32})$", text("units/ktrace.catalog"), re.M)
+check("the catalog has every record's id", absent(ids, "\n".join(entries)))
+check("the catalog has no other id, and none twice",
+      sorted(set(entries) - set(ids)) + [entry for entry in set(entries) if entries.count(entry) > 1])
 for path in sorted((source / "man").glob("*.[1-8]")):
     run = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path], capture_output=True, text=True)
     check(f"{path.name} renders", (run.stdout + run.stderr).splitlines())

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether one decision gives all that another one gave. Asked by the session floor when rules were
+ * read anew, about sessions that were made by the old ones. Everything in a Grant is looked at but
+ * its name, what was asked for, and the limits, which the session floor compares. Where two
+ * filters or lists differ nobody works out whether the new one happens to hold the old one: it
+ * counts as less. */
+
+#include <string.h>
+
+#include "policy.h"
+
+static bool text_is_same(const char *a, const char *b) {
+        return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool list_has(char *const *list, size_t n, const char *text) {
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(list[i], text) == 0)
+                        return true;
+        return false;
+}
+
+static bool list_has_all(char *const *list, size_t n, char *const *wanted, size_t n_wanted) {
+        for (size_t i = 0; i < n_wanted; i++)
+                if (!list_has(list, n, wanted[i]))
+                        return false;
+        return true;
+}
+
+static bool member_is_covered(const GrantEvent *now, const GrantMember *then) {
+        for (size_t i = 0; i < now->n_members; i++)
+                if (text_is_same(now->members[i].pid_field, then->pid_field) &&
+                                list_has_all(now->members[i].fields,
+                                                now->members[i].n_fields,
+                                                then->fields,
+                                                then->n_fields))
+                        return true;
+        return false;
+}
+
+static bool fields_are_covered(const GrantEvent *now, const GrantEvent *then) {
+        if (!list_has_all(then->cut, then->n_cut, now->cut, now->n_cut))
+                return false;
+        /* All of them, but those cut. */
+        if (!now->speaks_of_others && now->n_keep == 0)
+                return true;
+        if (!then->speaks_of_others && then->n_keep == 0)
+                return false;
+        if (!list_has_all(now->keep, now->n_keep, then->keep, then->n_keep))
+                return false;
+        for (size_t i = 0; i < then->n_members; i++)
+                if (!member_is_covered(now, &then->members[i]))
+                        return false;
+        return true;
+}
+
+static const GrantEvent *find_event(const Grant *grant, const GrantEvent *wanted) {
+        for (size_t i = 0; i < grant->n_events; i++)
+                if (strcmp(grant->events[i].system, wanted->system) == 0 &&
+                                strcmp(grant->events[i].name, wanted->name) == 0)
+                        return &grant->events[i];
+        return NULL;
+}
+
+static const char *find_lack(const GrantEvent *now, const GrantEvent *then) {
+        if (!now)
+                return "is no longer granted";
+        if (now->filter && !text_is_same(now->filter, then->filter))
+                return "would be filtered otherwise";
+        if (now->policy_filter && !text_is_same(now->policy_filter, then->policy_filter))
+                return "is granted with a filter of the rule's now";
+        if (!fields_are_covered(now, then))
+                return "is granted with fewer fields now";
+        return NULL;
+}
+
+int grant_check_covers(const Grant *now, const Grant *then, Reason *reason) {
+        const char *what = NULL;
+
+        if (now->fenced && !then->fenced)
+                what = "processes of others are";
+        else if (now->redacted && !then->redacted)
+                what = "all fields are";
+        else if (now->addresses < then->addresses)
+                what = "kernel addresses are";
+        else if (then->allow_setuid && !now->allow_setuid)
+                what = "allow-setuid is";
+        if (what)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "%s no longer granted (%s)",
+                                what,
+                                now->rule);
+        if (now->polkit_action && !text_is_same(now->polkit_action, then->polkit_action))
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "polkit has to allow this now (%s)",
+                                now->rule);
+        for (size_t i = 0; i < then->n_events; i++) {
+                const GrantEvent *event = &then->events[i];
+                const char *lack = find_lack(find_event(now, event), event);
+
+                if (lack)
+                        return reason_set(reason,
+                                        KT_E_ACCESS_DENIED,
+                                        "%s:%s %s (%s)",
+                                        event->system,
+                                        event->name,
+                                        lack,
+                                        now->rule);
+        }
+        return 0;
+}
