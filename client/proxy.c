@@ -409,6 +409,21 @@ int proxy_create(Proxy *proxy, json_object *spec, char **ret_id, char **ret_path
         return 0;
 }
 
+int proxy_check(Proxy *proxy, json_object *spec, json_object **ret, Reason *reason) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL, *answer = NULL;
+        int r = proxy_message_new(proxy, KT_OBJECT, KT_MANAGER_INTERFACE, "CheckSession", &message);
+
+        if (r >= 0)
+                r = variant_append_object(message, spec);
+        if (r < 0)
+                return proxy_judge(NULL, r, reason);
+        r = proxy_send(proxy, message, &answer, reason);
+        if (r != 0)
+                return r;
+        r = variant_read(answer, ret);
+        return r < 0 ? proxy_judge(NULL, r, reason) : 0;
+}
+
 /* The rows come as structs: each gets its names. */
 static int proxy_name_row(json_object *row, json_object **ret) {
         static const char *const keys[] = { "id", "path", "name", "uid", "state" };

@@ -8,6 +8,7 @@
 
 #include "log.h"
 #include "manager.h"
+#include "policy.h"
 
 enum {
         OPTION_HELP = 'h',
@@ -18,6 +19,7 @@ enum {
         OPTION_TRACEFS,
         OPTION_CONSUMER,
         OPTION_CONSUMER_USER,
+        OPTION_CHECK_POLICY,
         OPTION_VERSION,
 };
 
@@ -29,6 +31,7 @@ static const struct option options[] = {
         { "tracefs", required_argument, NULL, OPTION_TRACEFS },
         { "consumer", required_argument, NULL, OPTION_CONSUMER },
         { "consumer-user", required_argument, NULL, OPTION_CONSUMER_USER },
+        { "check-policy", optional_argument, NULL, OPTION_CHECK_POLICY },
         { "help", no_argument, NULL, OPTION_HELP },
         { "version", no_argument, NULL, OPTION_VERSION },
         { 0 },
@@ -48,6 +51,8 @@ static void print_help(void) {
                "  --tracefs=DIR         where tracefs is mounted (%s)\n"
                "  --consumer=FILE       the stream worker (%s)\n"
                "  --consumer-user=USER  whom it runs as, never root (%s)\n"
+               "  --check-policy[=FILE] read the rules, or this file of rules, say whether they are\n"
+               "                        well-formed, and end\n"
                "  -h, --help            this\n"
                "  --version             the version\n\n"
                "The bus is the system bus, or the one that DBUS_SYSTEM_BUS_ADDRESS names.\n"
@@ -61,8 +66,42 @@ static void print_help(void) {
                         preset.consumer_user);
 }
 
+/* What a start or a reload would read; whoever may read the files may ask. file: this one alone, or
+ * NULL. Returns an exit status. */
+static int check_policy(Configuration *configuration, const char *file) {
+        _cleanup_(policy_free_cleanup) Policy *policy = NULL;
+        Reason reason = { "" };
+        int r;
+
+        if (file)
+                r = policy_load_file(file, &policy, &reason);
+        else {
+                r = configuration_load(configuration, &reason);
+                r = r
+                                    ?: policy_load(configuration->lib_dir,
+                                                       configuration->config_dir,
+                                                       &policy,
+                                                       &reason);
+        }
+        if (r != 0) {
+                fprintf(stderr,
+                                "%s\n",
+                                *reason.text ? reason.text
+                                : r < 0      ? strerror(-r)
+                                             : error_get(r)->text);
+                return KT_EXIT_FAILED;
+        }
+        if (file)
+                printf("%s: good; rules: %zu\n", file, policy_get_n_rules(policy));
+        else
+                printf("good; rules: %zu\n", policy_get_n_rules(policy));
+        return KT_EXIT_OK;
+}
+
 /* Returns an exit status, or -1 to go on. */
 static int parse_options(Configuration *configuration, int argc, char **argv) {
+        const char *file = NULL;
+        bool check = false;
         int option;
 
         while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
@@ -88,6 +127,10 @@ static int parse_options(Configuration *configuration, int argc, char **argv) {
                 case OPTION_CONSUMER_USER:
                         configuration->consumer_user = optarg;
                         break;
+                case OPTION_CHECK_POLICY:
+                        check = true;
+                        file = optarg;
+                        break;
                 case OPTION_HELP:
                         print_help();
                         return KT_EXIT_OK;
@@ -101,7 +144,7 @@ static int parse_options(Configuration *configuration, int argc, char **argv) {
                 fprintf(stderr, "ktraced: no argument is wanted: %s; see --help\n", argv[optind]);
                 return KT_EXIT_USAGE;
         }
-        return -1;
+        return check ? check_policy(configuration, file) : -1;
 }
 
 int main(int argc, char **argv) {

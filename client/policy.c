@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl policy check, explain, reload.
+ *
+ * check needs no daemon, so that rules can be looked at before they are in force and where nothing
+ * runs. But what a rule may say only the daemon's code knows, and the client never includes it: so
+ * the daemon's binary is run for this, as ourselves, and does nothing else. explain and reload ask
+ * the daemon over the bus. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proxy.h"
+#include "spec.h"
+#include "table.h"
+#include "verb.h"
+
+enum {
+        OPTION_USER = OPTION_VERB,
+};
+
+/* check */
+
+static int policy_check(Context *context, int argc, char **argv) {
+        _cleanup_free_ char *option = NULL;
+        char *words[3] = { (char *)"ktraced", NULL, NULL };
+
+        if (argc > 2)
+                return tell_usage(context, "%s: one argument too many", argv[2]);
+        if (asprintf(&option, "--check-policy%s%s", argc > 1 ? "=" : "", argc > 1 ? argv[1] : "") <
+                        0) {
+                option = NULL;
+                return tell_failure(-ENOMEM, &(Reason){});
+        }
+        words[1] = option;
+        (void)execv(KT_DAEMON_BINARY, words);
+        /* Built, and not installed where it was meant to be. */
+        if (errno == ENOENT)
+                (void)execvp(words[0], words);
+        tell("cannot run %s: %s", KT_DAEMON_BINARY, strerror(errno));
+        return KT_EXIT_FAILED;
+}
+
+/* explain */
+
+static int read_stdin(json_object **ret, Reason *reason) {
+        _cleanup_free_ char *text = malloc(JSON_MAX_BYTES + 1);
+        size_t size;
+
+        if (!text)
+                return -ENOMEM;
+        size = fread(text, 1, JSON_MAX_BYTES + 1, stdin);
+        if (ferror(stdin))
+                return -EIO;
+        if (size > JSON_MAX_BYTES)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "standard input: more than %zu bytes",
+                                JSON_MAX_BYTES);
+        return json_parse_strict("standard input", text, size, ret, reason);
+}
+
+static int read_file(const char *path, json_object **ret, Reason *reason) {
+        if (strcmp(path, "-") == 0)
+                return read_stdin(ret, reason);
+
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd < 0)
+                return reason_set(reason, KT_E_FAILED, "%s: %s", path, strerror(errno));
+        return json_load_fd(path, fd, ret, reason);
+}
+
+/* A spec for `record` leaves it to the command line whose command it is: here any process will do,
+ * since none is looked at. */
+static int complete_scope(json_object *object) {
+        const char *scope;
+        char text[32];
+
+        if (!json_object_is_type(object, json_type_object))
+                return 0;
+        scope = json_object_get_string(json_object_object_get(object, "scope"));
+        if (scope && strcmp(scope, "command") != 0)
+                return 0;
+        (void)snprintf(text, sizeof(text), "command:%d", (int)getpid());
+        return json_object_object_add(object, "scope", json_object_new_string(text));
+}
+
+/* The file's spec, whole and well-formed, as it is sent. */
+static int load_spec(const char *path, json_object **ret, Reason *reason) {
+        _cleanup_json_ json_object *object = NULL;
+        _cleanup_spec_ Spec *spec = spec_new();
+
+        if (!spec)
+                return -ENOMEM;
+        int r = read_file(path, &object, reason);
+        r = r ?: complete_scope(object);
+        r = r ?: spec_from_json(spec, object, reason);
+        r = r ?: spec_complete(spec, reason);
+        return r ?: spec_to_json(spec, ret);
+}
+
+/* A name, or a number. */
+static int find_user(const char *text, uint64_t *ret, Reason *reason) {
+        const struct passwd *user = getpwnam(text);
+        char *end;
+
+        if (user) {
+                *ret = user->pw_uid;
+                return 0;
+        }
+        errno = 0;
+        unsigned long long number = strtoull(text, &end, 10);
+        if (*text < '0' || *text > '9' || *end || errno || number >= UINT32_MAX)
+                return reason_set(reason, KT_E_INVALID_SPEC, "--user %s: no such user", text);
+        *ret = number;
+        return 0;
+}
+
+/* "raw_syscalls:sys_enter  (where id == 1)  less: args (words)" */
+static int format_event(json_object *event, char **ret) {
+        json_object *redacted = json_object_object_get(event, "redacted");
+        const char *filter = json_object_get_string(json_object_object_get(event, "filter"));
+        size_t n = json_object_is_type(redacted, json_type_array)
+                                   ? json_object_array_length(redacted)
+                                   : 0;
+        size_t size = 0;
+
+        _cleanup_fclose_ FILE *f = open_memstream(ret, &size);
+        if (!f)
+                return -ENOMEM;
+        fputs(json_object_get_string(json_object_object_get(event, "name")), f);
+        if (filter)
+                fprintf(f, "  (where %s)", filter);
+        for (size_t i = 0; i < n; i++) {
+                json_object *cut = json_object_array_get_idx(redacted, i);
+
+                fprintf(f,
+                                "%s%s (%s)",
+                                i == 0 ? "  less: " : ", ",
+                                json_object_get_string(json_object_object_get(cut, "field")),
+                                json_object_get_string(json_object_object_get(cut, "how")));
+        }
+        return 0;
+}
+
+static int format_list(json_object *answer,
+                const char *key,
+                int (*format)(json_object *item, char **ret)) {
+        json_object *items = json_object_object_get(answer, key), *lines = json_object_new_array();
+        size_t n = json_object_is_type(items, json_type_array) ? json_object_array_length(items)
+                                                               : 0;
+        int r = lines ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                _cleanup_free_ char *line = NULL;
+
+                r = format(json_object_array_get_idx(items, i), &line);
+                if (r == 0 && line)
+                        (void)json_object_array_add(lines, json_object_new_string(line));
+        }
+        if (r == 0 && json_object_object_add(answer, key, lines) == 0)
+                return 0;
+        json_object_put(lines);
+        return r < 0 ? r : -ENOMEM;
+}
+
+static int format_request(json_object *request, char **ret) {
+        return asprintf(ret,
+                               "%s  %s of %s",
+                               json_object_get_string(json_object_object_get(request, "pattern")),
+                               json_object_get_string(json_object_object_get(request, "granted")),
+                               json_object_get_string(json_object_object_get(request, "matched"))) <
+                                               0
+                               ? -ENOMEM
+                               : 0;
+}
+
+static void format_limits(json_object *answer) {
+        json_object *limits = json_object_object_get(answer, "limits"),
+                    *lines = json_object_new_array();
+
+        if (!limits || !lines) {
+                json_object_put(lines);
+                return;
+        }
+        json_object_object_foreach(limits, key, value) {
+                char line[128];
+
+                (void)snprintf(line, sizeof(line), "%s %s", key, json_object_get_string(value));
+                (void)json_object_array_add(lines, json_object_new_string(line));
+        }
+        (void)json_object_object_add(answer, "limits", lines);
+}
+
+static int print_answer(const Context *context, json_object *answer, bool allowed) {
+        static const TableColumn columns[] = {
+                { "decision", "Decision", false },
+                { "reasons", "Reasons", false },
+                { "rule", "Policy rule", false },
+                { "polkit", "Polkit action", false },
+                { "scope", "Scope", false },
+                { "processes", "Processes", false },
+                { "requests", "Asked for", false },
+                { "events", "Granted", false },
+                { "limits", "Limits", false },
+                { "notes", "Notes", false },
+        };
+        const char *polkit = json_object_get_string(json_object_object_get(answer, "polkit"));
+        const char *decision = !allowed            ? "denied"
+                               : polkit && *polkit ? "allowed, when polkit allows it"
+                                                   : "allowed";
+
+        if (context->json != JSON_OFF) {
+                table_print_json(context, answer);
+                return 0;
+        }
+        int r = format_list(answer, "events", format_event);
+        r = r ?: format_list(answer, "requests", format_request);
+        if (r < 0)
+                return r;
+        format_limits(answer);
+        (void)json_object_object_add(answer, "decision", json_object_new_string(decision));
+        table_print_object(answer, columns, ELEMENTSOF(columns));
+        return 0;
+}
+
+static int explain(const Context *context, const char *path, const char *user) {
+        _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
+        _cleanup_json_ json_object *spec = NULL, *answer = NULL;
+        Reason reason = {};
+        uint64_t uid = 0;
+
+        int r = load_spec(path, &spec, &reason);
+        if (r == 0 && user)
+                r = find_user(user, &uid, &reason);
+        if (r == 0 && user &&
+                        json_object_object_add(spec, "as-user", json_object_new_uint64(uid)) < 0)
+                r = -ENOMEM;
+        r = r ?: proxy_open(&proxy, &reason);
+        r = r ?: proxy_check(proxy, spec, &answer, &reason);
+        if (r != 0)
+                return tell_failure(r, &reason);
+        bool allowed = json_object_get_boolean(json_object_object_get(answer, "allowed"));
+        r = print_answer(context, answer, allowed);
+        if (r < 0)
+                return tell_failure(r, &reason);
+        return allowed ? KT_EXIT_OK : KT_EXIT_DENIED;
+}
+
+/* reload */
+
+static int reload(const Context *context) {
+        _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
+        Reason reason = {};
+
+        int r = proxy_open(&proxy, &reason);
+        if (r == 0) {
+                proxy->may_ask = context->ask_password;
+                r = proxy_call(proxy,
+                                KT_OBJECT,
+                                KT_MANAGER_INTERFACE,
+                                "Reload",
+                                NULL,
+                                NULL,
+                                &reason);
+        }
+        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+}
+
+static int policy_run(Context *context, int argc, char **argv) {
+        static const struct option options[] = {
+                OPTIONS_GLOBAL, { "user", required_argument, NULL, OPTION_USER }, {}
+        };
+        const char *user = NULL;
+        int option, status;
+
+        while ((option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
+                user = optarg;
+        if (option != OPTIONS_END ||
+                        options_count(context, argc, argv, 1, 3, &status) != OPTIONS_END)
+                return status;
+        argc -= optind;
+        argv += optind;
+        if (user && strcmp(argv[0], "explain") != 0)
+                return tell_usage(context, "--user is an option of explain");
+        if (strcmp(argv[0], "check") == 0)
+                return policy_check(context, argc, argv);
+        if (strcmp(argv[0], "reload") == 0)
+                return argc == 1 ? reload(context)
+                                 : tell_usage(context, "%s: one argument too many", argv[1]);
+        if (strcmp(argv[0], "explain") != 0)
+                return tell_usage(
+                                context, "policy %s: check, explain or reload is wanted", argv[0]);
+        return argc == 2 ? explain(context, argv[1], user)
+                         : tell_usage(context, "policy explain: one SPEC.json, or -, is wanted");
+}
+
+const Verb verb_policy = {
+        .name = "policy",
+        .arguments = "check [FILE] | explain SPEC.json | reload",
+        .summary = "Check the rules, explain what they grant, or have them read anew",
+        .help = "check [FILE]         are the rules (this file of rules) well-formed? Needs no daemon.\n"
+                "explain SPEC.json|-  what a session of this spec would get, and by which rule, or\n"
+                "                     all that stands against it; 3 when it would be denied\n"
+                "  --user USER        of this user; root alone may ask so\n"
+                "reload               read rules and limits anew; sessions that no longer fit end\n",
+        .run = policy_run,
+};
