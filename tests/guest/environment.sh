@@ -6,6 +6,7 @@ STRANGER_UID=1001
 TARGET=/run/job/tools/target
 SILENT_FUSE=/run/job/tools/silent-fuse
 TRACEFS=/sys/kernel/tracing
+CONFIG_DIR=/etc/ktrace
 # Software emulation: everything takes ten times as long.
 LATENCY_MAX=0.6
 

@@ -69,6 +69,19 @@ case_polkit_rule_denies() { # a rule of polkit's says no
         denied 'polkit does not allow' out user ktracectl --no-ask-password create denied -e task:task_rename --scope own
 }
 
+case_polkit_reload() { # new rules are read for a user when polkit allows it, and not before
+        polkit_begin
+        rm "$KTRACE_RULES"
+        denied 'needs authentication' out user ktracectl --no-ask-password policy reload
+        denied 'needs authentication' out user ktracectl --no-ask-password create x -e task:task_rename --scope own
+        echo 'polkit.addRule(function(action, subject) {
+                if (action.id == "org.ktrace1.reload" && subject.user == "u1000") return polkit.Result.YES; });' >"$POLKIT_RULES"
+        systemctl restart polkit.service
+        user ktracectl --no-ask-password policy reload
+        user ktracectl create x -e task:task_rename --scope own
+        user ktracectl destroy x
+}
+
 case_polkit_nobody_to_ask() { # who may not or cannot be asked for a password is denied, with the remedy
         polkit_begin
         denied 'leave out --no-ask-password' out user ktracectl --no-ask-password create x -e task:task_rename --scope own

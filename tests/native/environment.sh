@@ -6,6 +6,7 @@ STRANGER_UID=61001
 TARGET=$NATIVE/bin/target
 SILENT_FUSE=$NATIVE/bin/silent-fuse
 TRACEFS=/sys/kernel/tracing
+CONFIG_DIR=$NATIVE/config
 
 daemon_pid() {
         busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus GetConnectionUnixProcessID s \

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Rules: looked at before they are in force, explained, and read anew while sessions run.
+RULES=$CONFIG_DIR/policy.d/10-case.json
+GETPPID=110
+
+# rule TEXT: a file of one rule of the administrator's; taken away with the case, and then the rules are as shipped.
+rule() {
+        mkdir -p "${RULES%/*}"
+        printf '{"rules": [\n%s\n]}\n' "$1" >"$RULES.new"
+        chmod 0644 "$RULES.new"
+        mv "$RULES.new" "$RULES"
+        trap policy_end EXIT
+}
+policy_end() {
+        rm -f "$RULES" "$RULES.new"
+        ktracectl policy reload || true
+        leave_case
+}
+deny() { # UID: rule that takes everything from this user
+        rule "{\"name\": \"nothing\", \"deny\": true, \"subjects\": [{\"uid\": $1}],
+                \"scopes\": [\"command\", \"own\", \"pids\", \"unit\", \"cgroup\"]}"
+}
+spec() { # EVENT...: spec.json
+        jq -cn '{scope: "own", events: $ARGS.positional}' --args "$@" >spec.json
+}
+
+case_policy_check() { # policy check: a good file, and where broken ones are broken
+        echo '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["own"], "events": ["task:*"]}]}' >good.json
+        expect 0 user ktracectl policy check good.json
+        grep -q 'good.json: good; rules: 1' out || fail "$(cat out)"
+        printf '{"rules": [\n {"name": "a" "subjects": []}]}' >comma.json
+        refused 1 'comma.json:2: ' user ktracectl policy check comma.json
+        printf '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["own"], "events": ["task:*"], "frob": 1}]}' >key.json
+        refused 1 'key.json: rules\[0\].frob: no such key' user ktracectl policy check key.json
+        printf '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["moon"], "events": ["task:*"]}]}' >scope.json
+        refused 1 'scope.json: rules\[0\].scopes' user ktracectl policy check scope.json
+        refused 1 'absent.json' user ktracectl policy check absent.json
+        refused 2 'too many' user ktracectl policy check good.json more
+}
+
+case_policy_explain() { # policy explain: rule, events and limits, or each reason why not; of others for root alone
+        spec raw_syscalls:sys_enter 'task:task_rename'
+        expect 0 user ktracectl policy explain spec.json
+        for text in 'allowed' '50-default.json: own-processes' raw_syscalls:sys_enter task:task_rename max-event-rate; do
+                grep -q -- "$text" out || fail "no $text in: $(cat out)"
+        done
+        expect 0 user ktracectl policy explain - <spec.json
+        spec sched:sched_switch raw_syscalls:sys_enter sched:sched_wakeup
+        expect 3 user ktracectl policy explain spec.json
+        for text in denied sched:sched_switch sched:sched_wakeup; do
+                grep -q -- "$text" out || fail "no $text in: $(cat out)"
+        done
+        ! grep -q sys_enter out || fail "a reason against what is granted: $(cat out)"
+        expect 0 ktracectl policy explain spec.json
+        grep -q root out || fail "$(cat out)"
+        expect 3 ktracectl policy explain spec.json --user "$USER_UID"
+        refused 3 'root alone' user ktracectl policy explain spec.json --user "$STRANGER_UID"
+        refused 3 'root alone' user ktracectl policy explain spec.json --user root
+        spec nosuch:event
+        expect 3 user ktracectl policy explain spec.json
+        grep -q nosuch:event out || fail "$(cat out)"
+}
+
+# told SPEC-WORDS...: what explain says is what create does.
+told() {
+        spec "$@"
+        local status=0 made=0
+        user ktracectl policy explain spec.json --json=short >told || status=$?
+        user ktracectl create told --spec spec.json 2>refusal || made=$?
+        same "$status" "$made" "explain and create of $*"
+        if [ $made != 0 ]; then
+                jq -r '.reasons[]' told >reasons
+                sed 's/^ktracectl: //' refusal | grep -qFf - reasons ||
+                        fail "create says '$(cat refusal)', explain says: $(cat reasons)"
+                return
+        fi
+        user ktracectl show told --json=short >made.json
+        same "$(jq -cS '[.events[].name]' told)" "$(jq -cS .events made.json)" "events of $*"
+        same "$(jq -cS .requests told)" "$(jq -cS .requests made.json)" "requests of $*"
+        same "$(jq -cS .rule told)" "$(jq -cS .rule made.json)" "rule of $*"
+        user ktracectl destroy told
+}
+
+case_policy_explain_is_create() { # what CheckSession says is what CreateSession does
+        told raw_syscalls:sys_enter
+        told 'sched:*' 'task:*'
+        told raw_syscalls:sys_enter sched:sched_switch
+        told nosuch:event
+        told 'nosuch:*'
+        rule "{\"name\": \"few\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"own\"], \"events\": [\"task:task_*\"]}"
+        expect 0 ktracectl policy reload
+        told 'task:*' 'sched:*'
+        told raw_syscalls:sys_enter
+        deny "$USER_UID"
+        expect 0 ktracectl policy reload
+        told 'task:*'
+}
+
+case_policy_reload() { # policy reload and SIGHUP: new rules count from then on
+        spec task:task_rename
+        rule "{\"name\": \"other\", \"subjects\": [\"any\"], \"scopes\": [\"own\"], \"events\": [\"raw_syscalls:*\"]}"
+        expect 0 user ktracectl policy explain spec.json
+        expect 0 ktracectl policy reload
+        expect 3 user ktracectl policy explain spec.json
+        rm "$RULES"
+        kill -HUP "$(daemon_pid)"
+        within 5 user ktracectl policy explain spec.json || fail "SIGHUP changed nothing"
+}
+
+case_policy_reload_broken() { # a broken file leaves the old rules in force, and it is said where it is broken
+        spec raw_syscalls:sys_enter
+        user ktracectl create stays --spec spec.json
+        rule '{"name": "broken", "subjects": ["any"], "scopes": ["own"], "events": ["a:b"]}, {"nome": "x"}'
+        refused 2 '10-case.json: rules\[1\].nome: no such key' ktracectl policy reload
+        kill -HUP "$(daemon_pid)"
+        sleep 0.5
+        expect 0 user ktracectl policy explain spec.json
+        grep -q own-processes out || fail "$(cat out)"
+        chmod 0666 "$RULES"
+        refused 2 '10-case.json: others than its owner may write it' ktracectl policy reload
+        user ktracectl destroy stays
+}
+
+case_policy_reload_ends() { # a session that no longer fits ends; its client is told which rule says so
+        background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 500 20000
+        within 30 is_running || fail "did not start: $(cat background.err)"
+        sleep 1
+        deny "$USER_UID"
+        kill -HUP "$(daemon_pid)"
+        status=0
+        wait "$BACKGROUND" || status=$?
+        [ $status != 0 ] || fail "it went on"
+        grep -q 'the rules were changed (it had 50-default.json: own-processes).*10-case.json: nothing' background.err ||
+                fail "no reason: $(cat background.err)"
+        no_instance || fail "the instance is still there"
+        # What was recorded until then was allowed until then.
+        [ "$(count t.kts ".fields.id == $GETPPID")" -gt 10 ] || fail "too few calls"
+}
+
+case_policy_reload_keeps() { # a session that still fits goes on without losing an event
+        background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 150 20000
+        within 30 is_running || fail "did not start: $(cat background.err)"
+        deny "$STRANGER_UID"
+        for _ in 1 2 3; do
+                expect 0 ktracectl policy reload
+                sleep 0.3
+        done
+        is_running || fail "it ended: $(cat background.err)"
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        same 150 "$(count t.kts ".fields.id == $GETPPID")" "calls"
+        refused 3 'nothing' stranger ktracectl create x --scope own -e raw_syscalls:sys_enter
+}
+
+case_policy_reload_user() { # a user's reload is polkit's to allow
+        deny "$STRANGER_UID"
+        expect 3 user ktracectl --no-ask-password policy reload
+        grep -q 'org.ktrace1.reload\|polkit\|authentication' err || fail "$(cat err)"
+        # Nothing was read.
+        expect 0 stranger ktracectl create y --scope own -e raw_syscalls:sys_enter
+        stranger ktracectl destroy y
+}
