@@ -67,6 +67,27 @@ static void describe_counts(json_object *session, json_object *statistics) {
         (void)json_object_object_add(session, "stream", json_object_new_string(text));
 }
 
+/* What the session takes of other people's time. */
+static int describe_cost(json_object *session, json_object *statistics) {
+        uint64_t usec = number(statistics, "cost-usec"), nsec = number(statistics, "hit-cost-nsec");
+        json_object *events = get(session, "events");
+        char text[160];
+        int n = snprintf(text,
+                        sizeof(text),
+                        "about %" PRIu64 ".%" PRIu64 " ms of those it records",
+                        usec / 1000,
+                        usec % 1000 / 100);
+
+        if (nsec > 0 && json_object_is_type(events, json_type_array))
+                (void)snprintf(text + n,
+                                sizeof(text) - (size_t)n,
+                                ", and up to %" PRIu64
+                                " ns of everybody's for each hit of its %zu events",
+                                nsec,
+                                json_object_array_length(events));
+        return json_object_object_add(session, "cost", json_object_new_string(text));
+}
+
 static int describe_print(json_object *session, json_object *statistics, bool whole) {
         static const TableColumn columns[] = {
                 { "id", "Session", false },
@@ -76,6 +97,7 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "scope", "Scope", false },
                 { "counts", "Events", false },
                 { "stream", "Stream", false },
+                { "cost", "Costs", false },
                 /* From here on only `show`. */
                 { "lifetime", "Lifetime", false },
                 { "where", "Where", false },
@@ -91,7 +113,9 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
         if (r < 0)
                 return r;
         describe_counts(session, statistics);
-        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 7);
+        if (describe_cost(session, statistics) < 0)
+                return -ENOMEM;
+        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 8);
         return 0;
 }
 

@@ -2,11 +2,21 @@
 /* ktracectl status: the daemon and what it allows the caller, or one session. */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "describe.h"
 #include "table.h"
 #include "verb.h"
+
+static void print_cost(json_object *limits) {
+        uint64_t n = json_object_get_uint64(json_object_object_get(limits, "events"));
+
+        if (n > 0)
+                printf("Your sessions have %" PRIu64
+                       " events; while they run everybody pays for each hit of one, see 'ktracectl status SESSION'.\n",
+                                n);
+}
 
 static int status_print(const Context *context, json_object *limits, json_object *sessions) {
         _cleanup_json_ json_object *whole = json_object_new_object();
@@ -24,6 +34,7 @@ static int status_print(const Context *context, json_object *limits, json_object
         json_object_object_foreach(limits, key, value) {
                 printf("  %-24s %s\n", key, json_object_get_string(value));
         }
+        print_cost(limits);
         return 0;
 }
 

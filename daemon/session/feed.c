@@ -321,6 +321,10 @@ static int make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
         return 0;
 }
 
+static uint64_t get_bytes_per_sec(const Trace *trace) {
+        return trace->owner->uid == 0 ? 0 : trace->grant->limits.max_stream_bytes_per_sec;
+}
+
 static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
         _cleanup_close_ int sink = -1, metadata = -1;
         clockid_t clock = CLOCK_MONOTONIC;
@@ -339,6 +343,7 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
                         .fork_child_offset = trace->fork_child_offset,
                         .exit_id = trace->exit_id,
                         .clock = clock,
+                        .bytes_per_sec = get_bytes_per_sec(trace),
                         .buffer_bytes = trace->spec->buffer_kb * 1024,
                 },
         };

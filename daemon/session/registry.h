@@ -4,6 +4,7 @@
 #include "audit.h"
 #include "feed.h"
 #include "interference.h"
+#include "meter.h"
 #include "newcomers.h"
 #include "session.h"
 
@@ -42,6 +43,7 @@ struct Session {
         bool is_armed;              /* `members` are those of a start that has come that far */
         Interference *interference; /* from the first start of what is judged */
         Newcomers *newcomers;       /* from the first start of a scope that has them */
+        Meter *meter;               /* from the first start, where there is a limit */
         Feed *feed;
         Request *stream_request;
         FeedCounters counters; /* of feeds that are over */

@@ -138,6 +138,7 @@ static Session *session_free(Session *session) {
                 return NULL;
         assert(!session->plan_in_flight && !session->feed && !session->request);
         Registry *registry = session->registry;
+        meter_free(session->meter);
         newcomers_free(session->newcomers);
         interference_free(session->interference);
         if (registry) {
@@ -265,6 +266,8 @@ static void session_begin_end(Session *session, const char *code, const char *re
         snprintf(session->end_reason, sizeof(session->end_reason), "%s", reason);
         session->end = END_WANTED;
         session_set_timer(session, 0);
+        if (session->meter)
+                meter_stop(session->meter);
         if (session->newcomers)
                 newcomers_stop(session->newcomers);
         session->interference = interference_free(session->interference);
@@ -621,9 +624,33 @@ static int session_watch_interference(Session *session) {
                         &session->interference);
 }
 
+static void session_on_meter(const char *text, void *userdata) {
+        session_end(userdata, "limit", text);
+}
+
+/* No session runs without a limit that it has. */
+static int session_start_meter(Session *session) {
+        uint64_t rate = session->grant->limits.max_event_rate;
+        int r = 0;
+
+        if (session->owner.uid == 0 || rate == 0)
+                return 0;
+        if (!session->meter)
+                r = meter_new(session->registry->options.event,
+                                &session->trace,
+                                rate,
+                                session_on_meter,
+                                session,
+                                &session->meter);
+        if (r == 0)
+                meter_start(session->meter);
+        return r;
+}
+
 static void session_then_started(Session *session, int result, const Reason *reason) {
         int r = result == 0 && session->end == END_NOT ? session_watch_interference(session) : 0;
 
+        r = r < 0 || result != 0 || session->end != END_NOT ? r : session_start_meter(session);
         if (r < 0)
                 session_on_interference("failed", "the instance cannot be watched", session);
         if (result == 0 && session->spec->lifetime == LIFETIME_CLIENT)
@@ -711,6 +738,8 @@ int session_stop(Session *session, Request *request, Reason *reason) {
         session->state_before = session->state;
         if (session->newcomers)
                 newcomers_stop(session->newcomers);
+        if (session->meter)
+                meter_stop(session->meter);
         trace_plan_stop(&session->trace, &session->plan);
         session_set_state(session, SESSION_STOPPING);
         session_submit(session, session_then_stopped);

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What a session may take at most, and what it costs.
+GETPPID=110
+
+# limit KEY VALUE: as the administrator sets it, for what comes from now on; as before when the case is over.
+limit() {
+        cp "$CONFIG_DIR/ktraced.json" before.json
+        trap limit_end EXIT
+        jq --arg key "$1" --argjson value "$2" '.[$key] = $value' before.json >"$CONFIG_DIR/ktraced.json"
+        ktracectl policy reload
+}
+limit_end() {
+        cat before.json >"$CONFIG_DIR/ktraced.json"
+        ktracectl policy reload || true
+        leave_case
+}
+
+case_limit_rate() { # a session that records more than it may ends, with the reason and what it cost
+        limit max-event-rate 2000
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o cool.kts -- "$TARGET" paced 400 5000
+        same 400 "$(count cool.kts ".fields.id == $GETPPID")" "calls"
+        status=0
+        user ktracectl record -q -e raw_syscalls:sys_enter -o hot.kts -- "$TARGET" calls 100000000 $GETPPID 2>err || status=$?
+        [ "$status" != 0 ] || fail "it went on"
+        grep -qE 'more than the 2000 a second that are allowed \(max-event-rate\): it recorded [0-9]+, which took about [0-9]+ ms' err ||
+                fail "$(cat err)"
+        no_instance || fail "the instance is still there"
+        # root is not limited.
+        ktracectl record -q -e raw_syscalls:sys_enter -o /dev/null -- "$TARGET" calls 100000 $GETPPID
+}
+
+case_limit_stream() { # what goes beyond the stream's bytes a second is cut, counted and told
+        limit max-stream-bytes-per-sec 100000
+        status=0
+        user ktracectl record -e raw_syscalls:sys_enter -b 8192 -o t.kts -- "$TARGET" calls 200000 $GETPPID 2>err ||
+                status=$?
+        n=$(count t.kts true)
+        [ "$n" -gt 100 ] || fail "nothing is left: $n"
+        [ "$n" -lt 100000 ] || fail "nothing was cut: $n"
+        lost=$(ktracectl convert t.kts --to json | jq -s 'map(select(.lost != null) | .lost) | add')
+        # Besides, a program makes some calls before and after those.
+        [ $((n + lost)) -ge 200000 ] && [ $((n + lost)) -lt 201000 ] || fail "$n told, $lost lost"
+        grep -q 'lost' err || fail "not told: $(cat err)"
+}
+
+case_limit_events() { # events of all of a user's sessions together
+        limit max-events-per-uid 3
+        expect 0 user ktracectl create one --scope own -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
+        refused 1 'max-events-per-uid' user ktracectl create two --scope own -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
+        expect 0 stranger ktracectl create two --scope own -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
+        expect 0 user ktracectl status
+        grep -q 'have 2 events' out || fail "$(cat out)"
+        user ktracectl destroy one
+        stranger ktracectl destroy two
+}
+
+case_limit_cost() { # what a session costs others is told while it is there
+        user ktracectl create told --scope own -e raw_syscalls:sys_enter
+        expect 0 user ktracectl status told
+        grep -qE 'Costs: about 0.0 ms of those it records, and up to 45 ns of everybody.s for each hit of its 1 events' out ||
+                fail "$(cat out)"
+        user ktracectl show told | grep -q 'every process of this machine pays about 36 to 45 ns' || fail "no note"
+        user ktracectl destroy told
+}
+
+case_limit_calls() { # calls of a user that wait for their answer; the next ones are refused at once
+        limit max-calls-per-uid 1
+        callers=()
+        for i in 1 2 3 4 5 6 7 8; do
+                AS_EXEC=exec user ktracectl create "n$i" --scope own -e raw_syscalls:sys_enter >"answer.$i" 2>&1 &
+                callers+=($!)
+        done
+        for pid in "${callers[@]}"; do wait "$pid" || true; done
+        refused=$(cat answer.* | grep -c 'calls of yours wait for their answer (max-calls-per-uid)') || true
+        [ "$refused" -ge 1 ] || fail "$(cat answer.*)"
+        made=$(user ktracectl list --json=short | jq length)
+        [ "$made" -ge 1 ] || fail "none was made: $(cat answer.*)"
+        same 8 $((made + refused)) "made and refused"
+        for i in 1 2 3 4 5 6 7 8; do user ktracectl destroy "n$i" 2>/dev/null || true; done
+}
