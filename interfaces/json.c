@@ -538,7 +538,7 @@ int json_parse_strict(const char *source,
         return r;
 }
 
-int json_load_fd(const char *source, int fd, json_object **ret, Reason *reason) {
+int json_read_fd(const char *source, int fd, char **ret, size_t *ret_size, Reason *reason) {
         _cleanup_free_ char *text = NULL;
         struct stat st;
         size_t used = 0;
@@ -571,5 +571,15 @@ int json_load_fd(const char *source, int fd, json_object **ret, Reason *reason) 
                         break;
                 used += (size_t)n;
         }
-        return json_parse_strict(source, text, used, ret, reason);
+        *ret = TAKE_PTR(text);
+        *ret_size = used;
+        return 0;
+}
+
+int json_load_fd(const char *source, int fd, json_object **ret, Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+
+        int r = json_read_fd(source, fd, &text, &size, reason);
+        return r ?: json_parse_strict(source, text, size, ret, reason);
 }

@@ -20,7 +20,9 @@ int json_parse_strict(const char *source,
                 json_object **ret,
                 Reason *reason);
 
-/* Reads a whole fd (regular file, at most JSON_MAX_BYTES) and parses it. */
+/* Reads a whole fd (regular file, at most JSON_MAX_BYTES), from its beginning. The same results. */
+int json_read_fd(const char *source, int fd, char **ret, size_t *ret_size, Reason *reason);
+/* … and parses it. */
 int json_load_fd(const char *source, int fd, json_object **ret, Reason *reason);
 
 static inline json_object *json_put_free(json_object *o) {

@@ -94,7 +94,9 @@ static int check_policy(Configuration *configuration, const char *file) {
         if (file)
                 printf("%s: good; rules: %zu\n", file, policy_get_n_rules(policy));
         else
-                printf("good; rules: %zu\n", policy_get_n_rules(policy));
+                printf("good; rules: %zu; SHA-256 of the files: %s\n",
+                                policy_get_n_rules(policy),
+                                policy_get_digest(policy));
         return KT_EXIT_OK;
 }
 

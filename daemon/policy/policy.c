@@ -110,10 +110,21 @@ static int list_directory(FileList *list, const char *dir, int *ret_fd, Reason *
         return 0;
 }
 
-static int load_file(RuleList *list, const struct File *file, Reason *reason) {
+/* One line of what sha256sum prints. */
+static int list_digest(FILE *listing, const char *name, const char *text, size_t size) {
+        char digest[DIGEST_DIGITS + 1];
+
+        int r = digest_make(text, size, digest);
+        if (r < 0)
+                return r;
+        return fprintf(listing, "%s  %s\n", digest, name) < 0 ? -ENOMEM : 0;
+}
+
+static int load_file(RuleList *list, FILE *listing, const struct File *file, Reason *reason) {
         _cleanup_json_ json_object *o = NULL;
         _cleanup_close_ int fd = -1;
-        _cleanup_free_ char *source = NULL;
+        _cleanup_free_ char *source = NULL, *text = NULL;
+        size_t size = 0;
         int r;
 
         if (asprintf(&source, "%s/%s/%s", file->dir, KT_POLICY_SUBDIR, file->name) < 0) {
@@ -123,15 +134,27 @@ static int load_file(RuleList *list, const struct File *file, Reason *reason) {
         r = trust_open_file(file->dirfd, file->name, source, &fd, reason);
         if (r != 0)
                 return r;
-        off_t size = lseek(fd, 0, SEEK_END);
-        if (size == 0)
-                return 0; /* masks the file of that name in the other directory */
-        if (size < 0 || lseek(fd, 0, SEEK_SET) < 0)
-                return -errno;
-        r = json_load_fd(source, fd, &o, reason);
-        if (r != 0)
+        r = json_read_fd(source, fd, &text, &size, reason);
+        if (r != 0 || size == 0) /* masks the file of that name in the other directory */
                 return r;
-        return rule_list_add_json(list, file->name, o, reason);
+        r = json_parse_strict(source, text, size, &o, reason);
+        r = r ?: list_digest(listing, file->name, text, size);
+        return r ?: rule_list_add_json(list, file->name, o, reason);
+}
+
+static int load_files(Policy *policy, const FileList *files, Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+        int r = 0;
+
+        FILE *listing = open_memstream(&text, &size);
+        if (!listing)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < files->n; i++)
+                r = load_file(&policy->list, listing, &files->files[i], reason);
+        if (fclose(listing) != 0 && r == 0)
+                r = -ENOMEM;
+        return r ?: digest_make(text, size, policy->digest);
 }
 
 int policy_load(const char *lib_dir, const char *config_dir, Policy **ret, Reason *reason) {
@@ -150,13 +173,10 @@ int policy_load(const char *lib_dir, const char *config_dir, Policy **ret, Reaso
                 return r;
 
         qsort(files.files, files.n, sizeof(files.files[0]), file_compare);
-        for (size_t i = 0; i < files.n; i++) {
-                r = load_file(&policy->list, &files.files[i], reason);
-                if (r != 0)
-                        return r;
-        }
-        *ret = TAKE_PTR(policy);
-        return 0;
+        r = load_files(policy, &files, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(policy);
+        return r;
 }
 
 int policy_load_file(const char *path, Policy **ret, Reason *reason) {
@@ -178,6 +198,10 @@ int policy_load_file(const char *path, Policy **ret, Reason *reason) {
 
 size_t policy_get_n_rules(const Policy *policy) {
         return policy->list.n_rules;
+}
+
+const char *policy_get_digest(const Policy *policy) {
+        return policy->digest;
 }
 
 Policy *policy_free(Policy *policy) {

@@ -107,6 +107,9 @@ int policy_load(const char *lib_dir, const char *config_dir, Policy **ret, Reaso
 /* The same for one file, whoever may write it: a draft. */
 int policy_load_file(const char *path, Policy **ret, Reason *reason);
 size_t policy_get_n_rules(const Policy *policy);
+/* SHA-256 of what sha256sum says of the files that count, in their order, without directories: 64
+ * digits, or "" for a draft. */
+const char *policy_get_digest(const Policy *policy);
 Policy *policy_free(Policy *policy);
 DEFINE_CLEANUP(Policy, policy_free);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "digest.h"
 #include "policy.h"
 
 /* One entry of a rules file. */
@@ -35,6 +36,7 @@ void rule_list_clear(RuleList *list);
 /* What policy.h hides: the rules of all files in order. */
 struct Policy {
         RuleList list;
+        char digest[DIGEST_DIGITS + 1]; /* "": of a draft */
 };
 
 /* The first rule for this subject in this scope, or NULL. */

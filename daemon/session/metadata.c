@@ -15,6 +15,7 @@
 
 #include "fd.h"
 #include "frame.h"
+#include "receipt.h"
 
 #define NAMES_MAX ((size_t)8 * 1024 * 1024)
 
@@ -161,6 +162,8 @@ static int add_event(json_object *events, const Trace *trace, const GrantEvent *
         r = r ?: add_string(object, "name", event->name);
         r = r ?: add_number(object, "id", id);
         r = r ?: add_string(object, "format", text);
+        if (r == 0 && event->filter)
+                r = add_string(object, "filter", event->filter);
         return r == 0 && trace->grant->fenced ? add_cuts(object, trace, text, size) : r;
 }
 
@@ -174,18 +177,14 @@ static int add_events(json_object *object, const Trace *trace) {
 }
 
 static int add_session(json_object *object, const Trace *trace) {
-        json_object *session = json_object_new_object(), *receipt = json_object_new_object(),
-                    *spec = NULL;
+        json_object *session = json_object_new_object(), *receipt = json_object_new_object();
 
         int r = add(object, "session", session);
         int r2 = add(object, "receipt", receipt);
         r = r ?: r2;
         r = r ?: add_string(session, "id", trace->id);
         r = r ?: add_string(session, "name", trace->spec->name ?: "");
-        r = r ?: add_number(receipt, "uid", trace->owner->uid);
-        r = r ?: add_string(receipt, "rule", trace->grant->rule);
-        r = r ?: spec_to_json(trace->spec, &spec);
-        return r ?: add(receipt, "spec", spec);
+        return r ?: receipt_fill(trace, receipt);
 }
 
 int metadata_make(const Trace *trace, int *ret_fd) {

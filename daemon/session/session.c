@@ -503,6 +503,10 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
         session->trace.owner = &session->owner;
         session->trace.caller = request->caller;
         memcpy(session->trace.id, session->id, sizeof(session->id));
+        snprintf(session->trace.policy_digest,
+                        sizeof(session->trace.policy_digest),
+                        "%s",
+                        policy_get_digest(registry->options.policy));
         session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
         trace_plan_create(&session->trace, &session->plan);
         session_submit(session, session_then_created);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arm.h"
+#include "digest.h"
 #include "event.h"
 #include "pid-namespace.h"
 #include "plan.h"
@@ -16,6 +17,7 @@ typedef struct Trace {
         const Subject *owner;
         Caller caller; /* who named the pids */
         char id[KT_ID_DIGITS + 1];
+        char policy_digest[DIGEST_DIGITS + 1]; /* of the rules that made the grant */
 
         Instance *instance; /* NULL: none in the kernel */
         bool is_leftover;   /* an undo could not remove the instance */

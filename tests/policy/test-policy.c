@@ -53,6 +53,41 @@ static void test_override_and_mask(void) {
         fixture_clear(&fixture);
 }
 
+/* What an administrator's `sha256sum *.json | sha256sum` says, where one directory has all. */
+static char *hash_by_hand(Fixture *fixture, const char *files) {
+        g_autofree char *command = g_strdup_printf(
+                        "sh -c \"cd %s/policy.d && sha256sum %s | sha256sum | cut -c 1-64\"",
+                        fixture->lib,
+                        files);
+        char *text = NULL;
+
+        g_assert_true(g_spawn_command_line_sync(command, &text, NULL, NULL, NULL));
+        return g_strchomp(text);
+}
+
+static void test_digest(void) {
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        fixture_write(fixture.lib, "20-y.json", RULE(""));
+        fixture_write(fixture.lib, "10-x.json", RULE(",\"description\":\"d\""));
+        Policy *policy = fixture_load(&fixture);
+        g_autofree char *both = hash_by_hand(&fixture, "10-x.json 20-y.json");
+        g_assert_cmpstr(policy_get_digest(policy), ==, both);
+        policy_free(policy);
+        /* One byte more, and what is masked does not count. */
+        fixture_write(fixture.lib, "20-y.json", RULE("") "\n");
+        policy = fixture_load(&fixture);
+        g_assert_cmpstr(policy_get_digest(policy), !=, both);
+        policy_free(policy);
+        fixture_write(fixture.etc, "20-y.json", "");
+        policy = fixture_load(&fixture);
+        g_autofree char *one = hash_by_hand(&fixture, "10-x.json");
+        g_assert_cmpstr(policy_get_digest(policy), ==, one);
+        policy_free(policy);
+        fixture_clear(&fixture);
+}
+
 /* The first rule that covers subject and scope counts, over the files in order of their names. */
 static void test_first_match(void) {
         Fixture fixture;
@@ -180,6 +215,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/policy/no-directory", test_no_directory);
         g_test_add_func("/policy/override-and-mask", test_override_and_mask);
+        g_test_add_func("/policy/digest", test_digest);
         g_test_add_func("/policy/first-match", test_first_match);
         g_test_add_func("/policy/subjects", test_subjects);
         g_test_add_func("/policy/refused", test_refused);

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+
+#define DIGEST_DIGITS 64
+
+/* SHA-256, in hexadecimal. 0 or -errno. */
+int digest_make(const void *data, size_t size, char ret[static DIGEST_DIGITS + 1]);
