@@ -23,6 +23,7 @@ extern const Verb verb_destroy;
 extern const Verb verb_events;
 extern const Verb verb_list;
 extern const Verb verb_policy;
+extern const Verb verb_probes;
 extern const Verb verb_record;
 extern const Verb verb_report;
 extern const Verb verb_show;

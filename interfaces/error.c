@@ -79,6 +79,10 @@ static const ErrorEntry error_table[] = {
                         KT_ERROR_PREFIX "InteractiveAuthorizationRequired",
                         "this needs authentication, and nobody could be asked",
                         KT_EXIT_DENIED },
+        { KT_E_NO_SUCH_FUNCTION,
+                        KT_ERROR_PREFIX "NoSuchFunction",
+                        "no such function of the kernel",
+                        KT_EXIT_FAILED },
 };
 
 _Static_assert(ELEMENTSOF(error_table) == _KT_E_N - 1, "each code has one entry, in order");

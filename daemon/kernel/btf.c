@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The kernel's own description of its types, so that no offset is ever written down: stable
- * updates of one kernel version have moved them. Called by cred-guard.c when a probe is defined;
- * reads /sys/kernel/btf/vmlinux, some megabytes, and keeps nothing. */
+ * updates of one kernel version have moved them. Called by cred-guard.c when the guard's probe is
+ * defined, on the worker thread, and by session for the probes of others, which keeps what it got
+ * for a while; reads /sys/kernel/btf, some megabytes, and keeps nothing itself. */
 
 #include "btf.h"
 
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "path.h"
 
 /* Unions and structures without a name, within each other. */
 #define DEPTH_MAX 4
@@ -55,16 +57,29 @@ static int find_member(const struct btf *btf,
         return -EOPNOTSUPP;
 }
 
-int btf_find_members(const char *structure, BtfMember *members, size_t n_members) {
-        int r = 0;
-
+int btf_load_kernel(struct btf **ret) {
         libbpf_set_print(keep_quiet);
         /* A fixed one: else the first large block that is freed moves the next ones into the
          * thread's heap, which keeps them, twice what the daemon needs otherwise. */
         (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
-        struct btf *btf = btf__load_vmlinux_btf();
-        if (!btf)
-                return errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
+        *ret = btf__load_vmlinux_btf();
+        return *ret ? 0 : errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
+}
+
+int btf_load_module(const char *module, struct btf *kernel, struct btf **ret) {
+        /* It becomes a part of a path. */
+        if (!path_is_name(module))
+                return -EOPNOTSUPP;
+        *ret = btf__load_module_btf(module, kernel);
+        return *ret ? 0 : errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
+}
+
+int btf_find_members(const char *structure, BtfMember *members, size_t n_members) {
+        struct btf *btf;
+
+        int r = btf_load_kernel(&btf);
+        if (r < 0)
+                return r;
         int id = btf__find_by_name_kind(btf, structure, BTF_KIND_STRUCT);
         const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
 

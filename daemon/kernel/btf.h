@@ -4,6 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct btf;
+
+/* What the running kernel tells of its types. -EOPNOTSUPP: nothing (CONFIG_DEBUG_INFO_BTF). Free
+ * with btf__free. */
+int btf_load_kernel(struct btf **ret);
+/* The same of a loaded module; `kernel` must outlive it. */
+int btf_load_module(const char *module, struct btf *kernel, struct btf **ret);
+
 /* Where a member of a kernel structure lies. */
 typedef struct BtfMember {
         const char *name;

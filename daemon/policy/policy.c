@@ -241,6 +241,14 @@ bool policy_may_see_event(const Policy *policy,
         return false;
 }
 
+int policy_check_probes(const Policy *policy, const Subject *subject, Reason *reason) {
+        if (subject->uid == 0)
+                return 0;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "no rule lets you define probes: ask an administrator for one");
+}
+
 int subject_copy(Subject *dest, const Subject *source) {
         _cleanup_free_ char *unit = NULL;
         gid_t *gids = NULL;

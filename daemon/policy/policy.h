@@ -126,6 +126,9 @@ int policy_decide(const Policy *policy,
 /* How a field of a granted event reaches the reader. Pure; the one place that decides it. Common
  * fields are always kept. */
 FieldVerdict grant_judge_field(const Grant *grant, const FormatField *field);
+/* May this subject define probes, and learn what the kernel's functions are? KT_E_ACCESS_DENIED:
+ * the same words for everything, so that nothing is told by them. Root alone. */
+int policy_check_probes(const Policy *policy, const Subject *subject, Reason *reason);
 /* What `ListEvents` shows: may this subject use this event in any scope? */
 bool policy_may_see_event(const Policy *policy,
                 const Subject *subject,

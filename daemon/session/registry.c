@@ -86,6 +86,9 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         r = audit_new(options->event, &registry->audit);
         if (r < 0)
                 return r;
+        r = probes_new(options->event, &registry->probes);
+        if (r < 0)
+                return r;
         r = registry_get_tracefs(registry, NULL, &reason);
         if (r > 0) /* each caller is told anew: it may be mounted later */
                 log_warning("%s", reason.text);
@@ -113,6 +116,7 @@ Registry *registry_free(Registry *registry) {
                 session_end_now(session);
         while ((drain = TAILQ_FIRST(&registry->drains)))
                 drain_free(drain);
+        probes_free(registry->probes);
         tracefs_free(registry->tracefs);
         audit_free(registry->audit);
         free(registry);

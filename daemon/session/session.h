@@ -114,6 +114,14 @@ int registry_describe_event(Registry *registry,
                 json_object **ret,
                 Reason *reason);
 
+/* Probes. {"name","module","signature","arguments":[…],"takes":[…]}: what a definition may say of
+ * this function of the kernel. */
+int registry_resolve_function(Registry *registry,
+                const Subject *subject,
+                const char *function,
+                json_object **ret,
+                Reason *reason);
+
 /* What session_create would say to this, without making anything and without asking polkit:
  * {"allowed","rule","polkit","scope","processes","events":[{"name","filter","redacted":[{"field",
  * "how"}]}],"requests":[…],"limits":{…},"notes":[…],"reasons":[…]}. Where it is not allowed,

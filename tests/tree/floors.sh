@@ -9,15 +9,16 @@ floors='
 interfaces
 daemon/base        interfaces
 daemon/kernel      daemon/base interfaces
+daemon/probe       daemon/kernel daemon/base interfaces
 daemon/policy      daemon/base interfaces
 daemon/stream      daemon/base interfaces
 daemon/auth        daemon/policy daemon/base interfaces
-daemon/session     daemon/kernel daemon/policy daemon/stream daemon/base interfaces
-daemon/bus         daemon/auth daemon/session daemon/kernel daemon/policy daemon/stream daemon/base interfaces
-daemon/manager     daemon/bus daemon/auth daemon/session daemon/kernel daemon/policy daemon/stream daemon/base interfaces
+daemon/session     daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
+daemon/bus         daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
+daemon/manager     daemon/bus daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
 client             interfaces
 '
-flags=$(pkg-config --cflags libsystemd json-c libseccomp libtraceevent libzstd)
+flags=$(pkg-config --cflags libsystemd json-c libbpf libseccomp libtraceevent libzstd)
 n=0
 failed=0
 

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Finds the function that a definition names, and tells why when it cannot be had: not there, there
+ * several times, forbidden, or not to be traced. Called by session with the lists that the kernel
+ * floor loaded. The kernel itself would answer all of these with one errno, and takes the first of
+ * several functions of one name without a word. */
+
+#include "function.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "btf.h"
+#include "nearest.h"
+#include "quote.h"
+
+#define NEAR_MAX      3
+#define NEAR_DISTANCE 3
+#define OFFSET_MAX    0xffffffU
+
+int probe_kernel_load(const Tracefs *tracefs, ProbeKernel **ret) {
+        _cleanup_(probe_kernel_free_cleanup) ProbeKernel *kernel = calloc(1, sizeof(*kernel));
+
+        if (!kernel)
+                return -ENOMEM;
+        int r = symbols_load(tracefs, &kernel->symbols);
+        if (r < 0)
+                return r;
+        r = btf_load_kernel(&kernel->btf);
+        if (r < 0 && r != -EOPNOTSUPP)
+                return r;
+        *ret = TAKE_PTR(kernel);
+        return 0;
+}
+
+ProbeKernel *probe_kernel_free(ProbeKernel *kernel) {
+        if (!kernel)
+                return NULL;
+        symbols_free(kernel->symbols);
+        btf__free(kernel->module_btf);
+        btf__free(kernel->btf);
+        free(kernel);
+        return NULL;
+}
+
+/* The module's own types, kept until another module is asked for. */
+static const struct btf *find_types(ProbeKernel *kernel, const char *module) {
+        if (!kernel->btf || *module == '\0')
+                return kernel->btf;
+        if (strcmp(kernel->module, module) != 0) {
+                btf__free(kernel->module_btf);
+                kernel->module_btf = NULL;
+                (void)snprintf(kernel->module, sizeof(kernel->module), "%s", module);
+                if (btf_load_module(module, kernel->btf, &kernel->module_btf) < 0)
+                        kernel->module_btf = NULL;
+        }
+        return kernel->module_btf;
+}
+
+/* "[MODULE:]FUNCTION[+OFFSET]" */
+static int parse_place(const char *on, ProbeFunction *ret, Reason *reason) {
+        static const char name[] =
+                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+        const char *colon = strchr(on, ':'), *function = colon ? colon + 1 : on;
+        size_t size = strspn(function, name), module_size = colon ? (size_t)(colon - on) : 0;
+        char *end = NULL;
+
+        if (colon && (module_size == 0 || module_size >= sizeof(ret->module) ||
+                                     strspn(on, name) < module_size))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: no name of a module stands before the colon",
+                                quote(on).text);
+        if (size == 0 || size >= sizeof(ret->name) ||
+                        (function[size] != '\0' && function[size] != '+'))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: a function is wanted, as FUNCTION, FUNCTION+OFFSET or "
+                                "MODULE:FUNCTION, of at most %d bytes",
+                                quote(on).text,
+                                FUNCTION_NAME_MAX - 1);
+        memcpy(ret->module, on, module_size);
+        memcpy(ret->name, function, size);
+        if (function[size] == '\0')
+                return 0;
+        const char *number = function + size + 1;
+        ret->offset = *number >= '0' && *number <= '9' ? strtoull(number, &end, 0) : 0;
+        if (!end || *end || ret->offset > OFFSET_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: an offset is a number of bytes, as +0x10, of at most 0x%x",
+                                quote(on).text,
+                                OFFSET_MAX);
+        return 0;
+}
+
+typedef struct Near {
+        const char *names[NEAR_MAX];
+        uint32_t distances[NEAR_MAX];
+        size_t n;
+} Near;
+
+static void near_add(Near *near, const char *wanted, const char *name) {
+        size_t a = strlen(wanted), b = strlen(name), i;
+
+        if ((a > b ? a - b : b - a) > NEAR_DISTANCE)
+                return;
+        uint32_t distance = nearest_distance(wanted, name);
+        if (distance > NEAR_DISTANCE || distance >= a)
+                return;
+        for (i = 0; i < near->n; i++)
+                if (strcmp(near->names[i], name) == 0)
+                        return;
+        for (i = near->n; i > 0 && near->distances[i - 1] > distance; i--)
+                if (i < NEAR_MAX) {
+                        near->names[i] = near->names[i - 1];
+                        near->distances[i] = near->distances[i - 1];
+                }
+        if (i == NEAR_MAX)
+                return;
+        near->names[i] = name;
+        near->distances[i] = distance;
+        near->n += near->n < NEAR_MAX;
+}
+
+static int find_type_of_function(const struct btf *btf, const char *name) {
+        return btf ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) : -ENOENT;
+}
+
+static void find_near(const ProbeKernel *kernel, const char *wanted, char *out, size_t size) {
+        const Symbols *symbols = kernel->symbols;
+        Near near = {};
+
+        for (size_t i = 0; i < symbols->n_symbols; i++)
+                if (!symbols->symbols[i].is_forbidden)
+                        near_add(&near, wanted, symbols->symbols[i].name);
+        for (uint32_t id = 1;
+                        !symbols->is_complete && kernel->btf && id < btf__type_cnt(kernel->btf);
+                        id++) {
+                const struct btf_type *t = btf__type_by_id(kernel->btf, id);
+
+                if (btf_is_func(t))
+                        near_add(&near, wanted, btf__name_by_offset(kernel->btf, t->name_off));
+        }
+        out[0] = '\0';
+        for (size_t i = 0; i < near.n; i++) {
+                size_t used = strlen(out);
+
+                (void)snprintf(out + used,
+                                size - used,
+                                "%s%s",
+                                i == 0           ? ": did you mean "
+                                : i + 1 < near.n ? ", "
+                                                 : " or ",
+                                near.names[i]);
+        }
+}
+
+static int refuse_missing(const ProbeKernel *kernel, const ProbeFunction *f, Reason *reason) {
+        char variant[SYMBOL_NAME_MAX], near[256];
+
+        if (find_type_of_function(kernel->btf, f->name) > 0 || symbols_exists(f->name, variant))
+                return reason_set(reason,
+                                KT_E_NO_SUCH_FUNCTION,
+                                "%s: the kernel has it, but lets nobody trace it (notrace): choose a "
+                                "function that calls it or that it calls",
+                                f->name);
+        if (variant[0])
+                return reason_set(reason,
+                                KT_E_NO_SUCH_FUNCTION,
+                                "%s: the compiler has made %s of it and may have changed its "
+                                "arguments: name that one, and take no argument by name",
+                                f->name,
+                                variant);
+        find_near(kernel, f->name, near, sizeof(near));
+        return reason_set(reason,
+                        KT_E_NO_SUCH_FUNCTION,
+                        "%s: this kernel has no such function, or the compiler has inlined it into "
+                        "those that call it%s%s",
+                        f->name,
+                        near,
+                        near[0] ? "?" : ": name one of them");
+}
+
+/* What the lists say against it. */
+static int check_symbol(const ProbeKernel *kernel, ProbeFunction *f, Reason *reason) {
+        size_t n;
+        const Symbol *symbol =
+                        symbols_find(kernel->symbols, f->module[0] ? f->module : NULL, f->name, &n);
+
+        if (!symbol && (kernel->symbols->is_complete ||
+                                       find_type_of_function(kernel->btf, f->name) <= 0))
+                return refuse_missing(kernel, f, reason);
+        if (!symbol)
+                return 0;
+        if (symbol->is_forbidden)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_FUNCTION,
+                                "%s: the kernel forbids probes there (kprobes/blacklist), because "
+                                "probes themselves need it: choose a function that calls it",
+                                f->name);
+        if (n > 1)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_FUNCTION,
+                                "%s: %zu functions have this name%s",
+                                f->name,
+                                n,
+                                f->module[0] ? ", and nothing tells them apart: choose another"
+                                             : ": write MODULE:FUNCTION, with vmlinux for what is "
+                                               "built in, or choose another");
+        (void)snprintf(f->module, sizeof(f->module), "%s", symbol->module ?: "");
+        return 0;
+}
+
+int probe_function_find(ProbeKernel *kernel, const char *on, ProbeFunction *ret, Reason *reason) {
+        ProbeFunction f = {};
+
+        int r = parse_place(on, &f, reason);
+        r = r ?: check_symbol(kernel, &f, reason);
+        if (r != 0)
+                return r;
+        if (strcmp(f.module, "vmlinux") == 0)
+                f.module[0] = '\0';
+        f.btf = find_types(kernel, f.module);
+        int id = find_type_of_function(f.btf, f.name);
+        if (id > 0)
+                f.proto = btf__type_by_id(f.btf, btf__type_by_id(f.btf, (uint32_t)id)->type);
+        if (f.proto && !btf_is_func_proto(f.proto))
+                f.proto = NULL;
+        *ret = f;
+        return 0;
+}

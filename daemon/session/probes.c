@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Probes, as the registry has them. Called by it in the event loop. What the kernel tells of its
+ * functions and types is some megabytes that take up to 0.2 s to read: kept while definitions come
+ * one after the other, and given back when none has come for a while. A module that comes or goes
+ * meanwhile is not noticed until then; the kernel has the last word on each probe anyway. */
+
+#include "probes.h"
+
+#include <errno.h>
+#include <malloc.h>
+
+#include "registry.h"
+
+#define KEEP_USEC (5 * UINT64_C(1000000))
+
+struct Probes {
+        ProbeKernel *kernel; /* NULL: not read, or given back */
+        sd_event_source *timer;
+};
+
+static int probes_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        Probes *probes = userdata;
+
+        probes->kernel = probe_kernel_free(probes->kernel);
+        (void)malloc_trim(0);
+        return 0;
+}
+
+int probes_new(sd_event *event, Probes **ret) {
+        _cleanup_(probes_free_cleanup) Probes *probes = calloc(1, sizeof(*probes));
+
+        if (!probes)
+                return -ENOMEM;
+        int r = sd_event_add_time(event,
+                        &probes->timer,
+                        CLOCK_MONOTONIC,
+                        0,
+                        KEEP_USEC / 10,
+                        probes_on_timer,
+                        probes);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(probes->timer, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(probes);
+        return 0;
+}
+
+Probes *probes_free(Probes *probes) {
+        if (!probes)
+                return NULL;
+        sd_event_source_disable_unref(probes->timer);
+        probe_kernel_free(probes->kernel);
+        free(probes);
+        return NULL;
+}
+
+static int probes_get_kernel(Probes *probes, const Tracefs *tracefs, ProbeKernel **ret) {
+        int r = probes->kernel ? 0 : probe_kernel_load(tracefs, &probes->kernel);
+
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_time_relative(probes->timer, KEEP_USEC);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(probes->timer, SD_EVENT_ONESHOT);
+        if (r < 0)
+                return r;
+        *ret = probes->kernel;
+        return 0;
+}
+
+int probes_resolve_function(Probes *probes,
+                const Tracefs *tracefs,
+                const char *function,
+                json_object **ret,
+                Reason *reason) {
+        ProbeKernel *kernel;
+        ProbeFunction found;
+
+        int r = probes_get_kernel(probes, tracefs, &kernel);
+        r = r ?: probe_function_find(kernel, function, &found, reason);
+        return r ?: probe_function_describe(&found, ret);
+}
+
+/* Verbs of the registry */
+
+int registry_resolve_function(Registry *registry,
+                const Subject *subject,
+                const char *function,
+                json_object **ret,
+                Reason *reason) {
+        const Tracefs *tracefs;
+
+        int r = policy_check_probes(registry->options.policy, subject, reason);
+        r = r ?: registry_get_tracefs(registry, &tracefs, reason);
+        return r ?: probes_resolve_function(registry->probes, tracefs, function, ret, reason);
+}
