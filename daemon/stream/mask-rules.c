@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What of an event's records reaches the reader, worked out once of its format and the list of what
- * is cut, so that a record costs a few words' AND. By allow-list: a byte that no field owns is
+ * is cut, so that a record costs a few ANDs. By allow-list: a byte that no field owns is
  * zeroed, because the kernel does not: holes between fields, what lies behind a string's NUL and
  * behind the last field carry whatever the memory held before. Of the fields, those in "cut" are
  * zeroed, replaced, or searched for words in the kernel's address range; a field behind a location
@@ -29,7 +29,8 @@ static const char *const cut_names[_CUT_N] = {
 
 /* While the rules of an event are being made. */
 typedef struct Maker {
-        MaskRules *rules;
+        Mask *mask;
+        MaskRules *rules; /* of the mask */
         const Format *format;
         json_object *cuts; /* NULL: none */
         bool has_members;
@@ -41,9 +42,6 @@ typedef struct Maker {
 static MaskRules *rules_free(MaskRules *rules) {
         if (!rules)
                 return NULL;
-        for (size_t i = 0; i < rules->n_groups; i++)
-                free(rules->groups[i].words.word);
-        free(rules->words.word);
         free(rules->strings);
         free(rules->runs);
         free(rules->located);
@@ -54,6 +52,9 @@ static MaskRules *rules_free(MaskRules *rules) {
 static Mask *mask_free(Mask *mask) {
         if (!mask)
                 return NULL;
+        for (size_t i = 0; i < ELEMENTSOF(mask->others); i++)
+                free(mask->others[i].kept);
+        free(mask->holes.kept);
         rules_free(mask->rules);
         free(mask);
         return NULL;
@@ -106,19 +107,19 @@ static json_object *find_entry(const Maker *maker, const char *name) {
 static int find_group(Maker *maker, json_object *entry, size_t *ret) {
         const char *name = find_text(entry, "pid");
         const FormatField *pid = name ? format_field_find(maker->format, name) : NULL;
-        MaskRules *rules = maker->rules;
+        Mask *mask = maker->mask;
 
         if (!pid || pid->kind != FIELD_PLAIN || pid->size != sizeof(uint32_t))
                 return -EBADMSG;
-        for (size_t i = 0; i < rules->n_groups; i++)
-                if (rules->groups[i].pid_offset == pid->offset) {
+        for (uint32_t i = 0; i < mask->n_groups; i++)
+                if (mask->groups[i] == pid->offset) {
                         *ret = i;
                         return 0;
                 }
-        if (rules->n_groups == GROUPS_MAX)
+        if (mask->n_groups == MASK_GROUPS_MAX)
                 return -E2BIG;
-        rules->groups[rules->n_groups] = (Group){ .pid_offset = pid->offset };
-        *ret = rules->n_groups++;
+        mask->groups[mask->n_groups] = pid->offset;
+        *ret = mask->n_groups++;
         return 0;
 }
 
@@ -263,33 +264,57 @@ static int add_field(Maker *maker, const FormatField *field) {
         return 0;
 }
 
-typedef bool (*IsZeroed)(const Maker *maker, uint32_t offset, size_t group);
+typedef bool (*IsZeroed)(const Maker *maker, uint32_t offset, unsigned told);
 
-static bool is_hole(const Maker *maker, uint32_t offset, size_t group _unused_) {
+static bool is_hole(const Maker *maker, uint32_t offset, unsigned told _unused_) {
         return maker->hidden[offset] || (!maker->told[offset] && !maker->rules->are_holes_told);
 }
 
-static bool is_of_group(const Maker *maker, uint32_t offset, size_t group) {
-        return maker->members[offset] == group + 1;
+/* told: a bit a group. */
+static bool is_of_another(const Maker *maker, uint32_t offset, unsigned told) {
+        unsigned group = maker->members[offset];
+
+        return group > 0 && !(told >> (group - 1) & 1);
 }
 
-/* Words of the fixed part; the last lies inside it even where it has no multiple of eight bytes. */
-static int make_words(const Maker *maker, IsZeroed is_zeroed, size_t group, Words *ret) {
-        uint32_t end = maker->rules->fixed_end, size = sizeof(uint64_t);
-        size_t n_max = end / size + 1;
+/* From the first byte that it may zero to the last. Whatever is told it has the same shape, so that
+ * it can be foreseen how long it is. */
+static void place_stencil(const Maker *maker, IsZeroed is_zeroed, Stencil *ret) {
+        uint32_t end = maker->rules->fixed_end, size = sizeof(Bits), first = end, behind = 0;
 
-        ret->word = calloc(n_max, sizeof(Word));
-        if (!ret->word)
+        for (uint32_t i = 0; i < end; i++)
+                if (is_zeroed(maker, i, 0)) {
+                        first = MIN_OF(first, i);
+                        behind = i + 1;
+                }
+        if (behind == 0)
+                return;
+        ret->n = (behind - first + size - 1) / size;
+        ret->begin = first;
+        ret->last = MIN_OF(first + (ret->n - 1) * size, MAX_OF(end, size) - size);
+}
+
+static int make_stencil(const Maker *maker, IsZeroed is_zeroed, unsigned told, Stencil *ret) {
+        Stencil stencil = {};
+
+        place_stencil(maker, is_zeroed, &stencil);
+        if (stencil.n == 0)
+                return 0;
+        stencil.kept = aligned_alloc(_Alignof(Bits), stencil.n * sizeof(Bits));
+        if (!stencil.kept)
                 return -ENOMEM;
-        for (uint32_t at = 0; at < end; at += size) {
-                Word word = { .offset = at + size <= end || end < size ? at : end - size };
+        for (uint32_t i = 0; i < stencil.n; i++) {
+                uint32_t offset = stencil_get_offset(&stencil, i);
+                uint8_t kept[sizeof(Bits)];
 
-                for (uint32_t i = 0; i < size; i++)
-                        if (word.offset + i >= end || !is_zeroed(maker, word.offset + i, group))
-                                word.kept |= (uint64_t)0xff << 8 * i;
-                if (word.kept != UINT64_MAX)
-                        ret->word[ret->n++] = word;
+                for (uint32_t k = 0; k < sizeof(kept); k++) {
+                        bool is_in = offset + k < maker->rules->fixed_end;
+
+                        kept[k] = is_in && is_zeroed(maker, offset + k, told) ? 0 : 0xff;
+                }
+                memcpy(&stencil.kept[i], kept, sizeof(kept));
         }
+        *ret = stencil;
         return 0;
 }
 
@@ -304,6 +329,7 @@ static int compare_places(const void *a, const void *b) {
 static int make_rules(Maker *maker, size_t n) {
         _cleanup_free_ const FormatField **sorted = calloc(n + 1, sizeof(*sorted));
         MaskRules *rules = maker->rules;
+        Mask *mask = maker->mask;
 
         rules->strings = calloc(n + 1, sizeof(Range));
         rules->runs = calloc(n + 1, sizeof(Run));
@@ -318,10 +344,29 @@ static int make_rules(Maker *maker, size_t n) {
                 if (r < 0)
                         return r;
         }
-        int r = make_words(maker, is_hole, 0, &rules->words);
-        for (size_t i = 0; r == 0 && i < rules->n_groups; i++)
-                r = make_words(maker, is_of_group, i, &rules->groups[i].words);
+        int r = make_stencil(maker, is_hole, 0, &mask->holes);
+        for (unsigned told = 0; r == 0 && told < 1U << mask->n_groups; told++)
+                r = make_stencil(maker, is_of_another, told, &mask->others[told]);
         return r;
+}
+
+/* For records of which all lies in the fixed part. */
+static void find_short_cut(const MaskRules *rules, Mask *mask) {
+        uint32_t size = rules->fixed_end;
+
+        if (mask->holes.n + rules->n_strings == 0)
+                mask->whole_size = size;
+        if (size < sizeof(Bits) || rules->n_strings > MASK_NAMES_MAX)
+                return;
+        for (size_t i = 0; i < rules->n_strings; i++) {
+                Range range = rules->strings[i];
+
+                if (range.end - range.begin != MASK_NAME_SIZE)
+                        return;
+                mask->names[i] = range.begin;
+        }
+        mask->n_names = (uint32_t)rules->n_strings;
+        mask->plain_size = size;
 }
 
 static int mask_new(const Format *format, json_object *cuts, bool has_members, Mask **ret) {
@@ -337,6 +382,7 @@ static int mask_new(const Format *format, json_object *cuts, bool has_members, M
                 return -ENOMEM;
         rules->are_holes_told = !defence_is_on("holes");
         Maker maker = {
+                .mask = mask,
                 .rules = rules,
                 .format = format,
                 .cuts = cuts,
@@ -348,10 +394,9 @@ static int mask_new(const Format *format, json_object *cuts, bool has_members, M
         int r = make_rules(&maker, format->n_fields);
         if (r < 0)
                 return r;
-        mask->has_members = has_members && rules->n_groups > 0;
-        if (rules->words.n + rules->n_strings + rules->n_located + rules->n_runs == 0 &&
-                        !rules->is_open && rules->fixed_end % 4 == 0)
-                mask->whole_size = rules->fixed_end;
+        mask->has_members = has_members && mask->n_groups > 0;
+        if (rules->n_located + rules->n_runs == 0 && !rules->is_open && rules->fixed_end % 4 == 0)
+                find_short_cut(rules, mask);
         *ret = TAKE_PTR(mask);
         return 0;
 }

@@ -4,7 +4,6 @@
 #include "mask.h"
 
 #define LOCATED_MAX 64
-#define GROUPS_MAX  8
 
 /* What mask-rules.c makes of a format and mask.c does to a record. */
 typedef enum Cut {
@@ -21,16 +20,6 @@ typedef struct Range {
         uint32_t begin, end;
 } Range;
 
-typedef struct Word { /* eight bytes of which some are zeroed */
-        uint32_t offset;
-        uint64_t kept;
-} Word;
-
-typedef struct Words {
-        Word *word;
-        size_t n;
-} Words;
-
 typedef struct Run { /* bytes in which words of the kernel may stand */
         Range range;
         uint32_t step; /* from one possible place to the next */
@@ -46,23 +35,15 @@ typedef struct Located { /* a __data_loc or __rel_loc field */
         size_t group; /* of CUT_MEMBER */
 } Located;
 
-typedef struct Group { /* what speaks of the task whose pid stands at an offset */
-        uint32_t pid_offset;
-        Words words;
-} Group;
-
 typedef struct MaskRules {
         uint32_t fixed_end;  /* behind the last field */
         bool is_open;        /* the last field is an array without a size: to the record's end */
         Located open;        /* that one; its offset is fixed_end */
         bool are_holes_told; /* only in a build that leaves this defence out */
-        Words words;
-        Range *strings; /* char arrays: the kernel copies up to the NUL and leaves the rest */
+        Range *strings;      /* char arrays: the kernel copies up to the NUL and leaves the rest */
         size_t n_strings;
         Run *runs;
         size_t n_runs;
         Located *located;
         size_t n_located;
-        Group groups[GROUPS_MAX];
-        size_t n_groups;
 } MaskRules;

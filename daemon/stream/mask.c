@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "cleanup.h"
 #include "defence.h"
 #include "mask-rules.h"
 #include "pseudonym.h"
@@ -158,8 +159,8 @@ static bool is_searched(Cut cut) {
         return cut == CUT_PSEUDONYM || cut == CUT_WORDS || cut == CUT_WORDS_PSEUDONYM;
 }
 
-/* What lies behind the fields. */
-static void clean_tail(const MaskRules *rules,
+/* What lies behind the fields. Not inline: its array would cost each record a stack protector. */
+static __attribute__((noinline)) void clean_tail(const MaskRules *rules,
                 Pseudonyms *pseudonyms,
                 uint8_t *record,
                 size_t size) {
@@ -198,40 +199,23 @@ static void clean_tail(const MaskRules *rules,
                 memset(record + rules->fixed_end, 0, size - rules->fixed_end);
 }
 
-/* The bits of a word's bytes before its first NUL; all where it has none. */
-static inline uint64_t find_kept(uint64_t word) {
-        const uint64_t ones = 0x0101010101010101;
-
-        _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest");
-        /* The lowest bit in it is the highest one of the first byte that is 0. */
-        uint64_t nul = (word - ones) & ~word & ones << 7;
-        return ((nul & -nul) >> 7) - 1;
-}
-
 /* Zeroes what is behind the NUL. Eight bytes at once: the names in sched_switch cost 30 ns
  * otherwise. */
 static inline void cut_array(uint8_t *string, size_t size) {
         uint64_t told = UINT64_MAX; /* none of it once the NUL was there */
         size_t at = 0;
 
-        if (size == 16) { /* the name of a task */
-                uint64_t words[2], kept;
-
-                memcpy(words, string, sizeof(words));
-                kept = find_kept(words[0]);
-                words[0] &= kept;
-                words[1] &= find_kept(words[1]) & (kept == UINT64_MAX ? kept : 0);
-                memcpy(string, words, sizeof(words));
+        if (size == MASK_NAME_SIZE) {
+                name_cut(string);
                 return;
         }
         for (; size - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
-                uint64_t word, kept;
+                uint64_t word, cut;
 
                 memcpy(&word, string + at, sizeof(word));
-                kept = find_kept(word);
-                word &= kept & told;
-                told = kept == UINT64_MAX ? told : 0;
-                memcpy(string + at, &word, sizeof(word));
+                cut = word_cut(word) & told;
+                told = word_find_nul(word) ? 0 : told;
+                memcpy(string + at, &cut, sizeof(cut));
         }
         for (; at < size; at++) {
                 told = string[at] == 0 ? 0 : told;
@@ -239,34 +223,28 @@ static inline void cut_array(uint8_t *string, size_t size) {
         }
 }
 
-/* Of a record that ends before its event's fields do, or is shorter than a word. */
-static __attribute__((noinline)) void clear_bytes(const Words *words,
+/* Of a record that ends before its event's fields do, or is shorter than a stencil. */
+static __attribute__((noinline)) void clear_bytes(const Stencil *stencil,
                 uint8_t *record,
                 size_t size) {
-        for (size_t i = 0; i < words->n; i++) {
-                const Word *word = &words->word[i];
+        for (uint32_t i = 0; i < stencil->n; i++) {
+                uint32_t offset = stencil_get_offset(stencil, i);
+                uint8_t kept[sizeof(Bits)];
 
-                for (size_t k = 0; k < sizeof(uint64_t) && word->offset + k < size; k++)
-                        record[word->offset + k] &= (uint8_t)(word->kept >> 8 * k);
+                memcpy(kept, &stencil->kept[i], sizeof(kept));
+                for (size_t k = 0; k < sizeof(kept) && offset + k < size; k++)
+                        record[offset + k] &= kept[k];
         }
 }
 
-static inline void clear_words(const Words *words,
+static inline void clear_fixed(const MaskRules *rules,
+                const Stencil *stencil,
                 uint8_t *record,
-                size_t size,
-                uint32_t fixed_end) {
-        if (size < fixed_end || size < sizeof(uint64_t)) {
-                clear_bytes(words, record, size);
-                return;
-        }
-        for (size_t i = 0; i < words->n; i++) {
-                uint8_t *at = record + words->word[i].offset;
-                uint64_t word;
-
-                memcpy(&word, at, sizeof(word));
-                word &= words->word[i].kept;
-                memcpy(at, &word, sizeof(word));
-        }
+                size_t size) {
+        if (size >= rules->fixed_end && size >= sizeof(Bits))
+                stencil_apply(stencil, record);
+        else
+                clear_bytes(stencil, record, size);
 }
 
 /* A word of which the record holds a part tells half an address. */
@@ -296,7 +274,7 @@ static inline bool is_run_clean(const Run *run, const uint8_t *record, size_t si
 void mask_clean(const Masks *masks, const Mask *mask, uint8_t *record, size_t size) {
         const MaskRules *rules = mask->rules;
 
-        clear_words(&rules->words, record, size, rules->fixed_end);
+        clear_fixed(rules, &mask->holes, record, size);
         for (size_t i = 0; i < rules->n_strings && rules->strings[i].end <= size; i++) {
                 Range range = rules->strings[i];
 
@@ -317,31 +295,27 @@ void mask_clean(const Masks *masks, const Mask *mask, uint8_t *record, size_t si
                 memset(record + rules->fixed_end, 0, size - rules->fixed_end);
 }
 
-static void cut_group(const MaskRules *rules, size_t group, uint8_t *record, size_t size) {
-        clear_words(&rules->groups[group].words, record, size, rules->fixed_end);
+/* What of the groups lies behind the fixed part. */
+static __attribute__((noinline)) void cut_tails(const MaskRules *rules,
+                unsigned told,
+                uint8_t *record,
+                size_t size) {
         for (size_t i = 0; i < rules->n_located; i++)
-                if (rules->located[i].cut == CUT_MEMBER && rules->located[i].group == group)
+                if (rules->located[i].cut == CUT_MEMBER && !(told >> rules->located[i].group & 1))
                         cut_located(rules, &rules->located[i], record, size);
-        if (rules->is_open && rules->open.cut == CUT_MEMBER && rules->open.group == group &&
+        if (rules->is_open && rules->open.cut == CUT_MEMBER && !(told >> rules->open.group & 1) &&
                         size > rules->fixed_end)
                 memset(record + rules->fixed_end, 0, size - rules->fixed_end);
 }
 
-void mask_cut_others(const Mask *mask,
-                uint8_t *record,
-                size_t size,
-                MaskIsMember is_member,
-                void *userdata) {
+void mask_cut_unusual(const Mask *mask, uint8_t *record, size_t size, MaskTasks *tasks) {
         const MaskRules *rules = mask->rules;
-        bool is_told[GROUPS_MAX];
+        unsigned told = 0;
 
-        /* All before any: a group may cut its pid, or another's. */
-        for (size_t i = 0; i < rules->n_groups; i++) {
-                uint32_t at = rules->groups[i].pid_offset;
-
-                is_told[i] = at + 4 <= size && is_member(get_u32(record + at), userdata);
-        }
-        for (size_t i = 0; i < rules->n_groups; i++)
-                if (!is_told[i])
-                        cut_group(rules, i, record, size);
+        for (uint32_t i = 0; i < mask->n_groups; i++)
+                if (mask->groups[i] + sizeof(uint32_t) <= size)
+                        told |= mask_ask(tasks, record, mask->groups[i]) << i;
+        clear_fixed(rules, &mask->others[told], record, size);
+        if (rules->n_located > 0 || rules->is_open)
+                cut_tails(rules, told, record, size);
 }

@@ -99,7 +99,7 @@ static void clear_body(const Walk *walk, size_t from, size_t size) {
 }
 
 /* Takes from the entry's delta what a dropped record had too much; the word as it is then. */
-static uint32_t walk_pay(Walk *walk, uint8_t *at, uint32_t word) {
+static inline uint32_t walk_pay(Walk *walk, uint8_t *at, uint32_t word) {
         uint32_t type = word & TYPE_MASK, least = type == TYPE_PADDING ? 2 : 1;
 
         if (type == TYPE_STAMP)
@@ -112,8 +112,9 @@ static uint32_t walk_pay(Walk *walk, uint8_t *at, uint32_t word) {
         return word;
 }
 
-/* A record whose length is in its second word, or none. False: it cannot be walked. */
-static bool walk_long(Walk *walk, uint32_t word, Record *ret) {
+/* A record whose length is in its second word, or none. False: it cannot be walked. Not inline: its
+ * registers are wanted for the records that are met. */
+static __attribute__((noinline)) bool walk_long(Walk *walk, uint32_t word, Record *ret) {
         size_t left = walk->end - walk->at;
         uint8_t *at = walk->page + walk->at;
         uint32_t type = word & TYPE_MASK;
@@ -147,6 +148,17 @@ static bool walk_long(Walk *walk, uint32_t word, Record *ret) {
         return true;
 }
 
+/* On a copy: a walk of which nobody has the address stays in registers. */
+static inline bool walk_slowly(Walk *walk, uint32_t word, Record *ret) {
+        Walk copy = *walk;
+        Record record = {};
+        bool is_good = walk_long(&copy, word, &record);
+
+        *walk = copy;
+        *ret = record;
+        return is_good;
+}
+
 /* The next data record. False: the end, or (walk->at < walk->end) it goes no further. */
 static inline bool walk_next(Walk *walk, Record *ret) {
         while (walk->end - walk->at >= 4) {
@@ -165,7 +177,7 @@ static inline bool walk_next(Walk *walk, Record *ret) {
                         walk->at += whole;
                         return true;
                 }
-                if (!walk_long(walk, word, ret))
+                if (!walk_slowly(walk, word, ret))
                         return false;
                 if (ret->size > 0)
                         return true;
@@ -174,7 +186,7 @@ static inline bool walk_next(Walk *walk, Record *ret) {
 }
 
 /* What could not be walked becomes padding to the end of what was committed. */
-static void walk_end(const Walk *walk, size_t size, PageTally *tally) {
+static inline void walk_end(const Walk *walk, size_t size, PageTally *tally) {
         size_t used = page_get_used(walk->page, size);
 
         if (walk->at < walk->end) {
@@ -202,7 +214,7 @@ static inline void clear_words(uint8_t *at, size_t size) {
 }
 
 /* Padding of the same length. A delta of 0 would mean "to the end of the sub-buffer". */
-static void drop_record(Walk *walk, const Record *record) {
+static inline void drop_record(Walk *walk, const Record *record) {
         uint32_t delta = get_u32(record->word) & ~TYPE_MASK;
 
         if (delta == 0) {
@@ -239,7 +251,9 @@ static inline void tally_pid(PageTally *tally, uint32_t pid) {
 }
 
 static inline void clean_record(const Masks *masks, const Mask *mask, const Record *record) {
-        if (record->size != mask->whole_size)
+        if (record->size == mask->plain_size)
+                mask_clean_plain(mask, record->body);
+        else if (record->size != mask->whole_size)
                 mask_clean(masks, mask, record->body, record->size);
 }
 
@@ -321,7 +335,7 @@ int page_scan(const PageJudge *judge,
         int r = 0;
 
         ret->n_records = ret->n_sights = 0;
-        ret->is_mixed = ret->is_crowded = false;
+        ret->has_others = ret->has_interrupts = ret->is_crowded = false;
         ret->first_nsec = walk.nsec;
         while (r == 0 && walk_next(&walk, &record)) {
                 uint16_t id = get_id(&record);
@@ -342,11 +356,11 @@ int page_scan(const PageJudge *judge,
                 if (sight)
                         sight->last_nsec = walk.nsec;
                 ret->n_records++;
-                ret->is_mixed |= mask->has_members;
+                ret->has_others |= mask->has_members;
                 clean_record(judge->masks, mask, &record);
         }
         ret->last_nsec = walk.nsec;
-        ret->is_mixed |= (flags & FLAGS_INTERRUPT) != 0;
+        ret->has_interrupts = (flags & FLAGS_INTERRUPT) != 0;
         walk_end(&walk, size, tally);
         return r;
 }
@@ -383,11 +397,7 @@ typedef struct Asking {
         const Standing *standings; /* of the sights */
         uint64_t nsec;
         bool is_tallying; /* not all pids are those of sights that are members throughout */
-
-        struct {
-                uint32_t pid; /* 0: none */
-                Standing standing;
-        } named[8];
+        MaskTasks tasks;
 } Asking;
 
 /* At asking->nsec. */
@@ -404,22 +414,20 @@ static inline Standing ask_author(const Asking *asking, uint32_t pid) {
         return ask_now(asking, pid);
 }
 
-static bool is_member(uint32_t pid, void *userdata) {
-        Asking *asking = userdata;
-        unsigned slot = pid % ELEMENTSOF(asking->named);
+static bool is_member(MaskTasks *tasks, uint32_t pid) {
+        const Asking *asking = tasks->userdata;
+        const PageSummary *summary = asking->summary;
+        unsigned at = pid % ELEMENTSOF(tasks->known);
 
         if (pid == 0)
                 return false;
-        if (asking->named[slot].pid != pid) {
-                asking->named[slot].pid = pid;
-                asking->named[slot].standing = lives_judge(asking->lives,
-                                pid,
-                                asking->summary->first_nsec,
-                                asking->summary->last_nsec);
-        }
-        if (asking->named[slot].standing == STANDING_MIXED)
+        Standing standing =
+                        lives_judge(asking->lives, pid, summary->first_nsec, summary->last_nsec);
+        if (standing == STANDING_MIXED)
                 return ask_now(asking, pid) == STANDING_MEMBER;
-        return asking->named[slot].standing == STANDING_MEMBER;
+        tasks->known[at].pid = pid;
+        tasks->known[at].is_member = standing == STANDING_MEMBER;
+        return tasks->known[at].is_member;
 }
 
 static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, Asking *asking) {
@@ -439,11 +447,24 @@ static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, 
                         if (asking->is_tallying)
                                 tally_pid(tally, pid);
                         if (mask && mask->has_members)
-                                mask_cut_others(mask, record.body, record.size, is_member, asking);
+                                mask_cut_others(mask, record.body, record.size, &asking->tasks);
                         continue;
                 }
                 drop_record(walk, &record);
                 *(standing == STANDING_DOUBTFUL ? &tally->n_doubtful : &tally->n_foreign) += 1;
+        }
+}
+
+/* All are of members, but speak of others too. */
+static void cut_others(const PageJudge *judge, Walk *walk, Asking *asking) {
+        Record record;
+
+        while (walk_next(walk, &record)) {
+                const Mask *mask = masks_find(judge->masks, get_id(&record));
+
+                asking->nsec = walk->nsec;
+                if (mask && mask->has_members)
+                        mask_cut_others(mask, record.body, record.size, &asking->tasks);
         }
 }
 
@@ -478,14 +499,19 @@ void page_judge(const PageJudge *judge,
         if (all == STANDING_FOREIGN) { /* whatever is wrong with it beside */
                 drop_all(page, size);
                 tally->n_foreign += summary->n_records;
-        } else if (all != STANDING_MEMBER || summary->is_mixed) {
+        } else if (all != STANDING_MEMBER || summary->has_others || summary->has_interrupts) {
                 Walk walk = walk_begin(page, size, false);
                 Asking asking = { .summary = summary,
                         .lives = judge->lives,
                         .standings = standings,
-                        .is_tallying = tally->pids && all == STANDING_MIXED };
+                        .is_tallying = tally->pids && all == STANDING_MIXED,
+                        .tasks = { .is_member = is_member } };
 
-                judge_records(judge, &walk, tally, &asking);
+                asking.tasks.userdata = &asking;
+                if (all == STANDING_MEMBER && !summary->has_interrupts)
+                        cut_others(judge, &walk, &asking);
+                else
+                        judge_records(judge, &walk, tally, &asking);
         }
         for (unsigned i = 0; tally->pids && i < summary->n_sights; i++)
                 if (standings[i] == STANDING_MEMBER)

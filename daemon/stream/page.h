@@ -37,9 +37,10 @@ typedef struct PageSight {
 /* What has to be known of a sub-buffer to judge it without walking it again. */
 typedef struct PageSummary {
         uint64_t first_nsec, last_nsec;
-        uint32_t n_records; /* that were told so far */
-        bool is_mixed;      /* has records that were not the task's, or speak of another */
-        bool is_crowded;    /* has tasks that are not among the sights */
+        uint32_t n_records;  /* that were told so far */
+        bool has_others;     /* has records that speak of others too */
+        bool has_interrupts; /* has records that are not the task's */
+        bool is_crowded;     /* has tasks that are not among the sights */
         unsigned n_sights;
         PageSight sights[PAGE_SIGHTS_MAX];
 } PageSummary;

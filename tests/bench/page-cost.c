@@ -37,12 +37,20 @@ static const char enter_format[] =
                   "\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n\n"
                   "print fmt: \"\"\n";
 
+/* Whose records, and of whom a switch speaks, are a stranger's. */
+typedef enum Strangers {
+        EVERY_SECOND,
+        AT_RANDOM, /* what a processor cannot foresee costs it more */
+} Strangers;
+
 typedef struct Case {
         const char *name;
         const char *cuts;
         bool is_judged;
         uint32_t member;
         bool is_switch;
+        bool is_mixed; /* of records, too */
+        Strangers strangers;
 } Case;
 
 #define OF_MEMBERS(which)                                                          \
@@ -50,26 +58,45 @@ typedef struct Case {
         "_pid\"},{\"field\":\"" which "_pid\",\"how\":\"member\",\"pid\":\"" which \
         "_pid\"},{\"field\":\"" which "_prio\",\"how\":\"member\",\"pid\":\"" which "_pid\"}"
 
+#define SWITCH_CUTS "[" OF_MEMBERS("prev") "," OF_MEMBERS("next") "]"
+#define ADDRESSES   "[{\"field\":\"id\",\"how\":\"words\"},{\"field\":\"args\",\"how\":\"words\"}]"
+
 static const Case cases[] = {
-        { "sys_enter, whole", "[]", false, PID, false },
-        { "sys_enter, addresses searched",
-                        "[{\"field\":\"id\",\"how\":\"words\"},{\"field\":\"args\",\"how\":\"words\"}]",
-                        false,
-                        PID,
-                        false },
-        { "sys_enter, one field zeroed",
-                        "[{\"field\":\"id\",\"how\":\"zero\"}]",
-                        false,
-                        PID,
-                        false },
-        { "sys_enter, judged", "[]", true, PID, false },
-        { "sys_enter, judged and all dropped", "[]", true, PID + 1, false },
-        { "sched_switch, whole", "[]", false, PID, true },
-        { "sched_switch, judged, of members",
-                        "[" OF_MEMBERS("prev") "," OF_MEMBERS("next") "]",
-                        true,
-                        PID,
-                        true },
+        { "sys_enter, whole", "[]", .member = PID },
+        { "sys_enter, addresses searched", ADDRESSES, .member = PID },
+        { "sys_enter, one field zeroed", "[{\"field\":\"id\",\"how\":\"zero\"}]", .member = PID },
+        { "sys_enter, judged", "[]", .is_judged = true, .member = PID },
+        { "sys_enter, judged and all dropped", "[]", .is_judged = true, .member = PID + 1 },
+        { "sys_enter, judged and every second dropped",
+                        "[]",
+                        .is_judged = true,
+                        .member = PID,
+                        .is_mixed = true },
+        { "sys_enter, judged and some dropped",
+                        "[]",
+                        .is_judged = true,
+                        .member = PID,
+                        .is_mixed = true,
+                        .strangers = AT_RANDOM },
+        { "sched_switch, whole", "[]", .member = PID, .is_switch = true },
+        { "sched_switch, judged, every second of members",
+                        SWITCH_CUTS,
+                        .is_judged = true,
+                        .member = PID,
+                        .is_switch = true },
+        { "sched_switch, judged, some of members",
+                        SWITCH_CUTS,
+                        .is_judged = true,
+                        .member = PID,
+                        .is_switch = true,
+                        .strangers = AT_RANDOM },
+        { "sched_switch, judged and some dropped, of members",
+                        SWITCH_CUTS,
+                        .is_judged = true,
+                        .member = PID,
+                        .is_switch = true,
+                        .is_mixed = true,
+                        .strangers = AT_RANDOM },
 };
 
 static double now_nsec(void) {
@@ -94,29 +121,39 @@ static Masks *make_masks(const Case *c) {
         return masks;
 }
 
-/* Full sub-buffers of records of 64 bytes, as the two events have. Every second switch is to a
- * stranger. Returns the events. */
-static size_t make_pages(uint8_t *bytes, bool is_switch) {
+static uint32_t choose_pid(const Case *c, size_t n) {
+        bool is_stranger = c->strangers == AT_RANDOM ? rand() & 1 : n % 2 == 0;
+
+        return is_stranger ? PID + 7 : PID;
+}
+
+/* 64 bytes, as the two events have. */
+static void make_record(const Case *c, uint8_t *record, size_t n) {
+        const uint64_t arguments[] = { 1, 0x7ffd12345678, 4096, 0, 5, ~0ULL };
+        uint32_t pid = c->is_mixed ? choose_pid(c, n) : PID, next = choose_pid(c, n);
+
+        memcpy(record, (const uint32_t[]){ 1, pid }, 8);
+        memcpy(record + 16, arguments, sizeof(arguments));
+        if (!c->is_switch)
+                return;
+        memcpy(record + 8, "some-name\0\0\0\0\0\0\0", 16);
+        memcpy(record + 24, &pid, 4);
+        memcpy(record + 40, "another-name\0\0\0\0", 16);
+        memcpy(record + 56, &next, 4);
+}
+
+/* Full sub-buffers. Returns the events. */
+static size_t make_pages(const Case *c, uint8_t *bytes) {
         size_t n = 0;
 
         memset(bytes, 0, N_BYTES);
+        srand(1);
         for (uint8_t *page = bytes; page < bytes + N_BYTES; page += PAGE_SIZE) {
                 uint32_t at = PAGE_HEADER_SIZE, word = 16 | 250 << 5;
 
                 for (; at + 68 <= PAGE_SIZE; at += 68, n++) {
-                        const uint32_t pids[] = { PID, n % 2 ? PID : PID + 7 };
-                        const uint64_t arguments[] = { 1, 0x7ffd12345678, 4096, 0, 5, ~0ULL };
-                        uint8_t *record = page + at + 4;
-
                         memcpy(page + at, &word, 4);
-                        memcpy(record, (const uint32_t[]){ 1, PID }, 8);
-                        memcpy(record + 16, arguments, sizeof(arguments));
-                        if (!is_switch)
-                                continue;
-                        memcpy(record + 8, "some-name\0\0\0\0\0\0\0", 16);
-                        memcpy(record + 24, pids, 4);
-                        memcpy(record + 40, "another-name\0\0\0\0", 16);
-                        memcpy(record + 56, pids + 1, 4);
+                        make_record(c, page + at + 4, n);
                 }
                 memcpy(page + 8, (const uint32_t[]){ at - PAGE_HEADER_SIZE }, 4);
         }
@@ -169,7 +206,7 @@ static void run_case(const Case *c, uint8_t *bytes, uint8_t *batch, PageTally *t
         const LifeEvent member = { .kind = LIFE_MEMBER, .tid = c->member };
         PageJudge judge = { .fork_id = 2, .exit_id = 3 };
         double copies[N_ROUNDS], walks[N_ROUNDS];
-        size_t n = make_pages(bytes, c->is_switch);
+        size_t n = make_pages(c, bytes);
         Masks *masks = make_masks(c);
 
         judge.masks = masks;

@@ -4,9 +4,11 @@
 set -eu -o pipefail
 . "$BENCH_SOURCE/measure.sh"
 
-# Most that cleaning, or cutting, may add to a walk that has nothing to do.
+# Most that cleaning, or cutting, may add to a walk that has nothing to do. A record that is dropped where the
+# processor did not expect it costs a failed guess.
 most() { # WHAT BASE
         case $1 in
+        *"some dropped"*) jq -n "$2 + 25" ;;
         *dropped | *members) jq -n "$2 + 10" ;;
         *whole) echo null ;;
         *) jq -n "$2 + 5" ;;

@@ -255,9 +255,11 @@ static void test_pseudonyms(void) {
         g_assert_cmphex(get_u64(record + 8), !=, kernel);
 }
 
-static bool is_twelve(uint32_t pid, void *userdata _unused_) {
+static bool is_twelve(MaskTasks *tasks _unused_, uint32_t pid) {
         return pid == 12;
 }
+
+static MaskTasks twelve = { .is_member = is_twelve };
 
 #define OTHERS                                                       \
         "[{\"field\":\"comm\",\"how\":\"member\",\"pid\":\"pid\"},"  \
@@ -274,7 +276,7 @@ static void test_members(void) {
         make_record(record);
         mask_clean(masks, mask, record, RECORD);
         assert_same_but(record, 0, 0);
-        mask_cut_others(mask, record, RECORD, is_twelve, NULL);
+        mask_cut_others(mask, record, RECORD, &twelve);
         assert_zero(record + 60, 4);
         assert_zero(record + NAME, 8);
         g_assert_cmphex(page_get_u32(record + 76), ==, 1U << 16 | NAME);
@@ -286,10 +288,109 @@ static void test_members(void) {
         page_put_u32(record + 56, 99);
         page_put_u32(record + 60, 12);
         mask_clean(masks, mask, record, RECORD);
-        mask_cut_others(mask, record, RECORD, is_twelve, NULL);
+        mask_cut_others(mask, record, RECORD, &twelve);
         assert_zero(record + 40, 20);
         g_assert_cmpuint(page_get_u32(record + 60), ==, 12);
         g_assert_cmpstr((char *)record + NAME, ==, SECRET);
+        masks_free(masks);
+}
+
+/* NULs at any place, and bytes beside them that a trick with words might take for one. */
+static void test_names(void) {
+        static const uint8_t bytes[] = { 'a', 0x01, 0x7f, 0x80, 0x81, 0xff, 0, 0 };
+
+        for (unsigned i = 0; i < 100000; i++) {
+                uint8_t name[MASK_NAME_SIZE], by_words[MASK_NAME_SIZE],
+                                expected[MASK_NAME_SIZE] = {};
+
+                for (size_t k = 0; k < sizeof(name); k++)
+                        name[k] = bytes[(unsigned)g_test_rand_int() % (i % 2 ? 8 : 6)];
+                if (i % 3 == 0)
+                        name[(unsigned)g_test_rand_int() % sizeof(name)] = 0;
+                memcpy(expected, name, strnlen((char *)name, sizeof(name)));
+                memcpy(by_words, name, sizeof(name));
+                name_cut(name);
+                name_cut_words(by_words);
+                g_assert_cmpmem(name, sizeof(name), expected, sizeof(expected));
+                g_assert_cmpmem(by_words, sizeof(by_words), expected, sizeof(expected));
+        }
+}
+
+#define HEAD_COMMON                                                            \
+        "name: e\nID: 7\nformat:\n"                                            \
+        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
+        "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n" \
+        "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+/* The short cut cuts what the long way does: holes at 3 and 28, strings, half a stencil at the end.
+ */
+static void test_plain(void) {
+        static const char format[] =
+                        HEAD_COMMON "\tfield:char prev[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+                                    "\tfield:u32 secret;\toffset:24;\tsize:4;\tsigned:0;\n"
+                                    "\tfield:u64 told;\toffset:32;\tsize:8;\tsigned:0;\n"
+                                    "\tfield:char next[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+                                    "\tfield:u32 last;\toffset:56;\tsize:4;\tsigned:0;\n\n"
+                                    "print fmt: \"\"\n";
+        Masks *masks = make_masks_of(format, "[{\"field\":\"secret\",\"how\":\"zero\"}]", false, 0);
+        const Mask *mask = masks_find(masks, 7);
+
+        g_assert_cmpuint(mask->plain_size, ==, 60);
+        for (unsigned i = 0; i < 10000; i++) {
+                uint8_t plain[60], general[60];
+
+                for (size_t k = 0; k < sizeof(plain); k++)
+                        plain[k] = (uint8_t)(g_test_rand_int() & (i % 4 ? 0xff : 3));
+                memcpy(general, plain, sizeof(plain));
+                mask_clean_plain(mask, plain);
+                mask_clean(masks, mask, general, sizeof(general));
+                g_assert_cmpmem(plain, sizeof(plain), general, sizeof(general));
+                g_assert_cmphex(plain[3], ==, 0);
+                assert_zero(plain + 24, 8);
+        }
+        masks_free(masks);
+}
+
+static bool is_odd(MaskTasks *tasks _unused_, uint32_t pid) {
+        return pid % 2;
+}
+
+/* Two groups in stencils that share bytes, in all four ways: against a byte at a time. */
+static void test_plain_members(void) {
+        static const char format[] =
+                        HEAD_COMMON "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+                                    "\tfield:u32 one;\toffset:24;\tsize:4;\tsigned:0;\n"
+                                    "\tfield:u32 two;\toffset:28;\tsize:4;\tsigned:0;\n"
+                                    "\tfield:u8 told[20];\toffset:32;\tsize:20;\tsigned:0;\n"
+                                    "\tfield:u64 of_one;\toffset:52;\tsize:8;\tsigned:0;\n\n"
+                                    "print fmt: \"\"\n";
+        Masks *masks = make_masks_of(format,
+                        "[{\"field\":\"comm\",\"how\":\"member\",\"pid\":\"two\"},"
+                        "{\"field\":\"two\",\"how\":\"member\",\"pid\":\"two\"},"
+                        "{\"field\":\"of_one\",\"how\":\"member\",\"pid\":\"one\"}]",
+                        true,
+                        0);
+        const Mask *mask = masks_find(masks, 7);
+        MaskTasks tasks = { .is_member = is_odd };
+
+        g_assert_cmpuint(mask->plain_size, ==, 60);
+        for (unsigned i = 0; i < 10000; i++) {
+                uint8_t record[60], expected[60];
+
+                for (size_t k = 0; k < sizeof(record); k++)
+                        record[k] = (uint8_t)(g_test_rand_int() | 1);
+                record[24] ^= i & 1;
+                record[28] ^= i >> 1 & 1;
+                memcpy(expected, record, sizeof(record));
+                if (i & 1)
+                        memset(expected + 52, 0, 8);
+                if (i >> 1 & 1) {
+                        memset(expected + 8, 0, 16);
+                        memset(expected + 28, 0, 4);
+                }
+                mask_cut_others(mask, record, sizeof(record), &tasks);
+                g_assert_cmpmem(record, sizeof(record), expected, sizeof(expected));
+        }
         masks_free(masks);
 }
 
@@ -319,7 +420,7 @@ static void test_short(void) {
 
                 make_record(record);
                 mask_clean(masks, masks_find(masks, 7), record, size);
-                mask_cut_others(masks_find(masks, 7), record, size, is_twelve, NULL);
+                mask_cut_others(masks_find(masks, 7), record, size, &twelve);
                 for (size_t i = 8; i < MIN_OF(size, (size_t)56); i++)
                         g_assert_cmphex(record[i], ==, 0);
                 uint8_t whole[RECORD];
@@ -401,6 +502,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/mask/range", test_range);
         g_test_add_func("/mask/pseudonyms", test_pseudonyms);
         g_test_add_func("/mask/members", test_members);
+        g_test_add_func("/mask/names", test_names);
+        g_test_add_func("/mask/plain", test_plain);
+        g_test_add_func("/mask/plain-members", test_plain_members);
         g_test_add_func("/mask/without-members", test_without_members);
         g_test_add_func("/mask/short", test_short);
         g_test_add_func("/mask/open", test_open);

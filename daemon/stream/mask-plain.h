@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* The cuts at places that are known before a record is: inline, since calls would cost most records
+ * more than they. */
+
+#define MASK_NAME_SIZE 16 /* TASK_COMM_LEN */
+
+/* What a processor takes at once. */
+typedef uint64_t Bits __attribute__((vector_size(16)));
+
+/* Laid over a record: what it does not keep is zeroed. */
+typedef struct Stencil {
+        Bits *kept;
+        uint32_t n;           /* 0: it keeps all */
+        uint32_t begin, last; /* n - 1 stand one behind the other; the last, so that it lies inside
+                                 the record, perhaps over another */
+} Stencil;
+
+static inline uint32_t stencil_get_offset(const Stencil *stencil, uint32_t i) {
+        return i + 1 < stencil->n ? stencil->begin + i * (uint32_t)sizeof(Bits) : stencil->last;
+}
+
+/* record: all of it lies inside. The last is read first: what was written there just before could
+ * be read again only after a wait. */
+static inline void stencil_apply(const Stencil *stencil, uint8_t *record) {
+        Bits bits, last_bits;
+
+        if (stencil->n == 0)
+                return;
+        const Bits *kept = stencil->kept, *last = kept + stencil->n - 1;
+        memcpy(&last_bits, record + stencil->last, sizeof(last_bits));
+        last_bits &= *last;
+        for (uint8_t *at = record + stencil->begin; kept < last; kept++, at += sizeof(bits)) {
+                memcpy(&bits, at, sizeof(bits));
+                bits &= *kept;
+                memcpy(at, &bits, sizeof(bits));
+        }
+        memcpy(record + stencil->last, &last_bits, sizeof(last_bits));
+}
+
+/* The highest bit of a word's first byte that is 0, and perhaps some above it; 0: there is none. */
+static inline uint64_t word_find_nul(uint64_t word) {
+        const uint64_t ones = 0x0101010101010101;
+
+        _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest");
+        return (word - ones) & ~word & ones << 7;
+}
+
+/* What is in it up to its first NUL. */
+static inline uint64_t word_cut(uint64_t word) {
+        uint64_t nul = word_find_nul(word);
+
+        return word & (nul ^ (nul - 1));
+}
+
+/* Zeroes what is behind the NUL in the name of a task. Without a branch: how long a name is cannot
+ * be foreseen. */
+static inline void name_cut_words(uint8_t *name) {
+        uint64_t words[2];
+
+        memcpy(words, name, sizeof(words));
+        words[1] = word_find_nul(words[0]) ? 0 : word_cut(words[1]);
+        words[0] = word_cut(words[0]);
+        memcpy(name, words, sizeof(words));
+}
+
+/* The same, in half the time. */
+static inline void name_cut(uint8_t *name) {
+#ifdef __SSE2__
+        static const uint64_t kept[4] = { UINT64_MAX, UINT64_MAX };
+        __m128i whole = _mm_loadu_si128((const __m128i *)name);
+        unsigned nuls = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(whole, _mm_setzero_si128()));
+        const uint8_t *from =
+                        (const uint8_t *)(kept + 2) - __builtin_ctz(nuls | 1U << MASK_NAME_SIZE);
+
+        whole = _mm_and_si128(whole, _mm_loadu_si128((const __m128i *)from));
+        _mm_storeu_si128((__m128i *)name, whole);
+#else
+        name_cut_words(name);
+#endif
+}
