@@ -110,6 +110,9 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
                 return set_once(&options->lifetime, text, "--lifetime", reason);
         case OPTION_SPEC:
                 return set_once(&options->file, text, "--spec", reason);
+        case OPTION_UNREDACTED:
+                options->unredacted = true;
+                return 0;
         default:
                 return -EINVAL;
         }
@@ -230,6 +233,8 @@ int spec_options_build(const SpecOptions *options,
                 r = spec_set_string(spec, "clock", options->clock, reason);
         if (r == 0 && options->mode)
                 r = spec_set_string(spec, "mode", options->mode, reason);
+        if (r == 0 && options->unredacted && !spec->unredacted)
+                r = spec_set_boolean(spec, "unredacted", true, reason);
         if (r == 0 && name)
                 r = spec_set_string(spec, "name", name, reason);
         if (r == 0 && options->lifetime)
@@ -276,6 +281,7 @@ void spec_options_print_help(void) {
                "      --clock CLOCK\n"
                "      --mode MODE\n"
                "      --lifetime LIFETIME\n"
+               "      --unredacted       nothing cut, where policy allows\n"
                "      --spec FILE.json   an object with the keys below; -e adds to its events\n"
                "\nKeys of a session:\n");
         for (size_t i = 0; i < n_spec_fields; i++) {

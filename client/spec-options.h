@@ -22,6 +22,7 @@ typedef struct SpecOptions {
         const char *mode;
         const char *lifetime;
         const char *file;
+        bool unredacted;
 } SpecOptions;
 
 enum {
@@ -31,6 +32,7 @@ enum {
         OPTION_MODE,
         OPTION_LIFETIME,
         OPTION_SPEC,
+        OPTION_UNREDACTED,
         OPTION_SPEC_END, /* a verb's own long options count from here */
 };
 
@@ -49,7 +51,8 @@ enum {
         { "clock",    required_argument, NULL, OPTION_CLOCK },   \
         { "mode",     required_argument, NULL, OPTION_MODE },    \
         { "lifetime", required_argument, NULL, OPTION_LIFETIME }, \
-        { "spec",     required_argument, NULL, OPTION_SPEC }
+        { "spec",     required_argument, NULL, OPTION_SPEC },    \
+        { "unredacted", no_argument,     NULL, OPTION_UNREDACTED }
 /* clang-format on */
 
 void spec_options_done(SpecOptions *options);

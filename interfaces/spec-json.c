@@ -217,6 +217,8 @@ int spec_to_json(const Spec *spec, json_object **ret) {
                 r = add_lifetime(object, spec);
         if (r == 0 && spec->allow_setuid)
                 r = add(object, "allow-setuid", json_object_new_boolean(true));
+        if (r == 0 && spec->unredacted)
+                r = add(object, "unredacted", json_object_new_boolean(true));
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

@@ -101,6 +101,14 @@ const SpecField spec_fields[] = {
                         "set-user-ID programs. The trace ends at the first change of its "
                         "credentials, before anything is done with them. Default: false, the "
                         "command must have no_new_privs." },
+        { "unredacted",
+                        SPEC_BOOLEAN,
+                        0,
+                        1,
+                        NULL,
+                        "Records as the kernel wrote them, with all fields and kernel addresses: "
+                        "only the rules of policy that grant this are asked, which mostly want an "
+                        "administrator's yes. Default: false, what the first rule gives." },
 };
 
 const size_t n_spec_fields = ELEMENTSOF(spec_fields);
@@ -428,7 +436,10 @@ int spec_set_boolean(Spec *spec, const char *key, bool value, Reason *reason) {
                 return spec_refuse_type(field, "true or false", reason);
         if (spec->set_keys & field_bit(field))
                 return refuse_twice(field, reason);
-        spec->allow_setuid = value;
+        if (strcmp(key, "allow-setuid") == 0)
+                spec->allow_setuid = value;
+        else
+                spec->unredacted = value;
         spec->set_keys |= field_bit(field);
         return 0;
 }

@@ -59,6 +59,7 @@ typedef struct Spec {
         bool has_scope;
         bool allow_setuid; /* scope command: the command may gain privileges, and ends the trace by
                               it */
+        bool unredacted;   /* nothing cut, kernel addresses kept: only by a rule that grants that */
         uint32_t set_keys; /* bit i: spec_fields[i] was given */
 } Spec;
 

@@ -35,21 +35,15 @@ int filter_refuse(const FilterTree *tree, int code, const char *at, const char *
         va_end(args);
         return reason_set(tree->reason,
                         code,
-                        "%s: %s column %zu: %s",
-                        tree->context->event,
+                        "%s%s%s column %zu: %s",
+                        tree->context->event ?: "",
+                        tree->context->event ? ": " : "",
                         tree->context->key ?: "filter",
                         column,
                         inner.text);
 }
 
-int filter_compile(const FilterContext *context, const char *text, char **ret, Reason *reason) {
-        _cleanup_free_ FilterTree *tree = calloc(1, sizeof(*tree));
-        int r;
-
-        if (!tree)
-                return -ENOMEM;
-        tree->context = context;
-        tree->reason = reason;
+static int parse(FilterTree *tree, const char *text) {
         tree->text = tree->next = text;
         if (strnlen(text, FILTER_TEXT_MAX + 1) > FILTER_TEXT_MAX)
                 return filter_refuse(tree,
@@ -58,10 +52,31 @@ int filter_compile(const FilterContext *context, const char *text, char **ret, R
                                 "it has %zu bytes, the most is %d",
                                 strlen(text),
                                 FILTER_TEXT_MAX);
-        r = filter_parse(tree);
+        return filter_parse(tree);
+}
+
+int filter_compile(const FilterContext *context, const char *text, char **ret, Reason *reason) {
+        _cleanup_free_ FilterTree *tree = calloc(1, sizeof(*tree));
+
+        if (!tree)
+                return -ENOMEM;
+        tree->context = context;
+        tree->reason = reason;
+        int r = parse(tree, text);
         if (r == 0)
                 r = filter_check(tree);
         if (r == 0)
                 r = filter_print(tree, ret);
         return r;
+}
+
+int filter_check_grammar(const char *text, Reason *reason) {
+        _cleanup_free_ FilterTree *tree = calloc(1, sizeof(*tree));
+        const FilterContext context = {};
+
+        if (!tree)
+                return -ENOMEM;
+        tree->context = &context;
+        tree->reason = reason;
+        return parse(tree, text);
 }

@@ -27,3 +27,6 @@ typedef struct FilterContext {
  * KT_E_ACCESS_DENIED for a field that is cut. Time is linear in the text. The result stays what it
  * is when it is put in parentheses and joined to others by && and ||. */
 int filter_compile(const FilterContext *context, const char *text, char **ret, Reason *reason);
+/* Only the grammar, of a filter whose event is not known yet. KT_E_INVALID_SPEC with "filter column
+ * N: …". */
+int filter_check_grammar(const char *text, Reason *reason);

@@ -1,22 +1,86 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* How a field of a granted event reaches the reader. Called by the session floor when it describes
- * the events to the consumer, which does the cutting. Pure. */
+ * the events to the consumer, which does the cutting, and by grant-filter.c: what is cut cannot be
+ * filtered by. Pure. */
 
 #include <string.h>
 
+#include "address.h"
+#include "glob.h"
 #include "policy.h"
 
-/* Whether eight bytes of it can hold an address: `unsigned long` fields do (ip, call_site, caller),
- * so the type alone tells nothing. */
-static bool has_words(const FormatField *field) {
-        if (field->is_string || field->is_common)
-                return false;
-        return field->kind != FIELD_PLAIN || field->size == 0 || field->size >= sizeof(uint64_t);
+static bool is_in(char *const *globs, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (glob_match(globs[i], name))
+                        return true;
+        return false;
 }
 
-FieldVerdict grant_judge_field(const Grant *grant, const FormatField *field) {
-        if (!grant->fenced || !has_words(field))
+/* Does the kernel's format have what the rule calls a pid? */
+static bool is_pid(const Format *format, const char *name) {
+        const FormatField *field = format_field_find(format, name);
+
+        return field && field->kind == FIELD_PLAIN && field->size == sizeof(uint32_t) &&
+               field->n_elements == 0;
+}
+
+static const GrantMember *find_member(const GrantEvent *event, const char *name) {
+        for (size_t i = 0; i < event->n_members; i++)
+                if (is_in(event->members[i].fields, event->members[i].n_fields, name))
+                        return &event->members[i];
+        return NULL;
+}
+
+/* Addresses in what is shown. */
+static FieldVerdict judge_addresses(const Grant *grant,
+                const Format *format,
+                const FormatField *field) {
+        bool is_pseudonym = grant->addresses == ADDRESS_PSEUDONYM;
+
+        if (grant->addresses == ADDRESS_KEEP || !field_has_words(field))
                 return VERDICT_KEEP;
-        return VERDICT_WORDS;
+        /* A process's own addresses are its own: there only the kernel's are cut. */
+        if (!grant->fenced && field_is_address(format, field))
+                return is_pseudonym ? VERDICT_PSEUDONYM : VERDICT_ZERO;
+        return is_pseudonym ? VERDICT_WORDS_PSEUDONYM : VERDICT_WORDS;
+}
+
+FieldVerdict grant_judge_field(const Grant *grant,
+                const GrantEvent *event,
+                const Format *format,
+                const FormatField *field,
+                const char **ret_pid) {
+        const char *name = field->name;
+
+        *ret_pid = NULL;
+        if (field->is_common || !(grant->fenced || grant->redacted))
+                return VERDICT_KEEP;
+        if (is_in(event->cut, event->n_cut, name))
+                return VERDICT_ZERO;
+        const GrantMember *member = find_member(event, name);
+        if (member) {
+                /* Of a member's own, addresses are the kernel's all the same. */
+                if (judge_addresses(grant, format, field) != VERDICT_KEEP ||
+                                !is_pid(format, member->pid_field))
+                        return VERDICT_ZERO;
+                *ret_pid = member->pid_field;
+                return VERDICT_MEMBER;
+        }
+        bool keeps_all = !event->speaks_of_others && event->n_keep == 0;
+        if (!keeps_all && !is_in(event->keep, event->n_keep, name))
+                return VERDICT_ZERO;
+        return judge_addresses(grant, format, field);
+}
+
+const char *field_verdict_to_string(FieldVerdict verdict) {
+        static const char *const names[_VERDICT_N] = {
+                [VERDICT_WORDS] = "words",
+                [VERDICT_WORDS_PSEUDONYM] = "words-pseudonym",
+                [VERDICT_PSEUDONYM] = "pseudonym",
+                [VERDICT_MEMBER] = "member",
+                [VERDICT_ZERO] = "zero",
+        };
+
+        return names[verdict];
 }

@@ -11,6 +11,12 @@
                 .name = n, .offset = offsetof(Limits, member), .min = lo, .max = hi, \
                 .preset = def, .unit = u, .doc = d                                   \
         }
+/* One that rules may set as well. */
+#define LIMIT_OF_RULES(n, member, lo, hi, def, u, d)                                 \
+        {                                                                            \
+                .name = n, .offset = offsetof(Limits, member), .min = lo, .max = hi, \
+                .preset = def, .unit = u, .is_for_rules = true, .doc = d             \
+        }
 
 const LimitField limit_fields[] = {
         LIMIT("max-sessions",
@@ -21,21 +27,21 @@ const LimitField limit_fields[] = {
                         NULL,
                         "Sessions in total. Each costs about 10 MB of kernel memory on Linux 6.1 and 0.6 MB on 6.18, "
                         "besides its buffers."),
-        LIMIT("max-sessions-per-uid",
+        LIMIT_OF_RULES("max-sessions-per-uid",
                         max_sessions_per_uid,
                         1,
                         256,
                         8,
                         NULL,
                         "Sessions of one user, those whose stream is still being read included. root has only the total."),
-        LIMIT("max-buffer-kb",
+        LIMIT_OF_RULES("max-buffer-kb",
                         max_buffer_kb,
                         8,
                         1024 * 1024,
                         65536,
                         "kB",
                         "Ring buffer of one session, per CPU."),
-        LIMIT("max-buffer-kb-per-uid",
+        LIMIT_OF_RULES("max-buffer-kb-per-uid",
                         max_buffer_kb_per_uid,
                         8,
                         64ULL * 1024 * 1024,
@@ -49,21 +55,21 @@ const LimitField limit_fields[] = {
                         1048576,
                         "kB",
                         "Ring buffers of all sessions, summed over the CPUs."),
-        LIMIT("max-events",
+        LIMIT_OF_RULES("max-events",
                         max_events,
                         1,
                         65536,
                         4096,
                         NULL,
                         "Events on in one session, after globs are expanded."),
-        LIMIT("max-events-per-uid",
+        LIMIT_OF_RULES("max-events-per-uid",
                         max_events_per_uid,
                         1,
                         1024 * 1024,
                         8192,
                         NULL,
                         "Events on in all sessions of one user. Each makes everybody's hits of that event 36 to 45 ns dearer."),
-        LIMIT("max-event-rate",
+        LIMIT_OF_RULES("max-event-rate",
                         max_event_rate,
                         0,
                         1000000000,
@@ -71,7 +77,7 @@ const LimitField limit_fields[] = {
                         "events/s",
                         "Events that one session records, on average over a second; one that goes beyond is ended. "
                         "Each costs the traced process about 220 ns. 0: no limit."),
-        LIMIT("max-stream-bytes-per-sec",
+        LIMIT_OF_RULES("max-stream-bytes-per-sec",
                         max_stream_bytes_per_sec,
                         0,
                         1ULL << 40,
@@ -85,7 +91,13 @@ const LimitField limit_fields[] = {
                         64,
                         NULL,
                         "Calls of one user that wait for their answer; further ones are refused."),
-        LIMIT("max-pids", max_pids, 1, 1024, 256, NULL, "Processes named in one session's scope."),
+        LIMIT_OF_RULES("max-pids",
+                        max_pids,
+                        1,
+                        1024,
+                        256,
+                        NULL,
+                        "Processes named in one session's scope."),
         LIMIT("setup-timeout-usec",
                         setup_timeout_usec,
                         0,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,6 +30,7 @@ typedef struct LimitField {
         size_t offset;
         uint64_t min, max, preset;
         const char *unit;
+        bool is_for_rules; /* counted for a user or a session: a rule may have its own */
         const char *doc;
 } LimitField;
 

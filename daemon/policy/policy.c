@@ -212,33 +212,46 @@ Policy *policy_free(Policy *policy) {
         return NULL;
 }
 
-const Rule *policy_find_rule(const Policy *policy, const Subject *subject, SpecScope scope) {
+const Rule *policy_find_rule(const Policy *policy,
+                const Subject *subject,
+                SpecScope scope,
+                bool is_unredacted) {
         for (size_t i = 0; i < policy->list.n_rules; i++) {
                 const Rule *rule = &policy->list.rules[i];
-                if ((rule->scopes & (1U << scope)) && rule_covers_subject(rule, subject))
+
+                if (!(rule->scopes & (1U << scope)) ||
+                                (is_unredacted && !rule->deny && !rule_is_unredacted(rule)))
+                        continue;
+                if (rule_covers_subject(rule, subject))
                         return rule;
         }
         return NULL;
 }
 
-bool policy_may_see_event(const Policy *policy,
-                const Subject *subject,
-                const char *system,
-                const char *name) {
-        const Rule *last = NULL;
+static void view_add(PolicyView *view, const Rule *rule) {
+        if (!rule || rule->deny || rule->polkit_action)
+                return;
+        for (size_t i = 0; i < view->n_rules; i++)
+                if (view->rules[i] == rule)
+                        return;
+        view->rules[view->n_rules++] = rule;
+}
 
-        if (subject->uid == 0)
-                return true;
-        for (int scope = 0; scope < _SCOPE_N; scope++) {
-                const Rule *rule = policy_find_rule(policy, subject, scope);
-                /* Mostly one rule covers several scopes: ask it once. */
-                if (!rule || rule == last || rule->deny)
-                        continue;
-                if (rule_grants_event(rule, system, name))
-                        return true;
-                last = rule;
+PolicyView policy_get_view(const Policy *policy, const Subject *subject) {
+        PolicyView view = { .is_root = subject->uid == 0 };
+
+        for (int scope = 0; !view.is_root && scope < _SCOPE_N; scope++) {
+                view_add(&view, policy_find_rule(policy, subject, scope, false));
+                view_add(&view, policy_find_rule(policy, subject, scope, true));
         }
-        return false;
+        return view;
+}
+
+bool policy_view_has(const PolicyView *view, const char *system, const char *name) {
+        for (size_t i = 0; i < view->n_rules; i++)
+                if (rule_find_event(view->rules[i], system, name))
+                        return true;
+        return view->is_root;
 }
 
 int policy_check_probes(const Policy *policy, const Subject *subject, Reason *reason) {

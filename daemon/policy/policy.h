@@ -19,6 +19,8 @@ void subject_clear(Subject *subject);
 
 typedef struct Policy Policy;
 
+#define GRANT_MEMBERS_MAX 8 /* tasks of which one record may speak */
+
 /* What the kernel has, so that policy stays pure: sorted "system:name" strings. */
 typedef struct PolicyEvents {
         const char *const *names;
@@ -27,6 +29,7 @@ typedef struct PolicyEvents {
          * is made. 0 or -errno. */
         int (*get_format)(const char *system, const char *name, const Format **ret, void *userdata);
         void *userdata;
+        unsigned n_cpus;      /* possible CPUs, where filters take CPUS{…}; else 0 */
         const Limits *limits; /* as configured: a rule's own take their place */
 } PolicyEvents;
 
@@ -43,7 +46,7 @@ typedef enum AddressMode {
  * the session. */
 typedef struct GrantMember {
         char *pid_field;
-        char **fields; /* names, pid_field among them when it is to go as well */
+        char **fields; /* globs of names; pid_field goes as well when one matches it */
         size_t n_fields;
 } GrantMember;
 
@@ -61,10 +64,15 @@ typedef struct GrantEvent {
         size_t n_members;
 } GrantEvent;
 
+/* What becomes of a field on its way to the reader. */
 typedef enum FieldVerdict {
         VERDICT_KEEP,
-        VERDICT_WORDS, /* kept, but for 8-byte words in the kernel's address range: they are zeroed
-                        */
+        VERDICT_WORDS, /* kept, but for 8-byte words in the kernel's address range: zeroed */
+        VERDICT_WORDS_PSEUDONYM, /* those have a pseudonym */
+        VERDICT_PSEUDONYM,       /* all of it has one */
+        VERDICT_MEMBER,          /* zeroed unless the task of its pid field is a member */
+        VERDICT_ZERO,
+        _VERDICT_N,
 } FieldVerdict;
 
 /* One entry of spec.events and what became of it. */
@@ -114,9 +122,9 @@ Policy *policy_free(Policy *policy);
 DEFINE_CLEANUP(Policy, policy_free);
 
 /* First match, deny by default, root always allowed. 0 and a grant, or KT_E_ACCESS_DENIED,
- * KT_E_NO_SUCH_EVENT, KT_E_INVALID_SPEC (filter of a caller who may not filter) with the reason. A
- * plain name that is not granted is refused; a glob is narrowed, and refused when nothing of it is
- * granted. The same event named twice with two filters keeps both, joined by ||. */
+ * KT_E_NO_SUCH_EVENT, KT_E_INVALID_SPEC (a filter) with the reason. A plain name that is not
+ * granted is refused; a glob is narrowed, and refused when nothing of it is granted. The same event
+ * named twice with two filters keeps both, joined by ||. */
 int policy_decide(const Policy *policy,
                 const Subject *subject,
                 const Spec *spec,
@@ -124,13 +132,26 @@ int policy_decide(const Policy *policy,
                 Grant **ret,
                 Reason *reason);
 /* How a field of a granted event reaches the reader. Pure; the one place that decides it. Common
- * fields are always kept. */
-FieldVerdict grant_judge_field(const Grant *grant, const FormatField *field);
+ * fields are always kept. *ret_pid: of VERDICT_MEMBER, the name of the field with the task's pid,
+ * borrowed from the event; else NULL. */
+FieldVerdict grant_judge_field(const Grant *grant,
+                const GrantEvent *event,
+                const Format *format,
+                const FormatField *field,
+                const char **ret_pid);
+/* "zero", "words", … as the stream's metadata has them, ktrace-stream(5). NULL: kept. */
+const char *field_verdict_to_string(FieldVerdict verdict);
+
+/* What a subject may use in any scope without being asked for a password. Borrows from the policy.
+ */
+typedef struct PolicyView {
+        const struct Rule *rules[2 * _SCOPE_N];
+        size_t n_rules;
+        bool is_root;
+} PolicyView;
+
+PolicyView policy_get_view(const Policy *policy, const Subject *subject);
+bool policy_view_has(const PolicyView *view, const char *system, const char *name);
 /* May this subject define probes, and learn what the kernel's functions are? KT_E_ACCESS_DENIED:
  * the same words for everything, so that nothing is told by them. Root alone. */
 int policy_check_probes(const Policy *policy, const Subject *subject, Reason *reason);
-/* What `ListEvents` shows: may this subject use this event in any scope? */
-bool policy_may_see_event(const Policy *policy,
-                const Subject *subject,
-                const char *system,
-                const char *name);

@@ -2,20 +2,55 @@
 #pragma once
 
 #include "digest.h"
+#include "place.h"
 #include "policy.h"
+
+#define RULES_MAX        1024 /* in all files */
+#define RULE_ENTRIES_MAX 4096 /* subjects or events of one rule */
+#define RULE_FIELDS_MAX  64   /* globs of fields of one entry of events, in each list */
+
+/* Who: all that is given must hold. Nothing given: anybody. */
+typedef struct RuleSubject {
+        bool is_nobody; /* names a user or group that does not exist */
+        bool has_uid, has_gid;
+        uid_t uid;
+        gid_t gid;
+        bool needs_seat; /* has the active session of a seat */
+        char *unit;      /* glob of the caller's systemd unit; only with has_uid; NULL: any */
+} RuleSubject;
+
+/* Which events, and what of them. See GrantEvent. */
+typedef struct RuleEvent {
+        char *pattern; /* glob of "system:event" */
+        bool speaks_of_others;
+        char **keep, **cut;
+        size_t n_keep, n_cut;
+        GrantMember *members;
+        size_t n_members;
+        char *filter; /* joined to the caller's; NULL: none */
+} RuleEvent;
+
+typedef struct RuleLimit {
+        const LimitField *field;
+        uint64_t value;
+} RuleLimit;
 
 /* One entry of a rules file. */
 typedef struct Rule {
         char *label; /* "50-default.json: own-processes" */
-        bool any;
-        uid_t *uids;
-        size_t n_uids;
-        gid_t *gids;
-        size_t n_gids;
-        unsigned scopes; /* bits 1 << SpecScope */
-        char **events;   /* globs of "system:event" */
+        RuleSubject *subjects;
+        size_t n_subjects;
+        unsigned scopes;    /* bits 1 << SpecScope */
+        bool processes_any; /* not the caller's own only */
+        RuleEvent *events;  /* the first that matches counts */
         size_t n_events;
-        bool deny;                 /* has no events then */
+        bool deny; /* grants nothing; has no events */
+        AddressMode addresses;
+        bool allow_setuid;
+        unsigned lifetimes;       /* bits 1 << SpecLifetime */
+        uint64_t max_linger_usec; /* 0: no limit */
+        RuleLimit *limits;
+        size_t n_limits;
         const char *polkit_action; /* static; must allow it as well; NULL: the rule is enough */
 } Rule;
 
@@ -24,11 +59,8 @@ typedef struct RuleList {
         size_t n_rules;
 } RuleList;
 
-#define RULES_MAX        1024 /* in all files */
-#define RULE_ENTRIES_MAX 4096 /* subjects or events of one rule */
-
 /* Appends the rules of one parsed file; `file` is its name without directory. The list may hold
- * some of them when it fails. KT_E_INVALID_SPEC or KT_E_UNKNOWN_KEY with file and path in reason.
+ * some of them when it fails. KT_E_INVALID_SPEC or KT_E_UNKNOWN_KEY with file and place in reason.
  */
 int rule_list_add_json(RuleList *list, const char *file, json_object *o, Reason *reason);
 void rule_list_clear(RuleList *list);
@@ -39,7 +71,22 @@ struct Policy {
         char digest[DIGEST_DIGITS + 1]; /* "": of a draft */
 };
 
-/* The first rule for this subject in this scope, or NULL. */
-const Rule *policy_find_rule(const Policy *policy, const Subject *subject, SpecScope scope);
+/* The first rule for this subject in this scope, or NULL. is_unredacted: of those that cut nothing.
+ */
+const Rule *policy_find_rule(const Policy *policy,
+                const Subject *subject,
+                SpecScope scope,
+                bool is_unredacted);
 bool rule_covers_subject(const Rule *rule, const Subject *subject);
-bool rule_grants_event(const Rule *rule, const char *system, const char *name);
+/* Systems whose events somebody has defined, out of whatever they wanted to see: what there is is
+ * not everybody's business, and rules grant them by the system's name only. */
+bool rule_is_of_definers(const char *system);
+/* NULL: the rule does not grant it. */
+const RuleEvent *rule_find_event(const Rule *rule, const char *system, const char *name);
+/* Does it give records as the kernel wrote them? */
+bool rule_is_unredacted(const Rule *rule);
+
+/* For rule-read.c: a subject, an entry of events. */
+int rule_read_subject(void *rule, json_object *o, const Place *place);
+int rule_read_event(void *rule, json_object *o, const Place *place);
+void rule_event_clear(RuleEvent *event);

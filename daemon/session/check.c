@@ -90,23 +90,6 @@ static int add_other_reasons(Registry *registry,
         return r;
 }
 
-static int describe_redacted(const Grant *grant, const Format *format, json_object *redacted) {
-        for (size_t i = 0; i < format->n_fields; i++) {
-                const FormatField *field = &format->fields[i];
-
-                if (grant_judge_field(grant, field) == VERDICT_KEEP ||
-                                format_field_find(format, field->name) != field)
-                        continue;
-                json_object *entry = json_object_new_object();
-                int r = describe_append(redacted, entry);
-                r = r ?: describe_put(entry, "field", json_object_new_string(field->name));
-                r = r ?: describe_put(entry, "how", json_object_new_string("words"));
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
 static int describe_event(const Tracefs *tracefs,
                 const Subject *subject,
                 const Grant *grant,
@@ -134,7 +117,7 @@ static int describe_event(const Tracefs *tracefs,
                 return r;
         r = event_read_format(tracefs, event->system, event->name, &text, &size);
         r = r ?: format_parse(text, size, &format, NULL);
-        return r ?: describe_redacted(grant, format, redacted);
+        return r ?: describe_cuts(grant, event, format, redacted);
 }
 
 static int describe_events(Registry *registry,

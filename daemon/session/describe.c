@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "metadata.h"
 #include "registry.h"
@@ -72,6 +73,58 @@ int describe_requests(const Grant *grant, json_object *requests) {
                                     ?: describe_put(object,
                                                        "granted",
                                                        json_object_new_uint64(request->n_granted));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int describe_cut(json_object *cuts, const char *field, const char *how, const char *pid) {
+        json_object *entry = json_object_new_object();
+
+        int r = describe_append(cuts, entry);
+        r = r ?: describe_put(entry, "field", json_object_new_string(field));
+        r = r ?: describe_put(entry, "how", json_object_new_string(how));
+        return r || !pid ? r : describe_put(entry, "pid", json_object_new_string(pid));
+}
+
+/* The consumer knows fields by their names: where two share one, what holds for both. */
+static FieldVerdict judge_name(const Grant *grant,
+                const GrantEvent *event,
+                const Format *format,
+                const FormatField *first,
+                const char **ret_pid) {
+        FieldVerdict verdict = grant_judge_field(grant, event, format, first, ret_pid);
+
+        for (const FormatField *field = first + 1; field < format->fields + format->n_fields;
+                        field++) {
+                const char *pid;
+
+                if (strcmp(field->name, first->name) == 0 &&
+                                grant_judge_field(grant, event, format, field, &pid) != verdict)
+                        verdict = VERDICT_ZERO;
+        }
+        if (verdict != VERDICT_MEMBER)
+                *ret_pid = NULL;
+        return verdict;
+}
+
+int describe_cuts(const Grant *grant,
+                const GrantEvent *event,
+                const Format *format,
+                json_object *cuts) {
+        for (size_t i = 0; i < format->n_fields; i++) {
+                const FormatField *field = &format->fields[i];
+                const char *pid;
+
+                if (field->is_common || format_field_find(format, field->name) != field)
+                        continue;
+                FieldVerdict verdict = judge_name(grant, event, format, field, &pid);
+                int r = verdict == VERDICT_KEEP ? 0
+                                                : describe_cut(cuts,
+                                                                  field->name,
+                                                                  field_verdict_to_string(verdict),
+                                                                  pid);
                 if (r < 0)
                         return r;
         }

@@ -16,3 +16,9 @@ int describe_limits(const Limits *limits, json_object **ret);
 int describe_requests(const Grant *grant, json_object *requests);
 /* What others pay for a fenced session; -ENOMEM or 0. */
 int describe_cost(const Grant *grant, json_object *notes);
+/* Appends {field, how} and, of a task's, {pid} for each field that reaches the reader otherwise
+ * than the kernel wrote it: ktrace-stream(5), "cut". */
+int describe_cuts(const Grant *grant,
+                const GrantEvent *event,
+                const Format *format,
+                json_object *cuts);

@@ -13,29 +13,19 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "describe.h"
 #include "fd.h"
 #include "frame.h"
 #include "receipt.h"
 
 #define NAMES_MAX ((size_t)8 * 1024 * 1024)
 
-/* Takes value; NULL means out of memory further down. */
-static int add(json_object *object, const char *key, json_object *value) {
-        if (!value)
-                return -ENOMEM;
-        if (json_object_object_add(object, key, value) < 0) {
-                json_object_put(value);
-                return -ENOMEM;
-        }
-        return 0;
-}
-
 static int add_string(json_object *object, const char *key, const char *value) {
-        return add(object, key, json_object_new_string(value));
+        return describe_put(object, key, json_object_new_string(value));
 }
 
 static int add_number(json_object *object, const char *key, uint64_t value) {
-        return add(object, key, json_object_new_uint64(value));
+        return describe_put(object, key, json_object_new_uint64(value));
 }
 
 bool metadata_get_clock(const char *name, clockid_t *ret) {
@@ -86,7 +76,7 @@ static int add_machine(json_object *object, const Trace *trace) {
         r = r ?: add_number(object, "cpus", trace->n_cpus);
         r = r ?: add_string(object, "clock", trace->spec->clock);
         if (r == 0 && clock_realtime_offset(trace->spec->clock, &offset))
-                r = add(object, "realtime-offset-nsec", json_object_new_int64(offset));
+                r = describe_put(object, "realtime-offset-nsec", json_object_new_int64(offset));
         return r;
 }
 
@@ -111,40 +101,18 @@ static int format_id(const char *text, uint64_t *ret) {
         return 0;
 }
 
-/* Takes entry. */
-static int append(json_object *array, json_object *entry) {
-        if (!entry)
-                return -ENOMEM;
-        if (json_object_array_add(array, entry) < 0) {
-                json_object_put(entry);
-                return -ENOMEM;
-        }
-        return 0;
-}
-
-static bool is_first_of_name(const Format *format, size_t i) {
-        return format_field_find(format, format->fields[i].name) == &format->fields[i];
-}
-
 /* What the consumer cuts, and a reader is told of: ktrace-stream(5). */
-static int add_cuts(json_object *event, const Trace *trace, const char *text, size_t size) {
+static int add_cuts(json_object *event,
+                const Trace *trace,
+                const GrantEvent *granted,
+                const char *text,
+                size_t size) {
         _cleanup_(format_free_cleanup) Format *format = NULL;
         json_object *cuts = json_object_new_array();
 
-        int r = add(event, "cut", cuts);
+        int r = describe_put(event, "cut", cuts);
         r = r ?: format_parse(text, size, &format, NULL);
-        for (size_t i = 0; r == 0 && i < format->n_fields; i++) {
-                const FormatField *field = &format->fields[i];
-
-                if (grant_judge_field(trace->grant, field) == VERDICT_KEEP ||
-                                !is_first_of_name(format, i))
-                        continue;
-                json_object *entry = json_object_new_object();
-                r = append(cuts, entry);
-                r = r ?: add_string(entry, "field", field->name);
-                r = r ?: add_string(entry, "how", "words");
-        }
-        return r;
+        return r ?: describe_cuts(trace->grant, granted, format, cuts);
 }
 
 static int add_event(json_object *events, const Trace *trace, const GrantEvent *event) {
@@ -157,20 +125,22 @@ static int add_event(json_object *events, const Trace *trace, const GrantEvent *
         if (r < 0)
                 return r;
         json_object *object = json_object_new_object();
-        r = append(events, object);
+        r = describe_append(events, object);
         r = r ?: add_string(object, "system", event->system);
         r = r ?: add_string(object, "name", event->name);
         r = r ?: add_number(object, "id", id);
         r = r ?: add_string(object, "format", text);
         if (r == 0 && event->filter)
                 r = add_string(object, "filter", event->filter);
-        return r == 0 && trace->grant->fenced ? add_cuts(object, trace, text, size) : r;
+        if (r < 0 || !(trace->grant->fenced || trace->grant->redacted))
+                return r;
+        return add_cuts(object, trace, event, text, size);
 }
 
 static int add_events(json_object *object, const Trace *trace) {
         json_object *events = json_object_new_array();
 
-        int r = add(object, "events", events);
+        int r = describe_put(object, "events", events);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
                 r = add_event(events, trace, &trace->grant->events[i]);
         return r;
@@ -179,8 +149,8 @@ static int add_events(json_object *object, const Trace *trace) {
 static int add_session(json_object *object, const Trace *trace) {
         json_object *session = json_object_new_object(), *receipt = json_object_new_object();
 
-        int r = add(object, "session", session);
-        int r2 = add(object, "receipt", receipt);
+        int r = describe_put(object, "session", session);
+        int r2 = describe_put(object, "receipt", receipt);
         r = r ?: r2;
         r = r ?: add_string(session, "id", trace->id);
         r = r ?: add_string(session, "name", trace->spec->name ?: "");

@@ -46,7 +46,7 @@ int scope_open_group(const Spec *spec, uid_t uid, ArmGroup *ret, Reason *reason)
 static int scope_list_group(Arm *arm, const Spec *spec, Reason *reason) {
         _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
 
-        int r = scope_open_group(spec, arm->rule.owner->uid, &group, reason);
+        int r = scope_open_group(spec, arm->is_judged ? arm->rule.owner->uid : 0, &group, reason);
         if (r == -ENOENT) {
                 _cleanup_free_ char *name = NULL;
 

@@ -6,8 +6,8 @@
 
 /* May processes come to this scope other than as children of those in it? */
 bool scope_has_newcomers(const Spec *spec);
-/* A group of processes of such a scope. -ENOENT: no such unit or
- * cgroup now. */
+/* A group of processes of such a scope, as this user may name it: 0, all of the system's. -ENOENT:
+ * no such unit or cgroup now. */
 int scope_open_group(const Spec *spec, uid_t uid, ArmGroup *ret, Reason *reason);
 void scope_close_group(ArmGroup *group);
 /* Lists every process of the scope, see arm.h. Not for system. pids: to be taken for the spec's, or

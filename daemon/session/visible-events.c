@@ -9,6 +9,7 @@
 #include "event.h"
 #include "glob.h"
 #include "registry.h"
+#include "release.h"
 
 /* The list as policy wants it: "system:name". */
 typedef struct JoinedNames {
@@ -80,6 +81,7 @@ int registry_decide(Registry *registry,
                 .n_names = joined.n,
                 .get_format = get_format,
                 .userdata = &last,
+                .n_cpus = kernel_is_at_least(6, 6) ? (unsigned)registry->n_cpus : 0,
                 .limits = &registry->options.limits,
         };
         return policy_decide(registry->options.policy, subject, spec, &events, ret, reason);
@@ -92,6 +94,7 @@ int registry_list_events(Registry *registry,
                 Reason *reason) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
         _cleanup_(joined_names_clear) JoinedNames joined = {};
+        PolicyView view = policy_get_view(registry->options.policy, subject);
         const Tracefs *tracefs;
 
         int r = registry_get_tracefs(registry, &tracefs, reason);
@@ -106,8 +109,7 @@ int registry_list_events(Registry *registry,
 
                 if (*glob && !glob_match_event(glob, event->system, event->name))
                         continue;
-                if (!policy_may_see_event(
-                                    registry->options.policy, subject, event->system, event->name))
+                if (!policy_view_has(&view, event->system, event->name))
                         continue;
                 if (asprintf(&joined.names[joined.n], "%s:%s", event->system, event->name) < 0) {
                         joined.names[joined.n] = NULL;
@@ -186,6 +188,7 @@ int registry_describe_event(Registry *registry,
                 json_object **ret,
                 Reason *reason) {
         _cleanup_free_ char *system = strdup(name), *text = NULL;
+        PolicyView view = policy_get_view(registry->options.policy, subject);
         const Tracefs *tracefs;
         size_t size;
 
@@ -199,7 +202,7 @@ int registry_describe_event(Registry *registry,
         int r = registry_get_tracefs(registry, &tracefs, reason);
         if (r != 0)
                 return r;
-        if (!policy_may_see_event(registry->options.policy, subject, system, event))
+        if (!policy_view_has(&view, system, event))
                 return refuse_event(name, reason);
         r = event_read_format(tracefs, system, event, &text, &size);
         if (r == -ENOENT || r == -EINVAL)

@@ -49,14 +49,14 @@ static void test_check(void) {
         g_assert_true(allowed);
         g_assert_true(g_variant_lookup(own, "rule", "&s", &rule));
         g_assert_cmpstr(rule, ==, "50-default.json: own-processes");
-        g_autoptr(GVariant) denied = check(owner, "sched:sched_switch", -1, &allowed);
+        g_autoptr(GVariant) denied = check(owner, "sched:sched_waking", -1, &allowed);
         g_assert_false(allowed);
         g_autofree char *reason = first_reason(denied);
-        g_assert_nonnull(strstr(reason, "sched:sched_switch: not granted by"));
+        g_assert_nonnull(strstr(reason, "sched:sched_waking: not granted by"));
         /* As others, for root alone. */
-        g_autoptr(GVariant) roots = check(root, "sched:sched_switch", -1, &allowed);
+        g_autoptr(GVariant) roots = check(root, "sched:sched_waking", -1, &allowed);
         g_assert_true(allowed);
-        g_autoptr(GVariant) others = check(root, "sched:sched_switch", UID_OWNER, &allowed);
+        g_autoptr(GVariant) others = check(root, "sched:sched_waking", UID_OWNER, &allowed);
         g_assert_false(allowed);
         bus_expect_error(owner,
                         KT_OBJECT,

@@ -21,7 +21,7 @@ case_unknown_event() { # unknown event, and a glob without a match
         # A user is not told whether what is not granted exists.
         refused 3 nosuch:event user ktracectl record -e nosuch:event -o t.kts -- true
         refused 3 'nosuch' user ktracectl record -e 'nosuch:*' -o t.kts -- true
-        refused 3 'sched:sched_switch' user ktracectl record -e sched:sched_switch -o t.kts -- true
+        refused 3 'sched:sched_waking' user ktracectl record -e sched:sched_waking -o t.kts -- true
 }
 
 case_unknown_key() { # unknown spec key, key of a later version, duplicate key, not JSON

@@ -45,9 +45,9 @@ case_policy_explain() { # policy explain: rule, events and limits, or each reaso
                 grep -q -- "$text" out || fail "no $text in: $(cat out)"
         done
         expect 0 user ktracectl policy explain - <spec.json
-        spec sched:sched_switch raw_syscalls:sys_enter sched:sched_wakeup
+        spec sched:sched_waking raw_syscalls:sys_enter sched:sched_wakeup
         expect 3 user ktracectl policy explain spec.json
-        for text in denied sched:sched_switch sched:sched_wakeup; do
+        for text in denied sched:sched_waking sched:sched_wakeup; do
                 grep -q -- "$text" out || fail "no $text in: $(cat out)"
         done
         ! grep -q sys_enter out || fail "a reason against what is granted: $(cat out)"
@@ -84,7 +84,7 @@ told() {
 case_policy_explain_is_create() { # what CheckSession says is what CreateSession does
         told raw_syscalls:sys_enter
         told 'sched:*' 'task:*'
-        told raw_syscalls:sys_enter sched:sched_switch
+        told raw_syscalls:sys_enter sched:sched_waking
         told nosuch:event
         told 'nosuch:*'
         rule "{\"name\": \"few\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"own\"], \"events\": [\"task:task_*\"]}"

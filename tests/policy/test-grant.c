@@ -28,7 +28,7 @@ static const char *const names[] = {
         "udp:tcp_probe",
 };
 
-/* Every event here has a field of its own named pid. */
+/* Every event here has the same fields. */
 static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {
         static FormatField fields[] = {
                 { .type = (char *)"pid_t",
@@ -36,6 +36,18 @@ static int get_format(const char *system, const char *name, const Format **ret, 
                                 .offset = 8,
                                 .size = 4,
                                 .is_signed = true },
+                { .type = (char *)"long",
+                                .name = (char *)"ret",
+                                .offset = 16,
+                                .size = 8,
+                                .is_signed = true },
+                { .type = (char *)"unsigned long", .name = (char *)"ip", .offset = 24, .size = 8 },
+                { .type = (char *)"char[16]",
+                                .name = (char *)"next_comm",
+                                .offset = 32,
+                                .size = 16,
+                                .n_elements = 16,
+                                .is_string = true },
         };
         static const Format format = {
                 .name = (char *)"any", .fields = fields, .n_fields = G_N_ELEMENTS(fields)
@@ -45,7 +57,9 @@ static int get_format(const char *system, const char *name, const Format **ret, 
         return 0;
 }
 
-static const PolicyEvents kernel = { names, G_N_ELEMENTS(names), get_format };
+static const PolicyEvents kernel = { .names = names,
+        .n_names = G_N_ELEMENTS(names),
+        .get_format = get_format };
 static const Subject user = { .uid = 1000, .gids = (gid_t[]){ 1000 }, .n_gids = 1 };
 static const Subject root = { .uid = 0 };
 static Policy *shipped;
@@ -113,13 +127,13 @@ static void test_user(void) {
                         "pids:1,2",
                         EVENTS("sys_enter", "raw_syscalls:sys_enter"),
                         "raw_syscalls:sys_enter");
-        /* The whole allow-list: nothing that speaks of others, no kernel addresses. */
+        /* The whole allow-list. */
         expect(&user,
                         "own",
                         EVENTS("*"),
                         "exceptions:page_fault_user raw_syscalls:sys_enter raw_syscalls:sys_exit "
                         "sched:sched_process_exec sched:sched_process_exit sched:sched_process_fork "
-                        "sched:sched_process_wait signal:signal_deliver syscalls:sys_enter_openat "
+                        "sched:sched_process_wait sched:sched_switch signal:signal_deliver syscalls:sys_enter_openat "
                         "syscalls:sys_exit_openat task:task_newtask task:task_rename");
 }
 
@@ -144,7 +158,7 @@ static void test_narrowed(void) {
         g_assert_cmpuint(grant->n_requests, ==, 2);
         g_assert_cmpstr(grant->requests[0].pattern, ==, "sched:*");
         g_assert_cmpuint(grant->requests[0].n_matched, ==, 8);
-        g_assert_cmpuint(grant->requests[0].n_granted, ==, 4);
+        g_assert_cmpuint(grant->requests[0].n_granted, ==, 5);
         g_assert_cmpuint(grant->requests[1].n_matched, ==, 1);
         g_assert_cmpuint(grant->requests[1].n_granted, ==, 1);
         grant_free(grant);
@@ -164,9 +178,9 @@ static void test_counted_twice(void) {
 static void test_refused(void) {
         expect_refused(&user,
                         "own",
-                        EVENTS("sched:sched_switch"),
+                        EVENTS("sched:sched_waking"),
                         KT_E_ACCESS_DENIED,
-                        "sched:sched_switch: not granted by 50-default.json: own-processes; "
+                        "sched:sched_waking: not granted by 50-default.json: own-processes; "
                         "'ktracectl events' lists what you may use");
         expect_refused(&user,
                         "own",
@@ -174,11 +188,6 @@ static void test_refused(void) {
                         KT_E_ACCESS_DENIED,
                         "tcp:*: not granted by 50-default.json: own-processes; "
                         "'ktracectl events' lists what you may use");
-        expect_refused(&user,
-                        "system",
-                        EVENTS("task:task_rename"),
-                        KT_E_ACCESS_DENIED,
-                        "scope system: granted to root only");
         expect_refused(&user,
                         "own",
                         EVENTS("syscalls:sys_enter_opennat"),
@@ -236,12 +245,84 @@ static void test_others_probes_are_not_counted(void) {
         grant_free(grant);
 }
 
-static void test_filters(void) {
+/* Everything with an administrator's yes, and nothing else without. */
+static void test_system(void) {
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(decide(&user, "system", EVENTS("sched:*"), &grant, &reason), ==, 0);
+        g_assert_cmpstr(grant->rule, ==, "50-default.json: administrators-yes");
+        g_assert_cmpstr(grant->polkit_action, ==, "org.ktrace1.trace-system");
+        g_assert_false(grant->fenced);
+        g_assert_false(grant->redacted);
+        g_assert_cmpuint(grant->n_events, ==, 8);
+        grant_free(grant);
         expect_refused(&user,
-                        "own",
-                        EVENTS("task:task_rename pid == 1"),
+                        "system",
+                        EVENTS("kprobes:secret"),
                         KT_E_ACCESS_DENIED,
-                        "task:task_rename: filters are granted to root only");
+                        "kprobes:secret: not granted by 50-default.json: administrators-yes; "
+                        "'ktracectl events' lists what you may use");
+}
+
+/* Who wants all of it gets past the rules that cut. */
+static void test_unredacted(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(spec_set_string(spec, "scope", "own", &reason), ==, 0);
+        g_assert_cmpint(spec_add_event(spec, "sched:sched_waking", NULL, &reason), ==, 0);
+        g_assert_cmpint(spec_set_boolean(spec, "unredacted", true, &reason), ==, 0);
+        g_assert_cmpint(policy_decide(shipped, &user, spec, &kernel, &grant, &reason), ==, 0);
+        g_assert_cmpstr(grant->rule, ==, "50-default.json: administrators-yes");
+        g_assert_nonnull(grant->polkit_action);
+        grant = grant_free(grant);
+        g_assert_cmpint(policy_decide(shipped, &root, spec, &kernel, &grant, &reason), ==, 0);
+        grant_free(grant);
+}
+
+/* A filter may speak of what is shown, and tells nothing of addresses in it. */
+static void test_filters_of_users(void) {
+        expect(&user, "own", EVENTS("task:task_rename pid == 1"), "task:task_rename[pid == 1]");
+        expect(&user,
+                        "own",
+                        EVENTS("task:task_rename ret < 0"),
+                        "task:task_rename[(ret < 0) && (ret < -72057594037927936 || ret >= -4096)]");
+        expect(&user,
+                        "own",
+                        EVENTS("task:task_rename ip > 5 || pid == 1"),
+                        "task:task_rename[(ip > 5 || pid == 1) && "
+                        "(ip < 0xff00000000000000 || ip >= 0xfffffffffffff000)]");
+        expect(&root, "own", EVENTS("task:task_rename ip > 5"), "task:task_rename[ip > 5]");
+        /* Each field once. */
+        expect(&user,
+                        "own",
+                        EVENTS("task:task_rename !(ret == 1 || ret == 2)"),
+                        "task:task_rename[(!(ret == 1 || ret == 2)) && "
+                        "(ret < -72057594037927936 || ret >= -4096)]");
+}
+
+/* A record of it may be made while a stranger runs: not even the common fields may be asked for. */
+static void test_no_filter_on_what_speaks_of_others(void) {
+        static const char *const filters[] = {
+                "pid == 1", "common_pid == 1", "comm == \"sshd\"", "CPU == 0", "next_comm == \"x\""
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(filters); i++) {
+                g_autofree char *entry = g_strdup_printf("sched:sched_switch %s", filters[i]);
+
+                expect_refused(&user,
+                                "own",
+                                EVENTS(entry),
+                                KT_E_ACCESS_DENIED,
+                                "sched:sched_switch: filter: it speaks of tasks beside the traced ones, of "
+                                "which a filter would tell (50-default.json: own-processes): leave it away, "
+                                "filter what you read");
+        }
+}
+
+static void test_filters(void) {
         expect(&root, "system", EVENTS("task:task_rename pid == 1"), "task:task_rename[pid == 1]");
         expect(&root,
                         "system",
@@ -329,10 +410,17 @@ static void test_no_rule(void) {
         policy_free(none);
 }
 
+static bool sees(const Subject *subject, const char *system, const char *name) {
+        PolicyView view = policy_get_view(shipped, subject);
+
+        return policy_view_has(&view, system, name);
+}
+
 static void test_may_see(void) {
-        g_assert_true(policy_may_see_event(shipped, &user, "syscalls", "sys_enter_read"));
-        g_assert_false(policy_may_see_event(shipped, &user, "sched", "sched_switch"));
-        g_assert_true(policy_may_see_event(shipped, &root, "sched", "sched_switch"));
+        g_assert_true(sees(&user, "syscalls", "sys_enter_read"));
+        g_assert_true(sees(&user, "sched", "sched_switch"));
+        g_assert_false(sees(&user, "sched", "sched_waking"));
+        g_assert_true(sees(&root, "sched", "sched_waking"));
 }
 
 static void load_shipped(Fixture *fixture, const char *dir) {
@@ -358,6 +446,11 @@ int main(int argc, char **argv) {
         g_test_add_func("/grant/refused", test_refused);
         g_test_add_func("/grant/others-probes-are-not-told", test_others_probes_are_not_told);
         g_test_add_func("/grant/others-probes-are-not-counted", test_others_probes_are_not_counted);
+        g_test_add_func("/grant/system", test_system);
+        g_test_add_func("/grant/unredacted", test_unredacted);
+        g_test_add_func("/grant/filters-of-users", test_filters_of_users);
+        g_test_add_func("/grant/no-filter-on-what-speaks-of-others",
+                        test_no_filter_on_what_speaks_of_others);
         g_test_add_func("/grant/filters", test_filters);
         g_test_add_func("/grant/where", test_where);
         g_test_add_func("/grant/joined-filters-have-a-limit", test_joined_filters_have_a_limit);

@@ -364,12 +364,6 @@ static void test_denied(Fixture *f, gconstpointer userdata) {
                         NULL,
                         "{\"scope\":\"own\",\"events\":[\"sched:sched_switch\"]}");
         g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
-        fixture_create(f,
-                        &call,
-                        FIXTURE_USER,
-                        NULL,
-                        "{\"scope\":\"own\",\"events\":[{\"name\":\"raw_syscalls:sys_enter\",\"filter\":\"id==1\"}]}");
-        g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
 }
 
 #define ADD(path, function) \

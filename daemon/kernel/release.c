@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Which kernel this is. Asked where trying out would cost RCU's time at each request. */
+
+#include "release.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+
+bool kernel_is_at_least(unsigned major, unsigned minor) {
+        unsigned is_major, is_minor;
+        struct utsname u;
+
+        return uname(&u) == 0 && sscanf(u.release, "%u.%u", &is_major, &is_minor) == 2 &&
+               (is_major > major || (is_major == major && is_minor >= minor));
+}

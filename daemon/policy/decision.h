@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "rule.h"
+
+/* A request on its way through policy_decide(). */
+
+#define EVENT_NAME_MAX 128
+
+/* What has been decided about one of the kernel's events so far. */
+typedef struct Choice {
+        bool is_granted;
+        bool is_unfiltered; /* asked for once without a filter: nothing may narrow it again */
+        GrantEvent event;
+} Choice;
+
+typedef struct Decision {
+        const Subject *subject;
+        const Rule *rule; /* NULL: root */
+        const PolicyEvents *events;
+        Choice *choices; /* one per entry of events */
+        size_t n_choices, n_glob_bytes;
+        Grant *grant;
+        Reason *reason;
+} Decision;
+
+void grant_event_clear(GrantEvent *event);
+
+/* The caller's filter of one entry: either this or those of entries before. NULL: none. */
+int decision_add_filter(Decision *d, Choice *choice, const char *text);
+/* The caller's filter of all events: both this and its own. */
+int decision_add_where(Decision *d, Choice *choice, const char *where);
+/* The rule's own. */
+int decision_add_policy_filter(Decision *d, Choice *choice, const char *text);
+
+/* The granted event that is spelled most like `wanted`, or NULL when none is near. */
+const char *decision_find_nearest(const Decision *d, const char *wanted);
+/* "system:name" in two; false: it is neither short enough nor has a colon. */
+bool decision_split_name(const char *full, char system[static EVENT_NAME_MAX], const char **name);
+bool decision_has_event(const Decision *d, const char *full);

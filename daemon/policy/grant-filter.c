@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Filters in a decision: the caller's, of an entry and of all events, and the rule's. A part of
+ * grant.c.
+ *
+ * A filter tells what it compares, by what is recorded and what not. So a caller's may speak of
+ * fields that reach the reader, and of no others; in a fenced grant an event that speaks of other
+ * tasks takes none at all, because a record of it may be made for the caller's task while another
+ * is the current one: its number and name are in the common fields. A field of which only kernel
+ * addresses are cut may be compared, and a record that holds one there matches no filter on it. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "decision.h"
+#include "filter.h"
+
+/* What the kernel takes in one write, less what the fence joins to it and the parentheses. */
+#define JOINED_FILTER_MAX 4000
+/* Fields of eight bytes that one filter may compare, each of which costs a comparison more. */
+#define WORDS_MAX 16
+/* Where the consumer finds addresses of the kernel, see mask.c: from 0xff00000000000000 on, but for
+ * error numbers; as a signed and as an unsigned field has them. */
+static const char *const words_begin[] = { "0xff00000000000000", "-72057594037927936" };
+static const char *const words_end[] = { "0xfffffffffffff000", "-4096" };
+
+typedef struct Reading {
+        const Decision *d;
+        const GrantEvent *event;
+        const Format *format;
+        const FormatField *words[WORDS_MAX]; /* that it compares and that may hold addresses */
+        size_t n_words;
+} Reading;
+
+static bool is_compared_as_number(const FormatField *field) {
+        return field->kind == FIELD_PLAIN && field->n_elements == 0 &&
+               field->size == sizeof(uint64_t) && strcmp(field->type, "char *") != 0 &&
+               strcmp(field->type, "const char *") != 0;
+}
+
+/* Is asked about fields for suggestions, too: one more clause does no harm. */
+static bool may_read(const FormatField *field, void *userdata) {
+        Reading *reading = userdata;
+        const char *pid;
+
+        FieldVerdict verdict = grant_judge_field(
+                        reading->d->grant, reading->event, reading->format, field, &pid);
+        if (verdict == VERDICT_KEEP)
+                return true;
+        if (verdict != VERDICT_WORDS && verdict != VERDICT_WORDS_PSEUDONYM)
+                return false;
+        if (!is_compared_as_number(field))
+                return true;
+        for (size_t i = 0; i < reading->n_words; i++)
+                if (reading->words[i] == field)
+                        return true;
+        if (reading->n_words == WORDS_MAX)
+                return false;
+        reading->words[reading->n_words++] = field;
+        return true;
+}
+
+static int get_format(const Decision *d, const GrantEvent *event, const Format **ret) {
+        if (!d->events->get_format)
+                return -EOPNOTSUPP;
+        return d->events->get_format(event->system, event->name, ret, d->events->userdata);
+}
+
+/* Takes *text. */
+static int exclude_addresses(const Reading *reading, char **text) {
+        for (size_t i = 0; i < reading->n_words; i++) {
+                const FormatField *field = reading->words[i];
+                _cleanup_free_ char *before = *text;
+
+                if (asprintf(text,
+                                    "(%s) && (%s < %s || %s >= %s)",
+                                    before,
+                                    field->name,
+                                    words_begin[field->is_signed],
+                                    field->name,
+                                    words_end[field->is_signed]) < 0) {
+                        *text = NULL;
+                        return -ENOMEM;
+                }
+        }
+        return 0;
+}
+
+/* key: "where"; NULL: "filter". */
+static int compile(const Decision *d,
+                const GrantEvent *event,
+                const char *key,
+                const char *text,
+                char **ret) {
+        bool is_free = !d->rule || (!d->grant->fenced && !d->grant->redacted);
+        Reading reading = { .d = d, .event = event };
+        _cleanup_free_ char *compiled = NULL;
+        char full[2 * EVENT_NAME_MAX + 2];
+
+        snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
+        if (event->speaks_of_others)
+                return reason_set(d->reason,
+                                KT_E_ACCESS_DENIED,
+                                "%s: %s: it speaks of tasks beside the traced ones, of which a filter would tell (%s): leave it away, filter what you read",
+                                full,
+                                key ?: "filter",
+                                d->grant->rule);
+        int r = get_format(d, event, &reading.format);
+        if (r < 0)
+                return r;
+        const FilterContext context = {
+                .event = full,
+                .key = key,
+                .format = reading.format,
+                .may_read = is_free ? NULL : may_read,
+                .userdata = &reading,
+                .n_cpus = d->events->n_cpus,
+        };
+        r = filter_compile(&context, text, &compiled, d->reason);
+        r = r ?: exclude_addresses(&reading, &compiled);
+        if (r == 0)
+                *ret = TAKE_PTR(compiled);
+        return r;
+}
+
+static int check_length(const Decision *d, const GrantEvent *event) {
+        size_t length = (event->filter ? strlen(event->filter) : 0) +
+                        (event->policy_filter ? strlen(event->policy_filter) : 0);
+
+        if (length <= JOINED_FILTER_MAX)
+                return 0;
+        return reason_set(d->reason,
+                        KT_E_INVALID_SPEC,
+                        "%s:%s: its filters are longer than %d bytes together",
+                        event->system,
+                        event->name,
+                        JOINED_FILTER_MAX);
+}
+
+/* Adds OPERATOR (text) to what is there. */
+static int join(Decision *d, GrantEvent *event, const char *operator, char * text) {
+        char *joined;
+
+        if (!event->filter) {
+                event->filter = strdup(text);
+                return event->filter ? check_length(d, event) : -ENOMEM;
+        }
+        if (asprintf(&joined, "(%s) %s (%s)", event->filter, operator, text) < 0)
+                return -ENOMEM;
+        free(event->filter);
+        event->filter = joined;
+        return check_length(d, event);
+}
+
+int decision_add_filter(Decision *d, Choice *choice, const char *text) {
+        _cleanup_free_ char *compiled = NULL;
+        GrantEvent *event = &choice->event;
+
+        int r = text ? compile(d, event, NULL, text, &compiled) : 0;
+        if (r != 0 || choice->is_unfiltered)
+                return r;
+        if (!text) {
+                choice->is_unfiltered = true;
+                free(event->filter);
+                event->filter = NULL;
+                return 0;
+        }
+        if (event->filter && strcmp(event->filter, compiled) == 0)
+                return 0;
+        return join(d, event, "||", compiled);
+}
+
+int decision_add_where(Decision *d, Choice *choice, const char *where) {
+        _cleanup_free_ char *compiled = NULL;
+
+        int r = compile(d, &choice->event, "where", where, &compiled);
+        return r ?: join(d, &choice->event, "&&", compiled);
+}
+
+int decision_add_policy_filter(Decision *d, Choice *choice, const char *text) {
+        GrantEvent *event = &choice->event;
+        FilterContext context = { .event = event->name, .n_cpus = d->events->n_cpus };
+        Reason secret;
+
+        int r = get_format(d, event, &context.format);
+        r = r ?: filter_compile(&context, text, &event->policy_filter, &secret);
+        if (r > 0)
+                return reason_set(d->reason,
+                                KT_E_ACCESS_DENIED,
+                                "%s:%s: the filter that %s joins does not fit this kernel's event: tell the administrator",
+                                event->system,
+                                event->name,
+                                d->grant->rule);
+        return r ?: check_length(d, event);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Reading values out of a rules file, each refusal with its place. Used by rule-read.c and what it
+ * calls; knows nothing of rules. Nothing is skipped: what is not known may be what forbids. */
+
+#include "place.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "quote.h"
+
+#define PLACE_MAX 256
+
+Place place_of_file(const char *file, Reason *reason) {
+        return (Place){ .key = file, .reason = reason };
+}
+
+Place place_of_key(const Place *around, const char *key) {
+        return (Place){ .around = around, .key = key, .reason = around->reason };
+}
+
+Place place_of_entry(const Place *around, size_t index) {
+        return (Place){ .around = around, .index = index, .reason = around->reason };
+}
+
+static void print(const Place *place, FILE *out) {
+        if (!place->around) {
+                fprintf(out, "%s: ", place->key);
+                return;
+        }
+        print(place->around, out);
+        if (!place->key)
+                fprintf(out, "[%zu]", place->index);
+        else
+                fprintf(out, "%s%s", place->around->around ? "." : "", place->key);
+}
+
+static void describe(const Place *place, char text[static PLACE_MAX]) {
+        FILE *out = fmemopen(text, PLACE_MAX, "w");
+
+        text[0] = '\0';
+        if (!out)
+                return;
+        print(place, out);
+        (void)fclose(out);
+        text[PLACE_MAX - 1] = '\0';
+}
+
+int place_refuse(const Place *place, const char *format, ...) {
+        char where[PLACE_MAX];
+        Reason inner;
+        va_list args;
+
+        describe(place, where);
+        va_start(args, format);
+        (void)vsnprintf(inner.text, sizeof(inner.text), format, args);
+        va_end(args);
+        return reason_set(place->reason,
+                        KT_E_INVALID_SPEC,
+                        "%s%s%s",
+                        where,
+                        place->around ? ": " : "",
+                        inner.text);
+}
+
+int place_refuse_key(const Place *place) {
+        char where[PLACE_MAX];
+
+        describe(place, where);
+        return reason_set(place->reason, KT_E_UNKNOWN_KEY, "%s: no such key", where);
+}
+
+int place_read_string(const Place *place, json_object *o, size_t max, const char **ret) {
+        if (!json_object_is_type(o, json_type_string))
+                return place_refuse(place, "a string is wanted");
+        const char *text = json_object_get_string(o);
+        size_t length = strlen(text);
+        if (length != (size_t)json_object_get_string_len(o))
+                return place_refuse(place, "there is a NUL in it");
+        if (length == 0 || length > max)
+                return place_refuse(place,
+                                "%s: a string of 1 to %zu bytes is wanted",
+                                quote(text).text,
+                                max);
+        *ret = text;
+        return 0;
+}
+
+int place_read_boolean(const Place *place, json_object *o, bool *ret) {
+        if (!json_object_is_type(o, json_type_boolean))
+                return place_refuse(place, "true or false is wanted");
+        *ret = json_object_get_boolean(o);
+        return 0;
+}
+
+int place_read_number(const Place *place,
+                json_object *o,
+                uint64_t min,
+                uint64_t max,
+                uint64_t *ret) {
+        int64_t number = json_object_is_type(o, json_type_int) ? json_object_get_int64(o) : -1;
+
+        /* Beyond INT64_MAX no limit goes. */
+        if (number < 0 || (uint64_t)number < min || (uint64_t)number > max)
+                return place_refuse(place,
+                                "a whole number from %" PRIu64 " to %" PRIu64 " is wanted",
+                                min,
+                                max);
+        *ret = (uint64_t)number;
+        return 0;
+}
+
+int place_read_list(const Place *place,
+                json_object *o,
+                size_t max,
+                PlaceReader read,
+                void *target) {
+        size_t n = json_object_is_type(o, json_type_array) ? json_object_array_length(o) : 0;
+
+        if (n == 0 || n > max)
+                return place_refuse(place, "a list of 1 to %zu entries is wanted", max);
+        for (size_t i = 0; i < n; i++) {
+                Place entry = place_of_entry(place, i);
+                int r = read(target, json_object_array_get_idx(o, i), &entry);
+
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+int place_grow(void *list, size_t n, size_t element) {
+        void **at = list;
+        char *grown = reallocarray(*at, n + 1, element);
+
+        if (!grown)
+                return -ENOMEM;
+        memset(grown + n * element, 0, element);
+        *at = grown;
+        return 0;
+}
+
+int place_read_object(const Place *place,
+                json_object *o,
+                const PlaceKey *keys,
+                size_t n_keys,
+                void *target) {
+        if (!json_object_is_type(o, json_type_object))
+                return place_refuse(place, "an object is wanted");
+        json_object_object_foreach(o, key, value) {
+                Place at = place_of_key(place, key);
+                size_t i = 0;
+
+                while (i < n_keys && strcmp(keys[i].name, key) != 0)
+                        i++;
+                int r = i < n_keys ? keys[i].read(target, value, &at) : place_refuse_key(&at);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}

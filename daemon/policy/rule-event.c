@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* An entry of a rule's events, from a file: a glob, or an object that says more of it. Fields are
+ * named by globs, since what an event has is known only when it is asked for; a filter's grammar is
+ * checked here, its fields then. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "filter.h"
+#include "rule.h"
+
+#define PATTERN_MAX 256
+#define FIELD_MAX   128
+
+static void list_clear(char **list, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                free(list[i]);
+        free(list);
+}
+
+void rule_event_clear(RuleEvent *event) {
+        list_clear(event->keep, event->n_keep);
+        list_clear(event->cut, event->n_cut);
+        for (size_t i = 0; i < event->n_members; i++) {
+                list_clear(event->members[i].fields, event->members[i].n_fields);
+                free(event->members[i].pid_field);
+        }
+        free(event->members);
+        free(event->pattern);
+        free(event->filter);
+}
+
+static int read_name(void *target, json_object *o, const Place *place) {
+        RuleEvent *event = target;
+        const char *text;
+
+        int r = place_read_string(place, o, PATTERN_MAX, &text);
+        if (r != 0)
+                return r;
+        if (!strchr(text, ':'))
+                return place_refuse(place, "SYSTEM:EVENT is wanted, globs allowed");
+        event->pattern = strdup(text);
+        return event->pattern ? 0 : -ENOMEM;
+}
+
+static int read_class(void *target, json_object *o, const Place *place) {
+        RuleEvent *event = target;
+        const char *text;
+
+        int r = place_read_string(place, o, PATTERN_MAX, &text);
+        if (r != 0)
+                return r;
+        event->speaks_of_others = strcmp(text, "others") == 0;
+        return event->speaks_of_others || strcmp(text, "own") == 0
+                               ? 0
+                               : place_refuse(place, "own or others is wanted");
+}
+
+typedef struct FieldList {
+        char **names;
+        size_t n;
+} FieldList;
+
+static int read_field(void *target, json_object *o, const Place *place) {
+        FieldList *list = target;
+        const char *text;
+
+        int r = place_read_string(place, o, FIELD_MAX, &text);
+        r = r ?: place_grow(&list->names, list->n, sizeof(char *));
+        if (r != 0)
+                return r;
+        list->names[list->n] = strdup(text);
+        return list->names[list->n++] ? 0 : -ENOMEM;
+}
+
+static int read_fields(const Place *place, json_object *o, char ***ret, size_t *ret_n) {
+        FieldList list = {};
+
+        int r = place_read_list(place, o, RULE_FIELDS_MAX, read_field, &list);
+        *ret = list.names;
+        *ret_n = list.n;
+        return r;
+}
+
+static int read_keep(void *target, json_object *o, const Place *place) {
+        RuleEvent *event = target;
+
+        return read_fields(place, o, &event->keep, &event->n_keep);
+}
+
+static int read_cut(void *target, json_object *o, const Place *place) {
+        RuleEvent *event = target;
+
+        return read_fields(place, o, &event->cut, &event->n_cut);
+}
+
+/* {"next_pid": ["next_*"]} */
+static int read_members(void *target, json_object *o, const Place *place) {
+        RuleEvent *event = target;
+        int r = 0;
+
+        if (!json_object_is_type(o, json_type_object) || json_object_object_length(o) == 0 ||
+                        json_object_object_length(o) > GRANT_MEMBERS_MAX)
+                return place_refuse(place,
+                                "an object is wanted, of 1 to %d fields that hold a pid, each with a list of the fields that speak of it",
+                                GRANT_MEMBERS_MAX);
+        json_object_object_foreach(o, key, value) {
+                Place at = place_of_key(place, key);
+
+                r = place_grow(&event->members, event->n_members, sizeof(GrantMember));
+                if (r < 0)
+                        return r;
+                GrantMember *member = &event->members[event->n_members++];
+                member->pid_field = strdup(key);
+                if (!member->pid_field)
+                        return -ENOMEM;
+                r = read_fields(&at, value, &member->fields, &member->n_fields);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int read_filter(void *target, json_object *o, const Place *place) {
+        RuleEvent *event = target;
+        const char *text;
+        Reason slip;
+
+        int r = place_read_string(place, o, FILTER_TEXT_MAX, &text);
+        if (r != 0)
+                return r;
+        r = filter_check_grammar(text, &slip);
+        if (r > 0)
+                return place_refuse(place, "%s", slip.text);
+        event->filter = r == 0 ? strdup(text) : NULL;
+        return event->filter ? 0 : -ENOMEM;
+}
+
+int rule_read_event(void *target, json_object *o, const Place *place) {
+        static const PlaceKey keys[] = {
+                { "name", read_name },
+                { "class", read_class },
+                { "keep", read_keep },
+                { "cut", read_cut },
+                { "members", read_members },
+                { "filter", read_filter },
+        };
+        Rule *rule = target;
+
+        int r = place_grow(&rule->events, rule->n_events, sizeof(RuleEvent));
+        if (r < 0)
+                return r;
+        RuleEvent *event = &rule->events[rule->n_events++];
+        if (json_object_is_type(o, json_type_string))
+                return read_name(event, o, place);
+        r = place_read_object(place, o, keys, ELEMENTSOF(keys), event);
+        if (r == 0 && !event->pattern)
+                r = place_refuse(place, "name is missing");
+        if (r == 0 && event->n_members > 0 && !event->speaks_of_others)
+                r = place_refuse(place,
+                                "members: only where \"class\" is \"others\", of which nothing else is shown");
+        return r;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Rules from a parsed file: ktrace-policy(5) has the keys. Called by policy.c for each file in
+ * order. Refuses whatever it does not know by file and place, and what contradicts itself: a rule
+ * that says less than its author thinks is one that grants more. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "rule.h"
+
+#define NAME_LENGTH_MAX 128
+
+static int read_name(void *target, json_object *o, const Place *place) {
+        const Place *file = place;
+        Rule *rule = target;
+        const char *text;
+
+        int r = place_read_string(place, o, KT_NAME_MAX, &text);
+        if (r != 0)
+                return r;
+        while (file->around)
+                file = file->around;
+        if (asprintf(&rule->label, "%s: %s", file->key, text) < 0) {
+                rule->label = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static int read_description(void *target _unused_, json_object *o, const Place *place) {
+        const char *text;
+
+        return place_read_string(place, o, JSON_MAX_BYTES, &text);
+}
+
+static int read_subjects(void *target, json_object *o, const Place *place) {
+        return place_read_list(place, o, RULE_ENTRIES_MAX, rule_read_subject, target);
+}
+
+static int read_events(void *target, json_object *o, const Place *place) {
+        return place_read_list(place, o, RULE_ENTRIES_MAX, rule_read_event, target);
+}
+
+static int read_scope(void *target, json_object *o, const Place *place) {
+        Rule *rule = target;
+        const char *text;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &text);
+        if (r != 0)
+                return r;
+        for (int scope = 0; scope < _SCOPE_N; scope++)
+                if (strcmp(text, spec_scope_to_string(scope)) == 0) {
+                        rule->scopes |= 1U << scope;
+                        return 0;
+                }
+        return place_refuse(place, "command, own, pids, unit, cgroup or system is wanted");
+}
+
+static int read_scopes(void *target, json_object *o, const Place *place) {
+        return place_read_list(place, o, _SCOPE_N, read_scope, target);
+}
+
+static int read_processes(void *target, json_object *o, const Place *place) {
+        Rule *rule = target;
+        const char *text;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &text);
+        if (r != 0)
+                return r;
+        rule->processes_any = strcmp(text, "any") == 0;
+        return rule->processes_any || strcmp(text, "own") == 0
+                               ? 0
+                               : place_refuse(place, "own or any is wanted");
+}
+
+static int read_addresses(void *target, json_object *o, const Place *place) {
+        static const char *const modes[_ADDRESS_MODE_N] = {
+                [ADDRESS_ZERO] = "zero",
+                [ADDRESS_PSEUDONYM] = "pseudonym",
+                [ADDRESS_KEEP] = "keep",
+        };
+        Rule *rule = target;
+        const char *text;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &text);
+        if (r != 0)
+                return r;
+        for (int mode = 0; mode < _ADDRESS_MODE_N; mode++)
+                if (strcmp(text, modes[mode]) == 0) {
+                        rule->addresses = mode;
+                        return 0;
+                }
+        return place_refuse(place, "zero, pseudonym or keep is wanted");
+}
+
+static int read_allow_setuid(void *target, json_object *o, const Place *place) {
+        Rule *rule = target;
+
+        return place_read_boolean(place, o, &rule->allow_setuid);
+}
+
+static int read_deny(void *target, json_object *o, const Place *place) {
+        Rule *rule = target;
+
+        return place_read_boolean(place, o, &rule->deny);
+}
+
+static int read_lifetime(void *target, json_object *o, const Place *place) {
+        Rule *rule = target;
+        const char *text;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &text);
+        if (r != 0)
+                return r;
+        if (strcmp(text, "client") == 0)
+                rule->lifetimes |= 1U << LIFETIME_CLIENT;
+        else if (strcmp(text, "linger") == 0)
+                rule->lifetimes |= 1U << LIFETIME_LINGER;
+        else
+                return place_refuse(place, "client or linger is wanted");
+        return 0;
+}
+
+static int read_lifetimes(void *target, json_object *o, const Place *place) {
+        return place_read_list(place, o, _LIFETIME_N, read_lifetime, target);
+}
+
+static int read_max_linger(void *target, json_object *o, const Place *place) {
+        const uint64_t usec_per_sec = 1000000;
+        Rule *rule = target;
+        uint64_t sec = 0;
+
+        int r = place_read_number(place, o, 1, SPEC_LINGER_MAX_USEC / usec_per_sec, &sec);
+        rule->max_linger_usec = sec * usec_per_sec;
+        return r;
+}
+
+static int read_limit(Rule *rule, const char *key, json_object *o, const Place *place) {
+        const LimitField *field = limit_fields;
+        uint64_t value;
+
+        while (field < limit_fields + n_limit_fields && strcmp(field->name, key) != 0)
+                field++;
+        if (field == limit_fields + n_limit_fields)
+                return place_refuse_key(place);
+        if (!field->is_for_rules)
+                return place_refuse(place, "is for all users together: set it in ktraced.json");
+        int r = place_read_number(place, o, field->min, field->max, &value);
+        r = r ?: place_grow(&rule->limits, rule->n_limits, sizeof(RuleLimit));
+        if (r == 0)
+                rule->limits[rule->n_limits++] = (RuleLimit){ field, value };
+        return r;
+}
+
+static int read_limits(void *target, json_object *o, const Place *place) {
+        if (!json_object_is_type(o, json_type_object))
+                return place_refuse(place, "an object is wanted");
+        json_object_object_foreach(o, key, value) {
+                Place at = place_of_key(place, key);
+                int r = read_limit(target, key, value, &at);
+
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* One of the actions that org.ktrace1.policy defines for traces, by its last word. */
+static int read_polkit(void *target, json_object *o, const Place *place) {
+        static const char *const actions[] = { KT_BUS_NAME ".trace-own",
+                KT_BUS_NAME ".trace-system" };
+        Rule *rule = target;
+        const char *text;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &text);
+        if (r != 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(actions); i++)
+                if (strcmp(text, actions[i] + strlen(KT_BUS_NAME ".")) == 0) {
+                        rule->polkit_action = actions[i];
+                        return 0;
+                }
+        return place_refuse(place, "trace-own or trace-system is wanted");
+}
+
+static int check_events(const Rule *rule, const Place *place) {
+        Place events = place_of_key(place, "events");
+
+        for (size_t i = 0; i < rule->n_events; i++) {
+                Place entry = place_of_entry(&events, i);
+
+                if (rule->processes_any && rule->events[i].speaks_of_others)
+                        return place_refuse(&entry,
+                                        "class: a rule for any process shows of others what it keeps; name the fields in keep or cut");
+        }
+        return 0;
+}
+
+static int check_deny(const Rule *rule, json_object *o, const Place *place) {
+        static const char *const keys[] = { "name", "description", "subjects", "scopes", "deny" };
+
+        json_object_object_foreach(o, key, unused) {
+                size_t i = 0;
+
+                (void)unused;
+                while (i < ELEMENTSOF(keys) && strcmp(keys[i], key) != 0)
+                        i++;
+                if (rule->deny && i == ELEMENTSOF(keys)) {
+                        Place at = place_of_key(place, key);
+
+                        return place_refuse(
+                                        &at, "a rule that denies grants nothing, leave it away");
+                }
+        }
+        return 0;
+}
+
+static int check(const Rule *rule, json_object *o, const Place *place) {
+        static const char *const needed[] = { "name", "subjects", "scopes", "events" };
+
+        for (size_t i = 0; i < ELEMENTSOF(needed) - rule->deny; i++)
+                if (!json_object_object_get_ex(o, needed[i], NULL)) {
+                        Place at = place_of_key(place, needed[i]);
+
+                        return place_refuse(&at, "is missing");
+                }
+        int r = check_deny(rule, o, place);
+        if (r != 0 || rule->deny)
+                return r;
+        if (rule->scopes & (1U << SCOPE_SYSTEM) && !rule->processes_any)
+                return place_refuse(place,
+                                "scopes: system holds processes of others, it needs \"processes\": \"any\"");
+        if (rule->max_linger_usec > 0 && !(rule->lifetimes & (1U << LIFETIME_LINGER)))
+                return place_refuse(place, "max-linger-sec: linger is not among lifetimes");
+        return check_events(rule, place);
+}
+
+static int read_rule(void *target, json_object *o, const Place *place) {
+        static const PlaceKey keys[] = {
+                { "name", read_name },
+                { "description", read_description },
+                { "subjects", read_subjects },
+                { "scopes", read_scopes },
+                { "processes", read_processes },
+                { "events", read_events },
+                { "addresses", read_addresses },
+                { "allow-setuid", read_allow_setuid },
+                { "lifetimes", read_lifetimes },
+                { "max-linger-sec", read_max_linger },
+                { "limits", read_limits },
+                { "polkit", read_polkit },
+                { "deny", read_deny },
+        };
+        RuleList *list = target;
+
+        if (list->n_rules == RULES_MAX)
+                return place_refuse(place, "there are more than %d rules in all files", RULES_MAX);
+        int r = place_grow(&list->rules, list->n_rules, sizeof(Rule));
+        if (r < 0)
+                return r;
+        Rule *rule = &list->rules[list->n_rules++];
+        r = place_read_object(place, o, keys, ELEMENTSOF(keys), rule);
+        if (r == 0 && rule->lifetimes == 0)
+                rule->lifetimes = ~0U;
+        return r ?: check(rule, o, place);
+}
+
+static int read_rules(void *target, json_object *o, const Place *place) {
+        if (!json_object_is_type(o, json_type_array))
+                return place_refuse(place, "a list is wanted");
+        for (size_t i = 0; i < json_object_array_length(o); i++) {
+                Place entry = place_of_entry(place, i);
+                int r = read_rule(target, json_object_array_get_idx(o, i), &entry);
+
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+int rule_list_add_json(RuleList *list, const char *file, json_object *o, Reason *reason) {
+        static const PlaceKey keys[] = { { "rules", read_rules } };
+        Place place = place_of_file(file, reason);
+
+        int r = place_read_object(&place, o, keys, ELEMENTSOF(keys), list);
+        if (r == 0 && !json_object_object_get_ex(o, "rules", NULL)) {
+                Place at = place_of_key(&place, "rules");
+
+                r = place_refuse(&at, "is missing");
+        }
+        return r;
+}

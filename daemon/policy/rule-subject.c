@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Subjects of a rule, from a file: "any", or an object of which all keys must hold. Names of users
+ * and groups are looked up when the file is read; one that does not exist matches nobody. A unit
+ * alone says nothing, since any user has units and names them as they like: it only narrows a user.
+ */
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <string.h>
+
+#include "rule.h"
+
+#define NAME_LENGTH_MAX 256
+
+static int read_uid(void *target, json_object *o, const Place *place) {
+        RuleSubject *subject = target;
+        uint64_t uid;
+
+        /* The last one means "none" to the kernel. */
+        int r = place_read_number(place, o, 0, UINT32_MAX - 1, &uid);
+        if (r == 0 && subject->has_uid)
+                return place_refuse(place, "there is a user already");
+        subject->has_uid = true;
+        subject->uid = (uid_t)uid;
+        return r;
+}
+
+/* Not the reentrant ones here and below: files are read by the event loop's thread alone. */
+static int read_user(void *target, json_object *o, const Place *place) {
+        RuleSubject *subject = target;
+        const char *name;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &name);
+        if (r != 0)
+                return r;
+        if (subject->has_uid)
+                return place_refuse(place, "there is a uid already");
+        const struct passwd *user = getpwnam(name);
+        subject->has_uid = true;
+        subject->is_nobody = subject->is_nobody || !user;
+        subject->uid = user ? user->pw_uid : (uid_t)-1;
+        return 0;
+}
+
+static int read_group(void *target, json_object *o, const Place *place) {
+        RuleSubject *subject = target;
+        const char *name;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &name);
+        if (r != 0)
+                return r;
+        const struct group *group = getgrnam(name);
+        subject->has_gid = true;
+        subject->is_nobody = subject->is_nobody || !group;
+        subject->gid = group ? group->gr_gid : (gid_t)-1;
+        return 0;
+}
+
+static int read_seat(void *target, json_object *o, const Place *place) {
+        RuleSubject *subject = target;
+        const char *text;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &text);
+        if (r == 0 && strcmp(text, "active") != 0)
+                r = place_refuse(place, "\"active\" is wanted");
+        subject->needs_seat = true;
+        return r;
+}
+
+static int read_unit(void *target, json_object *o, const Place *place) {
+        RuleSubject *subject = target;
+        const char *glob;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &glob);
+        if (r != 0)
+                return r;
+        subject->unit = strdup(glob);
+        return subject->unit ? 0 : -ENOMEM;
+}
+
+int rule_read_subject(void *target, json_object *o, const Place *place) {
+        static const PlaceKey keys[] = {
+                { "uid", read_uid },
+                { "user", read_user },
+                { "group", read_group },
+                { "seat", read_seat },
+                { "unit", read_unit },
+        };
+        Rule *rule = target;
+
+        int r = place_grow(&rule->subjects, rule->n_subjects, sizeof(RuleSubject));
+        if (r < 0)
+                return r;
+        RuleSubject *subject = &rule->subjects[rule->n_subjects++];
+        if (json_object_is_type(o, json_type_string) &&
+                        strcmp(json_object_get_string(o), "any") == 0)
+                return 0;
+        if (!json_object_is_type(o, json_type_object) || json_object_object_length(o) == 0)
+                return place_refuse(place,
+                                "\"any\", or an object of uid or user, group, seat, unit is wanted");
+        r = place_read_object(place, o, keys, ELEMENTSOF(keys), subject);
+        if (r == 0 && subject->unit && !subject->has_uid)
+                r = place_refuse(place, "unit: only narrows a uid or user, add one");
+        return r;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What each key of a rule makes of a request. */
+#include "policy-fixture.h"
+
+static const char *const names[] = { "a:one", "a:two", "b:one", "sched:sched_switch" };
+
+static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {
+        static FormatField fields[] = {
+                { .type = (char *)"int",
+                                .name = (char *)"common_pid",
+                                .offset = 4,
+                                .size = 4,
+                                .is_signed = true,
+                                .is_common = true },
+                { .type = (char *)"int",
+                                .name = (char *)"shown",
+                                .offset = 8,
+                                .size = 4,
+                                .is_signed = true },
+                { .type = (char *)"int",
+                                .name = (char *)"hidden",
+                                .offset = 12,
+                                .size = 4,
+                                .is_signed = true },
+        };
+        static const Format format = {
+                .name = (char *)"any", .fields = fields, .n_fields = G_N_ELEMENTS(fields)
+        };
+
+        *ret = &format;
+        return 0;
+}
+
+static const Subject user = { .uid = 1000, .gids = (gid_t[]){ 1000 }, .n_gids = 1 };
+
+/* The decision of one rule with these keys, about a request of these. */
+static int decide(const char *rule, const char *request, Grant **ret, Reason *reason) {
+        g_autofree char *rules = g_strdup_printf(
+                        "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],%s}]}", rule);
+        _cleanup_json_ json_object *object = NULL;
+        _cleanup_spec_ Spec *spec = spec_new();
+        Limits limits;
+        Fixture fixture;
+
+        limits_init(&limits);
+        const PolicyEvents kernel = { .names = names,
+                .n_names = G_N_ELEMENTS(names),
+                .get_format = get_format,
+                .limits = &limits };
+        fixture_init(&fixture);
+        fixture_write(fixture.lib, "10-x.json", rules);
+        Policy *policy = fixture_load(&fixture);
+        g_assert_cmpint(json_parse_strict("spec", request, strlen(request), &object, reason),
+                        ==,
+                        0);
+        g_assert_cmpint(spec_from_json(spec, object, reason), ==, 0);
+        int r = policy_decide(policy, &user, spec, &kernel, ret, reason);
+        policy_free(policy);
+        fixture_clear(&fixture);
+        return r;
+}
+
+static Grant *grant_of(const char *rule, const char *request) {
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        int r = decide(rule, request, &grant, &reason);
+        g_assert_cmpstr(reason.text, ==, "");
+        g_assert_cmpint(r, ==, 0);
+        return grant;
+}
+
+static void expect_denied(const char *rule, const char *request, const char *text) {
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(decide(rule, request, &grant, &reason), ==, KT_E_ACCESS_DENIED);
+        g_assert_cmpstr(reason.text, ==, text);
+}
+
+#define OWN    "\"scopes\":[\"own\"],\"events\":[\"*:*\"]"
+#define SYSTEM "\"scopes\":[\"system\"],\"processes\":\"any\",\"events\":[\"*:*\"]"
+#define ASK    "{\"scope\":\"own\",\"events\":[\"a:one\"]}"
+#define ALL    "{\"scope\":\"system\",\"events\":[\"a:one\"]}"
+
+static void test_processes(void) {
+        Grant *own = grant_of(OWN, ASK), *any = grant_of(SYSTEM, ALL);
+
+        g_assert_true(own->fenced);
+        g_assert_true(own->redacted);
+        g_assert_false(any->fenced);
+        g_assert_true(any->redacted);
+        grant_free(own);
+        grant_free(any);
+        expect_denied(OWN, ALL, "scope system: no rule grants uid 1000 anything in it");
+}
+
+static void test_addresses(void) {
+        Grant *zero = grant_of(SYSTEM, ALL),
+              *pseudonym = grant_of(SYSTEM ",\"addresses\":\"pseudonym\"", ALL),
+              *keep = grant_of(SYSTEM ",\"addresses\":\"keep\"", ALL);
+
+        g_assert_cmpint(zero->addresses, ==, ADDRESS_ZERO);
+        g_assert_cmpint(pseudonym->addresses, ==, ADDRESS_PSEUDONYM);
+        g_assert_true(pseudonym->redacted);
+        g_assert_cmpint(keep->addresses, ==, ADDRESS_KEEP);
+        g_assert_false(keep->redacted);
+        g_assert_false(grant_is_same(zero, keep));
+        g_assert_cmpint(grant_check_covers(keep, zero, NULL), ==, 0);
+        g_assert_cmpint(grant_check_covers(zero, keep, NULL), ==, KT_E_ACCESS_DENIED);
+        grant_free(zero);
+        grant_free(pseudonym);
+        grant_free(keep);
+}
+
+/* One of one's own is fenced even where its addresses are kept: then its holes are not. */
+static void test_kept_of_own(void) {
+        Grant *grant = grant_of(OWN ",\"addresses\":\"keep\"", ASK);
+
+        g_assert_true(grant->fenced);
+        g_assert_true(grant->redacted);
+        grant_free(grant);
+}
+
+static void test_unredacted(void) {
+        static const char request[] =
+                        "{\"scope\":\"system\",\"events\":[\"a:one\"],\"unredacted\":true}";
+
+        grant_free(grant_of(SYSTEM ",\"addresses\":\"keep\"", request));
+        expect_denied(SYSTEM,
+                        request,
+                        "unredacted, scope system: no rule grants uid 1000 anything in it");
+        expect_denied("\"scopes\":[\"system\"],\"processes\":\"any\",\"addresses\":\"keep\","
+                      "\"events\":[{\"name\":\"*:*\",\"cut\":[\"hidden\"]}]",
+                        request,
+                        "unredacted, scope system: no rule grants uid 1000 anything in it");
+        expect_denied("\"scopes\":[\"system\"],\"deny\":true",
+                        request,
+                        "scope system: denied by 10-x.json: r");
+}
+
+/* The first entry that matches counts, as with rules. */
+static void test_first_entry(void) {
+        Grant *grant = grant_of("\"scopes\":[\"own\"],\"events\":[{\"name\":\"a:one\","
+                                "\"cut\":[\"hidden\"]},{\"name\":\"a:*\",\"filter\":\"shown==1\"}]",
+                        "{\"scope\":\"own\",\"events\":[\"*\"]}");
+
+        g_assert_cmpuint(grant->n_events, ==, 2);
+        g_assert_cmpuint(grant->events[0].n_cut, ==, 1);
+        g_assert_null(grant->events[0].policy_filter);
+        g_assert_cmpuint(grant->events[1].n_cut, ==, 0);
+        g_assert_cmpstr(grant->events[1].policy_filter, ==, "shown == 1");
+        g_assert_true(grant_is_same(grant, grant));
+        grant_free(grant);
+}
+
+/* The rule's filter stays beside the caller's, who is told nothing of it. */
+static void test_policy_filter(void) {
+        static const char rule[] =
+                        "\"scopes\":[\"own\"],\"events\":[{\"name\":\"a:*\",\"filter\":\"hidden==7\","
+                        "\"cut\":[\"hidden\"]}]";
+        static const char wrong[] =
+                        "\"scopes\":[\"own\"],\"events\":[{\"name\":\"a:*\",\"filter\":\"gone==7\"}]";
+        Grant *grant = grant_of(rule,
+                        "{\"scope\":\"own\",\"events\":[{\"name\":\"a:one\",\"filter\":\"shown==1\"}]}");
+
+        g_assert_cmpstr(grant->events[0].filter, ==, "shown == 1");
+        g_assert_cmpstr(grant->events[0].policy_filter, ==, "hidden == 7");
+        grant_free(grant);
+        expect_denied(rule,
+                        "{\"scope\":\"own\",\"events\":[{\"name\":\"a:one\",\"filter\":\"hidden==7\"}]}",
+                        "a:one: filter column 1: policy cuts the field hidden, and a filter would "
+                        "tell its value");
+        expect_denied(rule,
+                        "{\"scope\":\"own\",\"events\":[\"a:one\"],\"where\":\"shown>1 && hidden>1\"}",
+                        "a:one: where column 12: policy cuts the field hidden, and a filter would "
+                        "tell its value");
+        expect_denied(wrong,
+                        ASK,
+                        "a:one: the filter that 10-x.json: r joins does not fit this kernel's event: "
+                        "tell the administrator");
+}
+
+static void test_members(void) {
+        Grant *grant = grant_of(
+                        "\"scopes\":[\"own\"],\"events\":[{\"name\":\"sched:*\",\"class\":"
+                        "\"others\",\"keep\":[\"shown\"],\"members\":{\"hidden\":[\"h*\"]}}]",
+                        "{\"scope\":\"own\",\"events\":[\"sched:*\"]}");
+        const GrantEvent *event = &grant->events[0];
+
+        g_assert_true(event->speaks_of_others);
+        g_assert_cmpuint(event->n_members, ==, 1);
+        g_assert_cmpstr(event->members[0].pid_field, ==, "hidden");
+        g_assert_cmpstr(event->members[0].fields[0], ==, "h*");
+        grant_free(grant);
+}
+
+static void test_limits(void) {
+        Limits presets;
+        Grant *grant = grant_of(OWN ",\"limits\":{\"max-event-rate\":5,\"max-pids\":2}", ASK);
+
+        limits_init(&presets);
+        g_assert_cmpuint(grant->limits.max_event_rate, ==, 5);
+        g_assert_cmpuint(grant->limits.max_pids, ==, 2);
+        g_assert_cmpuint(grant->limits.max_events, ==, presets.max_events);
+        grant_free(grant);
+}
+
+static void test_lifetimes(void) {
+#define LINGER(time) "{\"scope\":\"own\",\"events\":[\"a:one\"],\"lifetime\":\"linger" time "\"}"
+        grant_free(grant_of(OWN, LINGER("")));
+        grant_free(grant_of(OWN ",\"max-linger-sec\":60", LINGER(":60s")));
+        grant_free(grant_of(OWN ",\"max-linger-sec\":60", ASK));
+        expect_denied(OWN ",\"lifetimes\":[\"client\"]",
+                        LINGER(":1s"),
+                        "lifetime: 10-x.json: r does not grant linger");
+        expect_denied(OWN ",\"lifetimes\":[\"linger\"]",
+                        ASK,
+                        "lifetime: 10-x.json: r does not grant client");
+        expect_denied(OWN ",\"max-linger-sec\":60",
+                        LINGER(":61s"),
+                        "lifetime: 10-x.json: r grants linger:TIME of 60s at most");
+        expect_denied(OWN ",\"max-linger-sec\":60",
+                        LINGER(""),
+                        "lifetime: 10-x.json: r grants linger:TIME of 60s at most");
+}
+
+static void test_allow_setuid(void) {
+        Grant *yes = grant_of(OWN ",\"allow-setuid\":true", ASK), *no = grant_of(OWN, ASK);
+
+        g_assert_true(yes->allow_setuid);
+        g_assert_false(no->allow_setuid);
+        g_assert_cmpint(grant_check_covers(no, yes, NULL), ==, KT_E_ACCESS_DENIED);
+        grant_free(yes);
+        grant_free(no);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/rule/processes", test_processes);
+        g_test_add_func("/rule/addresses", test_addresses);
+        g_test_add_func("/rule/kept-of-own", test_kept_of_own);
+        g_test_add_func("/rule/unredacted", test_unredacted);
+        g_test_add_func("/rule/first-entry", test_first_entry);
+        g_test_add_func("/rule/policy-filter", test_policy_filter);
+        g_test_add_func("/rule/members", test_members);
+        g_test_add_func("/rule/limits", test_limits);
+        g_test_add_func("/rule/lifetimes", test_lifetimes);
+        g_test_add_func("/rule/allow-setuid", test_allow_setuid);
+        return g_test_run();
+}
