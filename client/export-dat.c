@@ -14,6 +14,7 @@
 
 #include "cleanup.h"
 #include "export-dat.h"
+#include "receipt.h"
 
 #define MISSED_EVENTS (UINT64_C(1) << 31)
 #define MISSED_STORED (UINT64_C(1) << 30)
@@ -177,7 +178,29 @@ static void put_statistics(FILE *out, const Trace *trace) {
         }
 }
 
-static void put_options(FILE *out, const Trace *trace) {
+/* The one option that may hold any text and that trace-cmd knows. */
+static int put_version(FILE *out, const Trace *trace) {
+        _cleanup_free_ char *text = NULL;
+        json_object *receipt;
+
+        int r = receipt_make(&trace->stream, true, &receipt);
+        if (r < 0)
+                return r;
+        r = asprintf(&text,
+                        "ktracectl " KT_VERSION "%s%s",
+                        receipt ? RECEIPT_MARK : "",
+                        receipt ? json_object_to_json_string_ext(receipt, JSON_C_TO_STRING_PLAIN)
+                                : "");
+        json_object_put(receipt);
+        if (r < 0) {
+                text = NULL;
+                return -ENOMEM;
+        }
+        put_option(out, OPTION_VERSION, text);
+        return 0;
+}
+
+static int put_options(FILE *out, const Trace *trace) {
         const char *machine = stream_string(trace->stream.metadata, "machine");
         const char *kernel = stream_string(trace->stream.metadata, "kernel");
         const char *arch = stream_string(trace->stream.metadata, "arch");
@@ -194,8 +217,9 @@ static void put_options(FILE *out, const Trace *trace) {
         put_statistics(out, trace);
         put_option(out, OPTION_TRACECLOCK, clock);
         put_option(out, OPTION_UNAME, uname);
-        put_option(out, OPTION_VERSION, "ktracectl " KT_VERSION);
+        int r = put_version(out, trace);
         put_number(out, 0, 2);
+        return r;
 }
 
 /* Bytes of a chunk when its last sub-buffer is whole. */
@@ -336,7 +360,9 @@ static int put_file(FILE *out, const Trace *trace, TraceLane *const *lanes, unsi
         if (r < 0)
                 return r;
         put_number(out, n_cpus, 4);
-        put_options(out, trace);
+        r = put_options(out, trace);
+        if (r < 0)
+                return r;
         put(out, "flyrecord", 10);
 
         snprintf(clock, sizeof(clock), "[%s]\n", trace->decode->clock);

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "json-text.h"
 #include "printer.h"
+#include "receipt.h"
 #include "utf8.h"
 
 static void add_string(Printer *printer, const char *text, size_t size) {
@@ -183,26 +185,30 @@ void json_late(Printer *printer, unsigned cpu) {
         line_format(printer, "{\"late\":true,\"cpu\":%u}\n", cpu);
 }
 
-static bool is_utf8(const char *text, size_t size) {
-        for (size_t length; size > 0; text += length, size -= length) {
-                length = utf8_length(text, size);
-                if (length == 0)
-                        return false;
-        }
-        return true;
+static int print_object(Printer *printer, const char *key, json_object *object) {
+        fprintf(printer->out, "{\"%s\":", key);
+        int r = json_text_print(printer->out, object, JSON_C_TO_STRING_PLAIN);
+        fputs("}\n", printer->out);
+        return r;
+}
+
+static int print_receipt(Printer *printer, const Stream *stream) {
+        json_object *receipt;
+
+        int r = receipt_make(stream, false, &receipt);
+        if (r == 0 && receipt)
+                r = print_object(printer, "receipt", receipt);
+        json_object_put(receipt);
+        return r;
 }
 
 int json_end(Printer *printer, const Stream *stream, const char *missing) {
-        if (stream->statistics) {
-                const char *text = json_object_to_json_string_ext(
-                                stream->statistics, JSON_C_TO_STRING_PLAIN);
+        int r = print_receipt(printer, stream);
 
-                if (is_utf8(text, strlen(text))) {
-                        line_add(printer, "{\"statistics\":", 14);
-                        line_add(printer, text, strlen(text));
-                        line_add(printer, "}\n", 2);
-                }
-        }
+        if (r == 0 && stream->statistics)
+                r = print_object(printer, "statistics", stream->statistics);
+        if (r < 0)
+                return r;
         if (stream->is_ended) {
                 line_add(printer, "{\"end\":{\"code\":", 15);
                 add_string(printer, stream->end_code, strlen(stream->end_code));

@@ -11,6 +11,7 @@
 #include "export-dat.h"
 #include "export.h"
 #include "printer.h"
+#include "receipt.h"
 #include "trace.h"
 
 #define COPY_SIZE ((size_t)256 * 1024)
@@ -179,4 +180,17 @@ int export_file(int in_fd,
         memcpy(summary.end_reason, trace->stream.end_reason, sizeof(summary.end_reason));
         *ret = summary;
         return 0;
+}
+
+int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason) {
+        _cleanup_(trace_close_cleanup) Trace *trace = NULL;
+        Reason why = { 0 };
+
+        int r = trace_open(in_fd, false, &trace, &why);
+        if (r > 0)
+                return reason_set(reason, r, "%s: %s", in_name, why.text);
+        r = r ?: receipt_make(&trace->stream, true, ret);
+        if (r == 0 && !*ret)
+                return reason_set(reason, KT_E_FAILED, "%s: it has no receipt", in_name);
+        return r;
 }

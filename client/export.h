@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +44,9 @@ int export_file(int in_fd,
                 FILE *out,
                 ExportSummary *ret,
                 Reason *reason);
+
+/* Its receipt alone. KT_E_FAILED: it has none. */
+int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason);
 
 /* A stream as it comes from a pipe. EXPORT_KTS copies, EXPORT_TEXT and EXPORT_JSON print in time
  * order over all CPUs with bounded delay; EXPORT_DAT needs an out that can seek and is whole only

@@ -28,6 +28,7 @@ void stream_clear(Stream *stream) {
         json_object_put(stream->metadata);
         json_object_put(stream->commands);
         json_object_put(stream->statistics);
+        json_object_put(stream->receipt);
         *stream = (Stream){ 0 };
 }
 

@@ -14,6 +14,7 @@ typedef struct Stream {
         json_object *metadata; /* checked */
         json_object *commands; /* pid to name, of all frames */
         json_object *statistics;
+        json_object *receipt; /* of a trace.dat that was a stream once */
         size_t subbuf_size;
         bool with_plugins;
         bool is_ended;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Listings: rows of JSON objects as a table or as JSON. The verbs build the rows and say which keys
- * are columns. Text is cleaned of control characters before it reaches a terminal; JSON is escaped
- * by json-c. Owns nothing. */
+ * are columns. Text is cleaned of control characters before it reaches a terminal; JSON is
+ * escaped. Owns nothing. */
 
 #include "table.h"
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json-text.h"
 #include "tell.h"
 
 #define TABLE_COLUMNS_MAX 16
@@ -43,7 +44,8 @@ void table_print_json(const Context *context, json_object *value) {
 
         if (context->json == JSON_PRETTY)
                 flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
-        printf("%s\n", json_object_to_json_string_ext(value, flags));
+        (void)json_text_print(stdout, value, flags);
+        putchar('\n');
 }
 
 void table_print(const Context *context,

@@ -13,6 +13,7 @@
 
 #include "cleanup.h"
 #include "dat-section.h"
+#include "receipt.h"
 #include "trace.h"
 
 #define SECTION_MAX_SIZE ((uint32_t)256 * 1024 * 1024)
@@ -29,6 +30,7 @@ enum {
         OPTION_TRACECLOCK = 4,
         OPTION_OFFSET = 7,
         OPTION_CPUCOUNT = 8,
+        OPTION_VERSION = 9,
         OPTION_TIME_SHIFT = 12,
         OPTION_TSC2NSEC = 14,
         OPTION_BUFFER_TEXT = 22,
@@ -121,6 +123,10 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
         case OPTION_CPUCOUNT:
                 if (dat_get_u32(&input, &word) && word <= CPUS_MAX)
                         dat->decode->n_cpus = MAX_OF(dat->decode->n_cpus, word);
+                return 0;
+        case OPTION_VERSION:
+                if (!dat->trace->stream.receipt)
+                        dat->trace->stream.receipt = receipt_find(text);
                 return 0;
         case OPTION_TIME_SHIFT:
                 return refuse(dat, "the trace of a guest, its times need those of its host");

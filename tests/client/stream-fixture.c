@@ -146,7 +146,10 @@ void stream_add_json(GByteArray *stream, uint32_t type, const char *json) {
         stream_add_frame(stream, type, 0, 0, json, strlen(json));
 }
 
-void stream_add_metadata(GByteArray *stream, unsigned n_cpus) {
+void stream_add_metadata_and(GByteArray *stream,
+                unsigned n_cpus,
+                const char *of_event,
+                const char *more) {
         g_autofree char *hello = g_strescape(fixture_hello_format, NULL);
         g_autofree char *bytes = g_strescape(fixture_bytes_format, NULL);
         g_autofree char *json = g_strdup_printf(
@@ -156,14 +159,20 @@ void stream_add_metadata(GByteArray *stream, unsigned n_cpus) {
                         "\"header-page\":\"\\tfield: local_t commit;\\toffset:8;\\tsize:8;\\n\","
                         "\"header-event\":\"\","
                         "\"events\":[{\"system\":\"test\",\"name\":\"hello\",\"format\":\"%s\"},"
-                        "{\"system\":\"test\",\"name\":\"bytes\",\"format\":\"%s\"}],"
-                        "\"commands\":{\"41\":\"first\"}}",
+                        "{\"system\":\"test\",\"name\":\"bytes\",\"format\":\"%s\"%s}],"
+                        "\"commands\":{\"41\":\"first\"}%s}",
                         FIXTURE_SUBBUF_SIZE,
                         n_cpus,
                         hello,
-                        bytes);
+                        bytes,
+                        of_event,
+                        more);
 
         stream_add_json(stream, FRAME_METADATA, json);
+}
+
+void stream_add_metadata(GByteArray *stream, unsigned n_cpus) {
+        stream_add_metadata_and(stream, n_cpus, "", "");
 }
 
 void stream_add_page(GByteArray *stream, uint32_t cpu, uint64_t lost, const Page *page) {

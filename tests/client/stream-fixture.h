@@ -50,6 +50,11 @@ void stream_add_frame(GByteArray *stream,
                 size_t size);
 void stream_add_json(GByteArray *stream, uint32_t type, const char *json);
 void stream_add_metadata(GByteArray *stream, unsigned n_cpus);
+/* With more members, each behind a comma: of the event test:bytes, and of the whole. */
+void stream_add_metadata_and(GByteArray *stream,
+                unsigned n_cpus,
+                const char *of_event,
+                const char *more);
 void stream_add_page(GByteArray *stream, uint32_t cpu, uint64_t lost, const Page *page);
 void stream_add_end(GByteArray *stream);
 /* Two CPUs, four events, commands, statistics, end. */

@@ -159,3 +159,31 @@ case_policy_reload_user() { # a user's reload is polkit's to allow
         expect 0 stranger ktracectl create y --scope own -e raw_syscalls:sys_enter
         stranger ktracectl destroy y
 }
+
+case_policy_receipt() { # a recording says who asked, which rules allowed it, what is not told, and which kernel wrote it
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 3 $GETPPID
+        expect 0 user ktracectl report --receipt --json=short t.kts
+        same "$USER_UID" "$(jq .uid out)" "requester"
+        same '50-default.json: own-processes' "$(jq -r .rule out)" "rule"
+        same '["raw_syscalls:sys_enter"]' "$(jq -c '[.spec.events[] | if type == "object" then .name else . end]' out)" "events"
+        same "$(cd "$LIB_DIR/policy.d" && sha256sum -- *.json | sha256sum | cut -d' ' -f1)" "$(jq -r '."policy-sha256"' out)" "hash of the rules"
+        od -An -tx1 -v /sys/kernel/notes | tr -d ' \n' | grep -q "$(jq -r '."kernel-build-id"' out)" || fail "not this kernel's"
+        same '["raw_syscalls:sys_enter"]' "$(jq -c '.redactions | keys' out)" "redacted events"
+        same "$(uname -r)" "$(jq -r .kernel out)" "kernel"
+        jq -e '.statistics.cpus | map(.recorded) | add > 0' out >/dev/null || fail "no counts: $(cat out)"
+        mv out of-stream
+        # In every format.
+        expect 0 user ktracectl convert t.kts -o t.dat
+        expect 0 user ktracectl report --receipt --json=short t.dat
+        same "$(jq -cS . of-stream)" "$(jq -cS . out)" "receipt of a trace.dat"
+        ktracectl convert t.kts --to json | jq -cS 'select(.receipt) | .receipt' >of-json
+        same "$(jq -cS 'del(.statistics, .end)' of-stream)" "$(cat of-json)" "receipt in JSON"
+        expect 0 user ktracectl report --receipt t.dat
+        grep -q "Requester: $USER_UID" out || fail "$(cat out)"
+        # Other rules, another hash.
+        deny "$STRANGER_UID"
+        expect 0 ktracectl policy reload
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- true
+        [ "$(user ktracectl report --receipt --json=short t.kts | jq '."policy-sha256"')" != "$(jq '."policy-sha256"' of-stream)" ] ||
+                fail "the same hash"
+}

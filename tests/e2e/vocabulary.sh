@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The words of the cases. The environment has set: WORK (a folder for the cases), USER_UID and STRANGER_UID,
-# TARGET and SILENT_FUSE (paths), TRACEFS, CONFIG_DIR; ktracectl is in PATH and DBUS_SYSTEM_BUS_ADDRESS right.
+# TARGET and SILENT_FUSE (paths), TRACEFS, CONFIG_DIR, LIB_DIR; ktracectl is in PATH and DBUS_SYSTEM_BUS_ADDRESS right.
 # Each case has $T, an empty folder of the user's, as its current folder.
 
 as() { # UID COMMAND...

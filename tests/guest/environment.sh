@@ -7,6 +7,7 @@ TARGET=/run/job/tools/target
 SILENT_FUSE=/run/job/tools/silent-fuse
 TRACEFS=/sys/kernel/tracing
 CONFIG_DIR=/etc/ktrace
+LIB_DIR=/usr/lib/ktrace
 # Software emulation: everything takes ten times as long.
 LATENCY_MAX=0.6
 

@@ -7,6 +7,7 @@ TARGET=$NATIVE/bin/target
 SILENT_FUSE=$NATIVE/bin/silent-fuse
 TRACEFS=/sys/kernel/tracing
 CONFIG_DIR=$NATIVE/config
+LIB_DIR=$NATIVE/lib
 
 daemon_pid() {
         busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus GetConnectionUnixProcessID s \

@@ -81,7 +81,7 @@ static void test_evasion(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &told, &meter), ==, 0);
         for (unsigned i = 1; i <= 6 && !told.text; i++) {
                 meter_start(meter);
-                run_msec(f, 500);
+                run_msec(f, 100);
                 set_recorded(session, i * 10000);
                 meter_stop(meter);
         }

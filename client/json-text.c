@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* JSON for standard output. json-c writes strings as they are but for ASCII's control characters;
+ * what comes out of a stream or of the names of processes may hold C1 ones, which terminals obey,
+ * or bytes that are no UTF-8, which JSON may not have. Used by the exporters and for --json. */
+
+#include "json-text.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "utf8.h"
+
+int json_text_print(FILE *out, json_object *object, int flags) {
+        const char *text = json_object_to_json_string_ext(object, flags), *plain = text;
+        size_t size = text ? strlen(text) : 0;
+
+        if (!text)
+                return -ENOMEM;
+        for (size_t length; size > 0; text += length, size -= length) {
+                unsigned char c = (unsigned char)text[0];
+
+                length = utf8_length(text, size);
+                if (length > 0 && c != 0x7f && (c != 0xc2 || (unsigned char)text[1] >= 0xa0))
+                        continue;
+                /* Not ASCII, or DEL: inside a string, where escapes are. */
+                fwrite(plain, 1, (size_t)(text - plain), out);
+                fprintf(out, "\\u%04x", length == 0 ? 0xfffdU : (unsigned char)text[length - 1]);
+                length = length ?: 1;
+                plain = text + length;
+        }
+        fwrite(plain, 1, (size_t)(text - plain), out);
+        return ferror(out) ? -EIO : 0;
+}
