@@ -120,9 +120,30 @@ static int find_user(const char *text, uint64_t *ret, Reason *reason) {
 }
 
 /* "raw_syscalls:sys_enter  (where id == 1)  less: args (words)" */
+/* ktrace-stream(5), "cut", for humans. */
+static const char *describe_how(json_object *cut) {
+        static const struct {
+                const char *how, *text;
+        } known[] = {
+                { "zero", "all" },
+                { "pseudonym", "replaced" },
+                { "words", "kernel addresses" },
+                { "words-pseudonym", "kernel addresses replaced" },
+                { "member", "unless of a traced task" },
+        };
+
+        const char *how = json_object_get_string(json_object_object_get(cut, "how"));
+
+        for (size_t i = 0; how && i < ELEMENTSOF(known); i++)
+                if (strcmp(how, known[i].how) == 0)
+                        return known[i].text;
+        return how ?: "";
+}
+
 static int format_event(json_object *event, char **ret) {
         json_object *redacted = json_object_object_get(event, "redacted");
-        const char *filter = json_object_get_string(json_object_object_get(event, "filter"));
+        const char *filter = json_object_get_string(json_object_object_get(event, "filter")),
+                   *joined = json_object_get_string(json_object_object_get(event, "policy-filter"));
         size_t n = json_object_is_type(redacted, json_type_array)
                                    ? json_object_array_length(redacted)
                                    : 0;
@@ -134,6 +155,8 @@ static int format_event(json_object *event, char **ret) {
         fputs(json_object_get_string(json_object_object_get(event, "name")), f);
         if (filter)
                 fprintf(f, "  (where %s)", filter);
+        if (joined)
+                fprintf(f, "  (by the rule, where %s)", joined);
         for (size_t i = 0; i < n; i++) {
                 json_object *cut = json_object_array_get_idx(redacted, i);
 
@@ -141,7 +164,7 @@ static int format_event(json_object *event, char **ret) {
                                 "%s%s (%s)",
                                 i == 0 ? "  less: " : ", ",
                                 json_object_get_string(json_object_object_get(cut, "field")),
-                                json_object_get_string(json_object_object_get(cut, "how")));
+                                describe_how(cut));
         }
         return 0;
 }

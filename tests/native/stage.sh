@@ -41,6 +41,7 @@ for uid in 61000 61001 61002; do
         echo "$name:x:$uid:$uid::/nonexistent:/usr/sbin/nologin" >>"$NATIVE/passwd"
         echo "$name:x:$uid:" >>"$NATIVE/group"
 done
+echo "ktrace:x:61003:" >>"$NATIVE/group"
 for file in passwd group; do
         cat "/etc/$file" >>"$NATIVE/$file"
         mount --bind "$NATIVE/$file" "/etc/$file"

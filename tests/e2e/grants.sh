@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What rules give and what they cut, as who records sees it.
+RULES=$CONFIG_DIR/policy.d/10-case.json
+GETPPID=110
+
+# grant KEYS: the first rule, for the user, with these keys; taken away with the case.
+grant() {
+        mkdir -p "${RULES%/*}"
+        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], %s}]}\n' "$USER_UID" "$1" >"$RULES"
+        chmod 0644 "$RULES"
+        trap grant_end EXIT
+        ktracectl policy reload
+}
+grant_end() {
+        rm -f "$RULES"
+        ktracectl policy reload || true
+        leave_case
+}
+
+# member COMMAND...: as the user with the group ktrace.
+member() {
+        local gid
+        gid=$(getent group ktrace | cut -d: -f3)
+        ${AS_EXEC:-} setpriv --reuid="$USER_UID" --regid="$USER_UID" --groups="$gid" env HOME="$T" USER="u$USER_UID" "$@"
+}
+
+fields() { # FILE EVENT EXPRESSION: of each of its records, each value once
+        ktracectl convert "$1" --to json | jq -r "select(.event == \"$2\") | .fields | $3" | sort -u
+}
+
+case_grant_switch() { # sched_switch of one's own: the others that ran are cut, and no filter asks for them
+        expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- "$TARGET" paced 50 5000
+        own=$(basename "$TARGET")
+        fields t.kts sched_switch '.prev_comm' | grep -qx "${own:0:15}" || fail "prev_comm: $(fields t.kts sched_switch .prev_comm)"
+        # Before it is the target it is ktracectl.
+        fields t.kts sched_switch '.next_comm' | grep -vxE "|${own:0:15}|ktracectl|env|setpriv" >foreign || true
+        same '' "$(cat foreign)" "names of others"
+        same 0 "$(fields t.kts sched_switch 'select(.next_comm == "") | .next_pid')" "their pids"
+        for filter in 'prev_pid == 1' 'next_pid == 1' 'common_pid == 1' 'CPU == 0' 'comm == "x"'; do
+                expect 3 user ktracectl record -q -e sched:sched_switch -f "$filter" -o t.kts -- true
+                grep -q 'speaks of tasks beside the traced ones' err || fail "$filter: $(cat err)"
+        done
+        expect 3 user ktracectl record -q -e sched:sched_switch -e task:task_rename --where 'common_pid == 1' -o t.kts -- true
+}
+
+case_grant_filter() { # users filter by what they are shown
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -f "id == $GETPPID" -e raw_syscalls:sys_exit \
+                -f "id == $GETPPID && ret >= 0" -o t.kts -- "$TARGET" calls 100 $GETPPID
+        same 100 "$(count t.kts '.event == "sys_enter"')" "entries"
+        same 100 "$(count t.kts '.event == "sys_exit"')" "exits"
+        same $GETPPID "$(fields t.kts sys_enter .id)" "ids"
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_exit --where "id == $GETPPID && ret < 0" -o t.kts -- \
+                "$TARGET" calls 100 $GETPPID
+        same 0 "$(count t.kts true)" "failed calls of getppid"
+}
+
+case_grant_cut() { # a field that a rule cuts is not in the file, and no filter tells it
+        grant '"scopes": ["command"], "events": [{"name": "raw_syscalls:sys_exit", "cut": ["id"]}, "raw_syscalls:*"]'
+        expect 0 user ktracectl record -q -e 'raw_syscalls:*' -o t.kts -- "$TARGET" calls 100 $GETPPID
+        same 0 "$(fields t.kts sys_exit .id)" "ids of sys_exit"
+        [ "$(count t.kts ".event == \"sys_enter\" and .fields.id == $GETPPID")" = 100 ] || fail "sys_enter is cut as well"
+        expect 3 user ktracectl record -q -e raw_syscalls:sys_exit -f "id == $GETPPID" -o t.kts -- true
+        grep -q 'filter column 1: policy cuts the field id' err || fail "$(cat err)"
+}
+
+case_grant_joined() { # a rule's own filter holds beside the caller's, and only root is told of it
+        grant "\"scopes\": [\"command\"], \"events\": [{\"name\": \"raw_syscalls:sys_enter\", \"filter\": \"id == $GETPPID\"}]"
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 100 $GETPPID
+        same $GETPPID "$(fields t.kts sys_enter .id)" "ids without a filter"
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -f "id == 39 || id < 400" -o t.kts -- "$TARGET" calls 100 $GETPPID
+        same 100 "$(count t.kts true)" "records with the caller's"
+        ! grep -aq "id == $GETPPID" t.kts || fail "the file tells of it"
+        echo '{"scope": "command:1", "events": ["raw_syscalls:sys_enter"]}' >spec.json
+        expect 0 user ktracectl policy explain spec.json
+        ! grep -q "id == $GETPPID" out || fail "the user is told: $(cat out)"
+        expect 0 ktracectl policy explain spec.json --user "$USER_UID"
+        grep -q "id == $GETPPID" out || fail "root is not told: $(cat out)"
+}
+
+case_grant_any() { # processes of others, where a rule says so; without kernel addresses
+        grant '"scopes": ["pids"], "processes": "any", "events": ["raw_syscalls:*", "sched:sched_switch"]'
+        background stranger "$TARGET" paced 1000 5000
+        victim=$BACKGROUND
+        background user ktracectl record -q -e raw_syscalls:sys_enter -p "$victim" -o t.kts
+        within 30 is_running || fail "did not start: $(cat background.err)"
+        sleep 1
+        kill -INT "$BACKGROUND"
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        [ "$(count t.kts ".pid == $victim and .fields.id == $GETPPID")" -gt 10 ] || fail "few calls of the stranger's"
+        refused 3 'not yours' stranger ktracectl record -q -e raw_syscalls:sys_enter -p $$ -o t.kts
+}
+
+case_grant_group() { # the group ktrace: the whole system, its addresses under other names
+        expect 3 user ktracectl --no-ask-password record -q -a -e kmem:kmalloc -o t.kts -- true
+        for n in 1 2; do
+                expect 0 member ktracectl record -q -a -e kmem:kmalloc -e kmem:kfree -e sched:sched_switch -o $n.kts -- \
+                        sh -c 'ls -lR /usr/share/dbus-1 >/dev/null'
+                fields $n.kts kmalloc .ptr >$n.ptr
+                [ "$(wc -l <$n.ptr)" -gt 20 ] || fail "few allocations: $(wc -l <$n.ptr)"
+                [ "$(fields $n.kts sched_switch .next_comm | wc -l)" -gt 1 ] || fail "nobody else is seen"
+        done
+        # Equal stays equal in one recording, and in another it is another.
+        fields 1.kts kfree .ptr | grep -qFxf 1.ptr || fail "nothing was freed that had been allocated"
+        [ "$(sort 1.ptr 2.ptr | uniq -d | wc -l)" -lt 3 ] || fail "the same names twice"
+        ! grep -qi ffff[89a-f] 1.ptr || fail "addresses: $(grep -i ffff 1.ptr | head -n 3)"
+        refused 3 'kvm:' member ktracectl record -q -a -e kvm:kvm_exit -o t.kts -- true
+        expect 3 member ktracectl --no-ask-password record -q -a --unredacted -e kmem:kmalloc -o t.kts -- true
+}
+
+case_grant_limits() { # a rule's limits take the place of the configured ones
+        grant '"scopes": ["own", "command"], "events": ["raw_syscalls:*"], "lifetimes": ["client", "linger"],
+                "max-linger-sec": 60, "limits": {"max-buffer-kb": 64, "max-event-rate": 1000}'
+        refused 1 'buffer-kb: 1024 is over .* limit of 64' user ktracectl create x --scope own --lifetime linger:30s -e raw_syscalls:sys_enter
+        refused 3 'linger:TIME of 60s at most' user ktracectl create x --scope own -b 64 -e raw_syscalls:sys_enter
+        expect 0 user ktracectl create x --scope own -b 64 --lifetime linger:30s -e raw_syscalls:sys_enter
+        user ktracectl destroy x
+        expect 125 user ktracectl record -q -b 64 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 100000000 $GETPPID
+        grep -q 'max-event-rate' err || fail "$(cat err)"
+}
+
+case_grant_allow_setuid() { # who may gain privileges is traced up to there
+        [ -e "$TRACEFS/kprobe_events" ] || skip "the kernel has no kprobes"
+        grant '"scopes": ["command"], "events": ["raw_syscalls:*", "sched:*"], "allow-setuid": true'
+        status=0
+        user ktracectl record -q --allow-setuid -e raw_syscalls:sys_enter -e sched:sched_process_exec -o t.kts -- \
+                sh -c 'su --version; true' >out 2>err || status=$?
+        [ $status != 0 ] || fail "the recording went on: $(cat err)"
+        grep -q 'credentials' err || fail "$(cat err)"
+        same 0 "$(count t.kts '.event == "sched_process_exec" and (.fields.filename | test("/su$"))')" "execs of su"
+        # Without the option it runs as anybody's command does.
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- sh -c 'su --version; true'
+}
+
+case_grant_unit() { # a rule for a user's unit counts for callers in that unit only
+        [ -d /run/systemd/system ] || skip "no systemd"
+        mkdir -p "${RULES%/*}"
+        printf '{"rules": [{"name": "unit", "subjects": [{"uid": %s, "unit": "agent-*.service"}], "scopes": ["own"],
+                "events": ["task:task_rename"], "limits": {"max-pids": 3}}]}\n' "$USER_UID" >"$RULES"
+        trap grant_end EXIT
+        ktracectl policy reload
+        echo '{"scope": "own", "events": ["task:task_rename"]}' >spec.json
+        chmod 644 spec.json
+        expect 0 systemd-run -q --pipe --wait --uid="$USER_UID" --unit=agent-1.service ktracectl policy explain "$T/spec.json"
+        grep -q '10-case.json: unit' out || fail "in the unit: $(cat out)"
+        expect 0 systemd-run -q --pipe --wait --uid="$USER_UID" --unit=other.service ktracectl policy explain "$T/spec.json"
+        grep -q 'own-processes' out || fail "in another: $(cat out)"
+}
