@@ -143,6 +143,41 @@ int place_grow(void *list, size_t n, size_t element) {
         return 0;
 }
 
+typedef struct Strings {
+        PlaceStrings *list;
+        size_t max_size;
+} Strings;
+
+static int read_one(void *target, json_object *o, const Place *place) {
+        const Strings *strings = target;
+        PlaceStrings *list = strings->list;
+        const char *text;
+
+        int r = place_read_string(place, o, strings->max_size, &text);
+        r = r ?: place_grow(&list->strings, list->n, sizeof(char *));
+        if (r != 0)
+                return r;
+        list->strings[list->n] = strdup(text);
+        return list->strings[list->n++] ? 0 : -ENOMEM;
+}
+
+int place_read_strings(const Place *place,
+                json_object *o,
+                size_t max,
+                size_t max_size,
+                PlaceStrings *ret) {
+        Strings strings = { ret, max_size };
+
+        return place_read_list(place, o, max, read_one, &strings);
+}
+
+void place_strings_clear(PlaceStrings *strings) {
+        for (size_t i = 0; i < strings->n; i++)
+                free(strings->strings[i]);
+        free(strings->strings);
+        *strings = (PlaceStrings){};
+}
+
 int place_read_object(const Place *place,
                 json_object *o,
                 const PlaceKey *keys,

@@ -41,6 +41,19 @@ int place_read_list(const Place *place, json_object *o, size_t max, PlaceReader 
 /* Makes room for one more zeroed element of *list. -ENOMEM. */
 int place_grow(void *list, size_t n, size_t element);
 
+/* Strings of 1 to max_size bytes; the list may hold some when it fails. */
+typedef struct PlaceStrings {
+        char **strings;
+        size_t n;
+} PlaceStrings;
+
+int place_read_strings(const Place *place,
+                json_object *o,
+                size_t max,
+                size_t max_size,
+                PlaceStrings *ret);
+void place_strings_clear(PlaceStrings *strings);
+
 /* A key of an object and who reads its value. */
 typedef struct PlaceKey {
         const char *name;

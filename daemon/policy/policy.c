@@ -254,14 +254,6 @@ bool policy_view_has(const PolicyView *view, const char *system, const char *nam
         return view->is_root;
 }
 
-int policy_check_probes(const Policy *policy, const Subject *subject, Reason *reason) {
-        if (subject->uid == 0)
-                return 0;
-        return reason_set(reason,
-                        KT_E_ACCESS_DENIED,
-                        "no rule lets you define probes: ask an administrator for one");
-}
-
 int subject_copy(Subject *dest, const Subject *source) {
         _cleanup_free_ char *unit = NULL;
         gid_t *gids = NULL;

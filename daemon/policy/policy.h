@@ -152,6 +152,29 @@ typedef struct PolicyView {
 
 PolicyView policy_get_view(const Policy *policy, const Subject *subject);
 bool policy_view_has(const PolicyView *view, const char *system, const char *name);
-/* May this subject define probes, and learn what the kernel's functions are? KT_E_ACCESS_DENIED:
- * the same words for everything, so that nothing is told by them. Root alone. */
-int policy_check_probes(const Policy *policy, const Subject *subject, Reason *reason);
+
+/* What a definition of a probe takes of the kernel. */
+typedef enum ProbeTakes {
+        PROBE_TAKES_VALUES,  /* arguments and results, as numbers */
+        PROBE_TAKES_MEMBERS, /* what lies behind pointers */
+        PROBE_TAKES_STRINGS, /* text behind pointers */
+        PROBE_TAKES_RAW,     /* whatever the kernel's own syntax says */
+        _PROBE_TAKES_N,
+} ProbeTakes;
+
+/* What is asked for; exactly one of the first three. */
+typedef struct ProbeRequest {
+        const char *entry;    /* an entry of the catalogue, to be used */
+        const char *function; /* a definition on this function of the kernel */
+        bool in_file;         /* a definition in a file: a program, a library */
+        bool owns_file;       /* the subject's own, which nobody else may write */
+        unsigned takes;       /* of definitions: bits 1 << ProbeTakes */
+} ProbeRequest;
+
+/* The first rule of the subject that says anything of probes. KT_E_ACCESS_DENIED, or 0 and what
+ * polkit has to say yes to: static, NULL: nothing. */
+int policy_decide_probe(const Policy *policy,
+                const Subject *subject,
+                const ProbeRequest *request,
+                const char **ret_action,
+                Reason *reason);

@@ -57,29 +57,12 @@ static int read_class(void *target, json_object *o, const Place *place) {
                                : place_refuse(place, "own or others is wanted");
 }
 
-typedef struct FieldList {
-        char **names;
-        size_t n;
-} FieldList;
-
-static int read_field(void *target, json_object *o, const Place *place) {
-        FieldList *list = target;
-        const char *text;
-
-        int r = place_read_string(place, o, FIELD_MAX, &text);
-        r = r ?: place_grow(&list->names, list->n, sizeof(char *));
-        if (r != 0)
-                return r;
-        list->names[list->n] = strdup(text);
-        return list->names[list->n++] ? 0 : -ENOMEM;
-}
-
 static int read_fields(const Place *place, json_object *o, char ***ret, size_t *ret_n) {
-        FieldList list = {};
+        PlaceStrings globs = {};
 
-        int r = place_read_list(place, o, RULE_FIELDS_MAX, read_field, &list);
-        *ret = list.names;
-        *ret_n = list.n;
+        int r = place_read_strings(place, o, RULE_FIELDS_MAX, FIELD_MAX, &globs);
+        *ret = globs.strings;
+        *ret_n = globs.n;
         return r;
 }
 

@@ -219,14 +219,18 @@ static int check_deny(const Rule *rule, json_object *o, const Place *place) {
 static int check(const Rule *rule, json_object *o, const Place *place) {
         static const char *const needed[] = { "name", "subjects", "scopes", "events" };
 
-        for (size_t i = 0; i < ELEMENTSOF(needed) - rule->deny; i++)
+        /* One that only speaks of probes. */
+        bool has_no_traces = rule->probes && rule->scopes == 0 && rule->n_events == 0;
+        size_t n_needed = ELEMENTSOF(needed) - (has_no_traces ? 2 : rule->deny ? 1 : 0);
+
+        for (size_t i = 0; i < n_needed; i++)
                 if (!json_object_object_get_ex(o, needed[i], NULL)) {
                         Place at = place_of_key(place, needed[i]);
 
                         return place_refuse(&at, "is missing");
                 }
         int r = check_deny(rule, o, place);
-        if (r != 0 || rule->deny)
+        if (r != 0 || rule->deny || has_no_traces)
                 return r;
         if (rule->scopes & (1U << SCOPE_SYSTEM) && !rule->processes_any)
                 return place_refuse(place,
@@ -249,6 +253,7 @@ static int read_rule(void *target, json_object *o, const Place *place) {
                 { "lifetimes", read_lifetimes },
                 { "max-linger-sec", read_max_linger },
                 { "limits", read_limits },
+                { "probes", rule_read_probes },
                 { "polkit", read_polkit },
                 { "deny", read_deny },
         };

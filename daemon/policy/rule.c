@@ -76,6 +76,7 @@ void rule_list_clear(RuleList *list) {
                         rule_event_clear(&rule->events[j]);
                 for (size_t j = 0; j < rule->n_subjects; j++)
                         free(rule->subjects[j].unit);
+                rule_probes_free(rule->probes);
                 free(rule->events);
                 free(rule->subjects);
                 free(rule->limits);

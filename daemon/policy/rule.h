@@ -30,6 +30,16 @@ typedef struct RuleEvent {
         char *filter; /* joined to the caller's; NULL: none */
 } RuleEvent;
 
+/* Which probes. Nothing given: none. */
+typedef struct RuleProbes {
+        PlaceStrings uses;      /* globs of the catalogue's entries */
+        PlaceStrings functions; /* globs of the kernel's functions to define on */
+        PlaceStrings except;    /* of those, not these */
+        unsigned takes;         /* bits 1 << ProbeTakes */
+        bool own_files, any_files;
+        bool asks_polkit; /* for definitions, but for those in files of the subject's own */
+} RuleProbes;
+
 typedef struct RuleLimit {
         const LimitField *field;
         uint64_t value;
@@ -51,6 +61,7 @@ typedef struct Rule {
         uint64_t max_linger_usec; /* 0: no limit */
         RuleLimit *limits;
         size_t n_limits;
+        RuleProbes *probes;        /* NULL: the rule says nothing of them */
         const char *polkit_action; /* static; must allow it as well; NULL: the rule is enough */
 } Rule;
 
@@ -89,4 +100,6 @@ bool rule_is_unredacted(const Rule *rule);
 /* For rule-read.c: a subject, an entry of events. */
 int rule_read_subject(void *rule, json_object *o, const Place *place);
 int rule_read_event(void *rule, json_object *o, const Place *place);
+int rule_read_probes(void *rule, json_object *o, const Place *place);
 void rule_event_clear(RuleEvent *event);
+RuleProbes *rule_probes_free(RuleProbes *probes);

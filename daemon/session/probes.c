@@ -88,14 +88,26 @@ int probes_resolve_function(Probes *probes,
 
 /* Verbs of the registry */
 
+/* Of "[MODULE:]FUNCTION[+OFFSET]", as rules have it. */
+static char *probes_get_function(const char *on) {
+        const char *colon = strchr(on, ':'), *name = colon ? colon + 1 : on;
+
+        return strndup(name, strcspn(name, "+"));
+}
+
 int registry_resolve_function(Registry *registry,
                 const Subject *subject,
                 const char *function,
                 json_object **ret,
                 Reason *reason) {
+        _cleanup_free_ char *name = probes_get_function(function);
+        const ProbeRequest request = { .function = name };
+        const char *action; /* what may be defined is asked for when it is */
         const Tracefs *tracefs;
 
-        int r = policy_check_probes(registry->options.policy, subject, reason);
+        if (!name)
+                return -ENOMEM;
+        int r = policy_decide_probe(registry->options.policy, subject, &request, &action, reason);
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
         return r ?: probes_resolve_function(registry->probes, tracefs, function, ret, reason);
 }

@@ -235,6 +235,67 @@ static void test_allow_setuid(void) {
         grant_free(no);
 }
 
+/* Of the first rule that has any word of probes. */
+static int decide_probe(const char *rules, ProbeRequest request, const char **action) {
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        fixture_write(fixture.lib, "10-x.json", rules);
+        Policy *policy = fixture_load(&fixture);
+        int r = policy_decide_probe(policy, &user, &request, action, NULL);
+        policy_free(policy);
+        fixture_clear(&fixture);
+        return r;
+}
+
+#define VALUES  (1U << PROBE_TAKES_VALUES)
+#define MEMBERS (1U << PROBE_TAKES_MEMBERS)
+#define RAW     (1U << PROBE_TAKES_RAW)
+
+static void test_probes(void) {
+        static const char some[] =
+                        "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"]," OWN "},"
+                        "{\"name\":\"b\",\"subjects\":[\"any\"],\"probes\":{\"use\":[\"tcp_*\"],"
+                        "\"functions\":[\"tcp_*\"],\"except\":[\"*_key\"],\"takes\":[\"values\",\"raw\"],"
+                        "\"files\":\"own\",\"polkit\":true}},"
+                        "{\"name\":\"c\",\"subjects\":[\"any\"],\"probes\":{\"use\":[\"*\"]}}]}";
+        static const char none[] =
+                        "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"],\"probes\":{}},"
+                        "{\"name\":\"b\",\"subjects\":[\"any\"],\"probes\":{\"use\":[\"*\"]}}]}";
+
+        static const struct {
+                const char *rules;
+                ProbeRequest request;
+                int result;
+                bool asks;
+        } cases[] = {
+                { some, { .entry = "tcp_out" }, 0, false },
+                { some, { .entry = "udp_out" }, KT_E_ACCESS_DENIED, false },
+                { some, { .function = "tcp_sendmsg", .takes = VALUES }, 0, true },
+                { some,
+                                { .function = "tcp_sendmsg", .takes = VALUES | MEMBERS },
+                                KT_E_ACCESS_DENIED,
+                                false },
+                { some, { .function = "tcp_md5_key", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
+                { some, { .function = "udp_sendmsg", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
+                { some, { .in_file = true, .owns_file = true, .takes = VALUES }, 0, false },
+                { some, { .in_file = true, .owns_file = true, .takes = RAW }, 0, true },
+                { some, { .in_file = true, .takes = VALUES }, KT_E_ACCESS_DENIED, false },
+                { none, { .entry = "tcp_out" }, KT_E_ACCESS_DENIED, false },
+                { none, { .function = "f", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                const char *action = NULL;
+
+                g_test_message("%zu", i);
+                g_assert_cmpint(decide_probe(cases[i].rules, cases[i].request, &action),
+                                ==,
+                                cases[i].result);
+                g_assert_cmpstr(action, ==, cases[i].asks ? "org.ktrace1.define-probe" : NULL);
+        }
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/rule/processes", test_processes);
@@ -247,5 +308,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/rule/limits", test_limits);
         g_test_add_func("/rule/lifetimes", test_lifetimes);
         g_test_add_func("/rule/allow-setuid", test_allow_setuid);
+        g_test_add_func("/rule/probes", test_probes);
         return g_test_run();
 }

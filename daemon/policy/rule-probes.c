@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a rule says of probes, from a file, and what that grants. The first rule of a subject that
+ * has the key "probes" counts, whatever its scopes: a probe is defined for the kernel, not for a
+ * session. An empty object grants nothing. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "glob.h"
+#include "rule.h"
+
+#define GLOB_MAX 128
+
+static int read_use(void *target, json_object *o, const Place *place) {
+        RuleProbes *probes = target;
+
+        return place_read_strings(place, o, RULE_ENTRIES_MAX, GLOB_MAX, &probes->uses);
+}
+
+static int read_functions(void *target, json_object *o, const Place *place) {
+        RuleProbes *probes = target;
+
+        return place_read_strings(place, o, RULE_ENTRIES_MAX, GLOB_MAX, &probes->functions);
+}
+
+static int read_except(void *target, json_object *o, const Place *place) {
+        RuleProbes *probes = target;
+
+        return place_read_strings(place, o, RULE_ENTRIES_MAX, GLOB_MAX, &probes->except);
+}
+
+static const char *const takes_names[_PROBE_TAKES_N] = {
+        [PROBE_TAKES_VALUES] = "values",
+        [PROBE_TAKES_MEMBERS] = "members",
+        [PROBE_TAKES_STRINGS] = "strings",
+        [PROBE_TAKES_RAW] = "raw",
+};
+
+static int read_take(void *target, json_object *o, const Place *place) {
+        RuleProbes *probes = target;
+        const char *text;
+
+        int r = place_read_string(place, o, GLOB_MAX, &text);
+        if (r != 0)
+                return r;
+        for (int i = 0; i < _PROBE_TAKES_N; i++)
+                if (strcmp(text, takes_names[i]) == 0) {
+                        probes->takes |= 1U << i;
+                        return 0;
+                }
+        return place_refuse(place, "values, members, strings or raw is wanted");
+}
+
+static int read_takes(void *target, json_object *o, const Place *place) {
+        return place_read_list(place, o, _PROBE_TAKES_N, read_take, target);
+}
+
+static int read_files(void *target, json_object *o, const Place *place) {
+        RuleProbes *probes = target;
+        const char *text;
+
+        int r = place_read_string(place, o, GLOB_MAX, &text);
+        if (r != 0)
+                return r;
+        probes->any_files = strcmp(text, "any") == 0;
+        probes->own_files = probes->any_files || strcmp(text, "own") == 0;
+        return probes->own_files ? 0 : place_refuse(place, "own or any is wanted");
+}
+
+static int read_polkit(void *target, json_object *o, const Place *place) {
+        RuleProbes *probes = target;
+
+        return place_read_boolean(place, o, &probes->asks_polkit);
+}
+
+int rule_read_probes(void *target, json_object *o, const Place *place) {
+        static const PlaceKey keys[] = {
+                { "use", read_use },
+                { "functions", read_functions },
+                { "except", read_except },
+                { "takes", read_takes },
+                { "files", read_files },
+                { "polkit", read_polkit },
+        };
+        Rule *rule = target;
+
+        rule->probes = calloc(1, sizeof(*rule->probes));
+        if (!rule->probes)
+                return -ENOMEM;
+        RuleProbes *probes = rule->probes;
+        int r = place_read_object(place, o, keys, ELEMENTSOF(keys), probes);
+        bool defines = probes->functions.n > 0 || probes->own_files;
+        if (r == 0 && defines && probes->takes == 0)
+                r = place_refuse(place, "takes: is missing beside functions or files");
+        if (r == 0 && !defines && (probes->takes != 0 || probes->asks_polkit))
+                r = place_refuse(place, "takes and polkit are of functions or files, add these");
+        if (r == 0 && probes->except.n > 0 && probes->functions.n == 0)
+                r = place_refuse(place, "except: is of functions, add these");
+        return r;
+}
+
+RuleProbes *rule_probes_free(RuleProbes *probes) {
+        if (!probes)
+                return NULL;
+        place_strings_clear(&probes->uses);
+        place_strings_clear(&probes->functions);
+        place_strings_clear(&probes->except);
+        free(probes);
+        return NULL;
+}
+
+static bool has(const PlaceStrings *globs, const char *name) {
+        for (size_t i = 0; i < globs->n; i++)
+                if (glob_match(globs->strings[i], name))
+                        return true;
+        return false;
+}
+
+static const Rule *find_rule(const Policy *policy, const Subject *subject) {
+        for (size_t i = 0; i < policy->list.n_rules; i++)
+                if (policy->list.rules[i].probes &&
+                                rule_covers_subject(&policy->list.rules[i], subject))
+                        return &policy->list.rules[i];
+        return NULL;
+}
+
+static int refuse(const Rule *rule, const char *what, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "probes: %s: not granted by %s; an administrator may change its rules",
+                        what,
+                        rule->label);
+}
+
+static int check_takes(const Rule *rule, unsigned takes, Reason *reason) {
+        for (int i = 0; i < _PROBE_TAKES_N; i++)
+                if (takes & ~rule->probes->takes & (1U << i))
+                        return refuse(rule, takes_names[i], reason);
+        return 0;
+}
+
+int policy_decide_probe(const Policy *policy,
+                const Subject *subject,
+                const ProbeRequest *request,
+                const char **ret_action,
+                Reason *reason) {
+        *ret_action = NULL;
+        if (subject->uid == 0)
+                return 0;
+        const Rule *rule = find_rule(policy, subject);
+        if (!rule)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "probes: no rule grants uid %u any",
+                                subject->uid);
+        const RuleProbes *probes = rule->probes;
+        if (request->entry)
+                return has(&probes->uses, request->entry) ? 0
+                                                          : refuse(rule, request->entry, reason);
+        if (request->function && (!has(&probes->functions, request->function) ||
+                                                 has(&probes->except, request->function)))
+                return refuse(rule, request->function, reason);
+        if (request->in_file && !(request->owns_file ? probes->own_files : probes->any_files))
+                return refuse(rule,
+                                request->owns_file ? "programs" : "files that are not yours alone",
+                                reason);
+        int r = check_takes(rule, request->takes, reason);
+        bool is_own = request->in_file && request->owns_file &&
+                      !(request->takes & (1U << PROBE_TAKES_RAW));
+        if (r == 0 && probes->asks_polkit && !is_own)
+                *ret_action = KT_BUS_NAME ".define-probe";
+        return r;
+}
