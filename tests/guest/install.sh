@@ -5,5 +5,6 @@ set -eu
 cp -a root/. /
 systemd-sysusers
 systemd-tmpfiles --create ktrace.conf
+journalctl --update-catalog
 systemctl daemon-reload
 systemctl reload dbus

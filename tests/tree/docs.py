@@ -4,8 +4,10 @@
 complaint: docs.py SOURCE KTRACECTL KTRACED. TAP."""
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 source, ktracectl, ktraced = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 results = []
@@ -62,6 +64,13 @@ entries = re.findall(r"^-- ([0-9a-f]{32})$", text("units/ktrace.catalog"), re.M)
 check("the catalog has every record's id", absent(ids, "\n".join(entries)))
 check("the catalog has no other id, and none twice",
       sorted(set(entries) - set(ids)) + [entry for entry in set(entries) if entries.count(entry) > 1])
+with tempfile.TemporaryDirectory() as root:
+    directory = pathlib.Path(root, "usr/lib/systemd/catalog")
+    directory.mkdir(parents=True)
+    shutil.copy(source / "units/ktrace.catalog", directory)
+    run = subprocess.run(["journalctl", f"--root={root}", "--update-catalog"], capture_output=True, text=True)
+    listed = subprocess.run(["journalctl", f"--root={root}", "--list-catalog"], capture_output=True, text=True)
+    check("journalctl reads the catalog", run.stderr.splitlines() + absent(ids, listed.stdout))
 for path in sorted((source / "man").glob("*.[1-8]")):
     run = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path], capture_output=True, text=True)
     check(f"{path.name} renders", (run.stdout + run.stderr).splitlines())
