@@ -4,6 +4,7 @@
  *   bus-cost echo          a bare sd-bus service, org.ktrace1.Bench: answers Echo(s) with the
  * string bus-cost call-echo N   calls it bus-cost limits N      calls the daemon's GetLimits()
  *   bus-cost session N     CreateSession, Start, Stop, Destroy of a session of root's, system-wide
+ *   bus-cost fenced N      the same of a session that traces this process, as a user may
  *   bus-cost bare N        what such a session does in tracefs, without anything around it */
 #include <errno.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <systemd/sd-bus.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "instance.h"
 #include "names.h"
@@ -75,7 +77,7 @@ static int call_limits(sd_bus *bus) {
                         "");
 }
 
-static int call_session(sd_bus *bus) {
+static int run_session(sd_bus *bus, const char *scope) {
         static const char *const verbs[] = { "Start", "Stop", "Destroy" };
         sd_bus_message *reply = NULL;
         const char *id, *path;
@@ -92,7 +94,7 @@ static int call_session(sd_bus *bus) {
                         3,
                         "scope",
                         "s",
-                        "system",
+                        scope,
                         "buffer-kb",
                         "t",
                         (uint64_t)BUFFER_KB,
@@ -113,6 +115,17 @@ static int call_session(sd_bus *bus) {
                                 "");
         sd_bus_message_unref(reply);
         return r;
+}
+
+static int call_session(sd_bus *bus) {
+        return run_session(bus, "system");
+}
+
+static int call_fenced(sd_bus *bus) {
+        char scope[32];
+
+        snprintf(scope, sizeof(scope), "pids:%d", getpid());
+        return run_session(bus, scope);
 }
 
 static int bare_session(sd_bus *bus) {
@@ -167,6 +180,7 @@ int main(int argc, char **argv) {
         } modes[] = { { "call-echo", call_echo },
                 { "limits", call_limits },
                 { "session", call_session },
+                { "fenced", call_fenced },
                 { "bare", bare_session } };
 
         size_t n = argc > 2 ? (size_t)atol(argv[2]) : 0;
@@ -177,8 +191,10 @@ int main(int argc, char **argv) {
                 return 2;
         if (strcmp(argv[1], "echo") == 0)
                 return serve_echo(bus) < 0;
-        if (n == 0 || n > N_MAX || tracefs_open(KT_TRACEFS_DIR, &tracefs, &reason) != 0)
+        if (n == 0 || n > N_MAX)
                 return 2;
+        if (strcmp(argv[1], "bare") == 0 && tracefs_open(KT_TRACEFS_DIR, &tracefs, &reason) != 0)
+                return 2; /* nobody else may */
         for (size_t i = 0; i < ELEMENTSOF(modes); i++)
                 if (strcmp(argv[1], modes[i].name) == 0)
                         return measure(bus, modes[i].operation, n);
