@@ -180,6 +180,13 @@ case_policy_receipt() { # a recording says who asked, which rules allowed it, wh
         same "$(jq -cS 'del(.statistics, .end)' of-stream)" "$(cat of-json)" "receipt in JSON"
         expect 0 user ktracectl report --receipt t.dat
         grep -q "Requester: $USER_UID" out || fail "$(cat out)"
+        # Of an event that speaks of others.
+        expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- true
+        expect 0 user ktracectl report --receipt --json=short t.kts
+        same next_pid "$(jq -r '.redactions."sched:sched_switch"[] | select(.field == "next_comm") | .pid' out)" "whose name next_comm is"
+        same 0 "$(jq '[.redactions."sched:sched_switch"[] | select(.field == "prev_pid")] | length' out)" "prev_pid is told"
+        expect 0 user ktracectl report --receipt t.kts
+        grep -q 'next_comm (member of next_pid)' out || fail "$(cat out)"
         # Other rules, another hash.
         deny "$STRANGER_UID"
         expect 0 ktracectl policy reload
