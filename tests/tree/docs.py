@@ -42,7 +42,7 @@ def options_of(program, *words):
 
 verbs = re.findall(r"^        &verb_(\w+),$", text("client/main.c"), re.M)
 keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec.c"), re.M)
-limits = re.findall(r'LIMIT\("([a-z-]+)"', text("daemon/policy/limit.c"))
+limits = re.findall(r'LIMIT(?:_OF_RULES)?\("([a-z-]+)"', text("daemon/policy/limit.c"))
 errors = re.findall(r'KT_ERROR_PREFIX "(\w+)"', text("interfaces/error.c"))
 members = [name for interface in ("Manager", "Session")
            for name in re.findall(r'<(?:method|signal) name="(\w+)"', text(f"interfaces/org.ktrace1.{interface}.xml"))]
@@ -55,6 +55,15 @@ check("ktraced.8 has every limit", absent(limits, page("ktraced.8")))
 check("org.ktrace1.5 has every key of a session", absent(keys, page("org.ktrace1.5")))
 check("org.ktrace1.5 has every error", absent(errors, page("org.ktrace1.5")))
 check("org.ktrace1.5 has every method and signal", absent(members, page("org.ktrace1.5")))
+rule_keys = sorted({key for name in ("read", "subject", "event", "probes")
+                    for key in re.findall(r'\{ "([a-z-]+)", read_', text(f"daemon/policy/rule-{name}.c"))})
+check("ktrace-policy.5 has every key of rules", absent(rule_keys, page("ktrace-policy.5")))
+for number, example in enumerate(re.findall(r'^\.EX\n(\{"rules".*?)^\.EE', page("ktrace-policy.5"), re.M | re.S)):
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(example)
+        file.flush()
+        run = subprocess.run([ktraced, f"--check-policy={file.name}"], capture_output=True, text=True)
+        check(f"example {number + 1} of ktrace-policy.5 is a good file", [run.stderr] if run.returncode else [])
 for shell in ("bash/ktracectl", "zsh/_ktracectl"):
     completion = text(f"units/completion/{shell}")
     check(f"completion of {shell} has every verb", absent(verbs, completion))
