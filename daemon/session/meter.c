@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Ends a session that records more than its limit. Made by session.c at the first start of a
+/* Ends a session that records more than its limit. Made by session-run.c at the first start of a
  * session that has one; in the event loop. The counters are the kernel's own, per_cpu/cpuN/stats,
  * read once a second while the session runs and at each start and stop: nothing is added to an
  * event. Events that found the ring full count as well, since they cost nearly as much.

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* How a session ends. That may come at any time: Destroy, its creator gone, a limit, its guard, new
+ * rules. It cancels the plan that is in flight and waits for it, turns the events off, lets the
+ * consumer take what the rings hold into its memory, and removes the instance as soon as nobody
+ * holds a file of it. What the client has not read by then is the registry's (Drain). Called by the
+ * doors, by the registry (a peer gone, the daemon ends) and by whatever finds a reason; in the
+ * event loop. */
+
+#include "session.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "cred-guard.h"
+#include "log.h"
+#include "metadata.h"
+#include "session-parts.h"
+
+#define USEC_PER_MSEC     1000ULL
+#define REMOVE_RETRY_USEC (50 * USEC_PER_MSEC)
+/* After 5 s the caller is told, and the tries become rare. */
+#define REMOVE_TRIES     100
+#define REMOVE_RARE_USEC (1000 * USEC_PER_MSEC)
+/* When the daemon ends: how long it waits for consumers to let go. */
+#define END_NOW_TRIES 40
+
+static void session_remove(Session *session);
+
+/* Everything of it has left the kernel. */
+static void session_finish(Session *session) {
+        Registry *registry = session->registry;
+
+        if (session->feed)
+                registry_drain(registry, TAKE_PTR(session->feed), session->owner.uid);
+        session_set_state(session, SESSION_GONE);
+        request_answer(&session->destroyer, 0, NULL);
+        session_free(session);
+}
+
+static void session_then_removed(Session *session, int result, const Reason *reason _unused_) {
+        if (session->registry->is_closing)
+                return;
+        if (result == 0) {
+                session_finish(session);
+                return;
+        }
+        session->n_remove_tries++;
+        if (session->n_remove_tries == REMOVE_TRIES) {
+                Reason why = {};
+                int r = reason_set(&why,
+                                KT_E_BUSY,
+                                "instance " KT_INSTANCE_PREFIX
+                                "%s is still held by a process: it is removed when that ends",
+                                session->id);
+
+                log_errno(result,
+                                LOG_ERR,
+                                SESSION_CONTEXT(session),
+                                "cannot remove the instance yet");
+                request_answer(&session->destroyer, r, &why);
+        }
+        session_set_timer(session,
+                        session->n_remove_tries < REMOVE_TRIES ? REMOVE_RETRY_USEC
+                                                               : REMOVE_RARE_USEC);
+}
+
+static void session_remove(Session *session) {
+        session->end = END_REMOVE;
+        trace_plan_remove(&session->trace, &session->plan);
+        session_submit(session, session_then_removed);
+}
+
+static void session_then_quiesced(Session *session, int result, const Reason *reason _unused_) {
+        /* Somebody else may have removed the instance: its end goes on. */
+        if (result < 0)
+                log_errno(result,
+                                LOG_WARNING,
+                                SESSION_CONTEXT(session),
+                                "cannot turn the events off");
+        session_end_continue(session);
+}
+
+void session_end_continue(Session *session) {
+        if (session->plan_in_flight || session->registry->is_closing)
+                return;
+        switch (session->end) {
+        case END_WANTED:
+                session->end = END_QUIESCE;
+                trace_plan_quiesce(&session->trace, &session->plan);
+                session_submit(session, session_then_quiesced);
+                break;
+        case END_QUIESCE:
+                session->end = END_RELEASE;
+                if (session->feed && !feed_is_released(session->feed)) {
+                        feed_finish(session->feed,
+                                        session->trace.names_fd,
+                                        session->end_code,
+                                        session->end_reason);
+                        break;
+                }
+                session_remove(session);
+                break;
+        case END_RELEASE:
+                session_remove(session);
+                break;
+        default:
+                break;
+        }
+}
+
+void session_begin_end(Session *session, const char *code, const char *reason) {
+        snprintf(session->end_code, sizeof(session->end_code), "%s", code);
+        snprintf(session->end_reason, sizeof(session->end_reason), "%s", reason);
+        session->end = END_WANTED;
+        session_set_timer(session, 0);
+        if (session->meter)
+                meter_stop(session->meter);
+        if (session->newcomers)
+                newcomers_stop(session->newcomers);
+        session->interference = interference_free(session->interference);
+        if (session->plan_in_flight)
+                plan_cancel(&session->plan); /* its `then` goes on */
+        else
+                session_end_continue(session);
+}
+
+static void session_record_end(const Session *session, const char *code, const char *reason) {
+        AuditKind kind;
+
+        if (audit_find_end(code, &kind))
+                session_record(session, kind, reason);
+        else
+                log_write(LOG_INFO, SESSION_CONTEXT(session), "session ends: %s", reason);
+}
+
+void session_end(Session *session, const char *code, const char *reason) {
+        if (session->end != END_NOT)
+                return;
+        session_record_end(session, code, reason);
+        if (session->state != SESSION_CREATING) /* nobody knows it yet */
+                session->registry->options.handlers.on_ended(
+                                session, code, reason, session->registry->options.userdata);
+        session_begin_end(session, code, reason);
+}
+
+void session_end_now(Session *session) {
+        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
+        int r = 0;
+
+        if (session->end == END_NOT)
+                session->registry->options.handlers.on_ended(session,
+                                "shutdown",
+                                "ktraced ends",
+                                session->registry->options.userdata);
+        session->interference = interference_free(session->interference);
+        if (session->trace.instance) {
+                (void)instance_disable_all(session->trace.instance);
+                if (metadata_make_names(&session->trace, &session->trace.names_fd) < 0)
+                        session->trace.names_fd = -1;
+        }
+        if (session->feed) {
+                feed_finish(session->feed, session->trace.names_fd, "shutdown", "ktraced ended");
+                session->feed = feed_free(session->feed);
+        }
+        trace_clear(&session->trace);
+        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", session->id);
+        for (unsigned i = 0; i < END_NOW_TRIES; i++) {
+                r = instance_remove(session->registry->tracefs, name);
+                if (r != -EBUSY)
+                        break;
+                (void)usleep(REMOVE_RETRY_USEC);
+        }
+        if (r < 0)
+                log_errno(r, LOG_ERR, SESSION_CONTEXT(session), "instance %s is left behind", name);
+        else
+                (void)cred_guard_remove_unused(session->registry->tracefs);
+        request_answer_cancelled(&session->request, session);
+        request_answer_cancelled(&session->stream_request, session);
+        request_answer(&session->destroyer, 0, NULL);
+        session_free(session);
+}
+
+void session_peer_gone(Session *session) {
+        free(session->peer);
+        session->peer = NULL;
+        if (session->end != END_NOT)
+                return;
+        if (session->spec->lifetime == LIFETIME_CLIENT)
+                session_end(session, "client-gone", "its creator left the bus");
+        else if (session->spec->linger_usec > 0)
+                session_set_timer(session, session->spec->linger_usec);
+}
+
+int session_on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        Session *session = userdata;
+
+        if (session->end == END_REMOVE)
+                session_remove(session);
+        else if (session->end != END_NOT)
+                return 0;
+        else if (session->peer || session->spec->lifetime == LIFETIME_CLIENT)
+                session_end(session, "setup-timeout", "it was not started in time");
+        else
+                session_end(session, "linger-timeout", "its lifetime is over");
+        return 0;
+}
+
+int session_destroy(Session *session, Request *request, Reason *reason) {
+        if (session->end != END_NOT)
+                return reason_set(reason, KT_E_BUSY, "the session is ending already");
+        session->destroyer = request;
+        if (session->state == SESSION_STOPPED)
+                session_begin_end(session, "stopped", "stopped by its owner");
+        else
+                session_begin_end(session, "destroyed", "destroyed by its owner");
+        return 0;
+}

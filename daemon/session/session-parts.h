@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "registry.h"
+
+/* What the files of a session (session.c, session-run.c, session-stream.c, session-end.c) have of
+ * each other; for nobody else. */
+
+#define SESSION_CONTEXT(s)                                                      \
+        (&(LogContext){ (s)->id,                                                \
+                        (s)->trace.instance ? (s)->trace.instance->name : NULL, \
+                        (s)->owner.uid })
+
+/* Takes the request; nothing where there is none. reason: NULL for none. */
+void request_answer(Request **request, int result, const Reason *reason);
+void request_answer_cancelled(Request **request, const Session *session);
+
+void session_set_state(Session *session, SessionState state);
+/* 0: off. */
+void session_set_timer(Session *session, uint64_t usec);
+/* Gives session->plan to the worker; `then` is called when it is over. */
+void session_submit(Session *session, void (*then)(Session *, int, const Reason *));
+/* Into the journal. */
+void session_record(const Session *session, AuditKind kind, const char *text);
+/* Nothing of it is in the kernel. Returns NULL. */
+Session *session_free(Session *session);
+
+/* Without telling its owner. */
+void session_begin_end(Session *session, const char *code, const char *reason);
+/* The next step of an end that was begun; nothing while a plan is in flight. */
+void session_end_continue(Session *session);
+/* Set-up, linger, or the next rmdir. */
+int session_on_timer(sd_event_source *source, uint64_t usec, void *userdata);

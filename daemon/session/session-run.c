@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Starting and stopping a session, and what looks after it while it runs: who else writes to its
+ * instance, who comes to its scope, how fast it records. Called by the doors in the event loop;
+ * kernel work goes to the worker as a plan, and the call is answered when its plan is over. At most
+ * one plan of a session is in flight, so Start and Stop answer Busy meanwhile. */
+
+#include "session.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "log.h"
+#include "metadata.h"
+#include "scope.h"
+#include "session-parts.h"
+
+static int session_check_idle(const Session *session, Reason *reason) {
+        if (session->end != END_NOT)
+                return reason_set(reason, KT_E_WRONG_STATE, "the session is ending");
+        if (session->plan_in_flight)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "the session is %s: try again when it is done",
+                                session_state_to_string(session->state));
+        return 0;
+}
+
+/* Where a start or stop leads to: back for the caller's faults, failed for ours, and on to the end
+ * when that was wanted meanwhile. */
+static void session_conclude(Session *session,
+                SessionState state,
+                int result,
+                const Reason *reason) {
+        session->report = session->trace.arm.report;
+        if (session->end != END_NOT) {
+                request_answer_cancelled(&session->request, session);
+                session_end_continue(session);
+                return;
+        }
+        if (result < 0)
+                log_errno(result,
+                                LOG_ERR,
+                                SESSION_CONTEXT(session),
+                                "plan failed at %s",
+                                session->plan.steps[session->plan.at].name);
+        if (result == KT_E_ACCESS_DENIED)
+                session_record(session, AUDIT_START_DENIED, reason->text);
+        session_set_state(session,
+                        result == 0  ? state
+                        : result > 0 ? session->state_before
+                                     : SESSION_FAILED);
+        request_answer(&session->request, result, reason);
+}
+
+/* Ends it: what was recorded cannot be trusted, and what nobody has been told yet never will be. */
+static void session_on_interference(const char *code, const char *text, void *userdata) {
+        Session *session = userdata;
+
+        if (session->end != END_NOT)
+                return;
+        if (session->feed)
+                feed_discard(session->feed, text);
+        session_end(session, code, text);
+}
+
+static void session_on_newcomers(const ControlMember *members,
+                size_t n,
+                const ArmReport *report,
+                void *userdata) {
+        Session *session = userdata;
+
+        /* Also for what follows a stop. No plan that looks at it is in flight while this is told.
+         */
+        session->report = session->trace.arm.report = *report;
+        if (session->feed)
+                feed_add_members(session->feed, members, n);
+}
+
+static void session_on_newcomers_plan(bool begins, void *userdata) {
+        Session *session = userdata;
+
+        if (begins)
+                interference_begin(session->interference);
+        else
+                interference_end(session->interference);
+}
+
+/* Fails without harm: the session runs as if nobody came. */
+static void session_watch_newcomers(Session *session) {
+        static const NewcomersHandlers handlers = {
+                session_on_newcomers,
+                session_on_newcomers_plan,
+        };
+        Registry *registry = session->registry;
+        int r = 0;
+
+        if (!scope_has_newcomers(session->spec))
+                return;
+        if (!session->newcomers)
+                r = newcomers_new(registry->options.event,
+                                registry->worker,
+                                &session->trace,
+                                &handlers,
+                                session,
+                                &session->newcomers);
+        if (r == 0)
+                newcomers_start(session->newcomers);
+        else
+                log_errno(r,
+                                LOG_ERR,
+                                SESSION_CONTEXT(session),
+                                "cannot look for processes that come later");
+}
+
+/* Without this nothing foreign would be noticed: no start without it. */
+static int session_watch_interference(Session *session) {
+        Registry *registry = session->registry;
+
+        if (!session->trace.watch || session->interference)
+                return 0;
+        return interference_new(registry->options.event,
+                        registry->worker,
+                        &session->trace,
+                        session_on_interference,
+                        session,
+                        &session->interference);
+}
+
+static void session_on_meter(const char *text, void *userdata) {
+        session_end(userdata, "limit", text);
+}
+
+/* No session runs without a limit that it has. */
+static int session_start_meter(Session *session) {
+        uint64_t rate = session->grant->limits.max_event_rate;
+        int r = 0;
+
+        if (session->owner.uid == 0 || rate == 0)
+                return 0;
+        if (!session->meter)
+                r = meter_new(session->registry->options.event,
+                                &session->trace,
+                                rate,
+                                session_on_meter,
+                                session,
+                                &session->meter);
+        if (r == 0)
+                meter_start(session->meter);
+        return r;
+}
+
+static void session_then_started(Session *session, int result, const Reason *reason) {
+        int r = result == 0 && session->end == END_NOT ? session_watch_interference(session) : 0;
+
+        r = r < 0 || result != 0 || session->end != END_NOT ? r : session_start_meter(session);
+        if (r < 0)
+                session_on_interference("failed", "the instance cannot be watched", session);
+        if (result == 0 && session->spec->lifetime == LIFETIME_CLIENT)
+                session_set_timer(session, 0);
+        if (result == 0 && session->end == END_NOT)
+                session_watch_newcomers(session);
+        session_conclude(session, SESSION_RUNNING, result, reason);
+}
+
+/* since: of the trace's clock. Before the first start nothing was recorded. */
+static int session_take_members(Session *session) {
+        const TaskSet *verified = &session->trace.arm.verified;
+        struct timespec since = {};
+        clockid_t clock;
+
+        if (!trace_is_judged(&session->trace))
+                return 0;
+        if (session->is_armed && (!metadata_get_clock(session->spec->clock, &clock) ||
+                                                 clock_gettime(clock, &since) < 0))
+                return -EINVAL;
+        ControlMember *members = calloc(verified->n + 1, sizeof(*members));
+        if (!members)
+                return -ENOMEM;
+        for (size_t i = 0; i < verified->n; i++)
+                members[i] = (ControlMember){
+                        .tid = (uint32_t)verified->tasks[i].tid,
+                        .since_nsec = (uint64_t)since.tv_sec * 1000000000 + (uint64_t)since.tv_nsec,
+                };
+        free(session->members);
+        session->members = members;
+        session->n_members = verified->n;
+        return 0;
+}
+
+/* All is laid and judged. The consumer is told who is a member before any event goes on. */
+static void session_then_armed(Session *session, int result, const Reason *reason) {
+        int r = result;
+
+        if (r == 0 && session->end == END_NOT)
+                r = session_take_members(session);
+        if (r != 0 || session->end != END_NOT) {
+                session_conclude(session, SESSION_CONFIGURED, r, reason);
+                return;
+        }
+        session->is_armed = true;
+        if (session->feed)
+                feed_arm(session->feed, session->members, session->n_members);
+        trace_plan_start(&session->trace, &session->plan);
+        session_submit(session, session_then_started);
+}
+
+int session_start(Session *session, Request *request, Reason *reason) {
+        int r = session_check_idle(session, reason);
+        if (r != 0)
+                return r;
+        if (session->state != SESSION_CONFIGURED && session->state != SESSION_STOPPED)
+                return reason_set(reason,
+                                KT_E_WRONG_STATE,
+                                "the session is %s: only a configured or stopped one can be started",
+                                session_state_to_string(session->state));
+        session->request = request;
+        session->state_before = session->state;
+        trace_plan_arm(&session->trace, &session->plan);
+        session_set_state(session, SESSION_STARTING);
+        session_submit(session, session_then_armed);
+        return 0;
+}
+
+static void session_then_stopped(Session *session, int result, const Reason *reason) {
+        if (session->feed)
+                feed_flush(session->feed);
+        session_conclude(session, SESSION_STOPPED, result, reason);
+}
+
+int session_stop(Session *session, Request *request, Reason *reason) {
+        int r = session_check_idle(session, reason);
+        if (r != 0)
+                return r;
+        if (session->state != SESSION_RUNNING)
+                return reason_set(reason,
+                                KT_E_WRONG_STATE,
+                                "the session is %s: only a running one can be stopped",
+                                session_state_to_string(session->state));
+        session->request = request;
+        session->state_before = session->state;
+        if (session->newcomers)
+                newcomers_stop(session->newcomers);
+        if (session->meter)
+                meter_stop(session->meter);
+        trace_plan_stop(&session->trace, &session->plan);
+        session_set_state(session, SESSION_STOPPING);
+        session_submit(session, session_then_stopped);
+        return 0;
+}

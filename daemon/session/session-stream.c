@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A session's stream: the one reader that it may have at a time, from OpenStream or OpenSink until
+ * the consumer has closed it. Called by the doors, and by the feed with what becomes of it; in the
+ * event loop. */
+
+#include "session.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+#include "session-parts.h"
+
+static void session_on_feed_ready(Feed *feed _unused_,
+                int result,
+                const Reason *reason,
+                int fd,
+                void *userdata) {
+        Session *session = userdata;
+
+        if (!session->stream_request) {
+                close_cleanup(&fd);
+                return;
+        }
+        session->stream_request->fd = fd;
+        request_answer(&session->stream_request, result, reason);
+}
+
+static void session_on_feed_released(Feed *feed, void *userdata) {
+        Session *session = userdata;
+
+        if (feed_is_given_up(feed))
+                registry_drain(session->registry, TAKE_PTR(session->feed), session->owner.uid);
+        if (session->end == END_RELEASE)
+                session_end_continue(session);
+}
+
+static void session_on_feed_tripped(Feed *feed _unused_, const char *text, void *userdata) {
+        session_end(userdata, "guard", text);
+}
+
+static void session_on_feed_closed(Feed *feed, int error, const char *text, void *userdata) {
+        Session *session = userdata;
+        FeedCounters counters;
+
+        if (error != 0 && error != EPIPE)
+                log_write(LOG_NOTICE,
+                                SESSION_CONTEXT(session),
+                                "stream ended: %s (%s)",
+                                text,
+                                strerror(error));
+        feed_get_counters(feed, &counters);
+        session->counters.written_bytes += counters.written_bytes;
+        session->counters.discarded_bytes += counters.discarded_bytes;
+        session->feed = feed_free(feed);
+}
+
+/* Those that came before there was a stream. */
+static void session_add_newcomers(Session *session) {
+        const ControlMember *members;
+
+        if (session->newcomers) {
+                size_t n = newcomers_get_members(session->newcomers, &members);
+                feed_add_members(session->feed, members, n);
+        }
+}
+
+int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason) {
+        static const FeedHandlers handlers = {
+                session_on_feed_ready,
+                session_on_feed_released,
+                session_on_feed_tripped,
+                session_on_feed_closed,
+        };
+
+        if (session->end != END_NOT || session->state == SESSION_FAILED)
+                return reason_set(reason, KT_E_WRONG_STATE, "the session has ended or failed");
+        if (session->feed)
+                return reason_set(reason,
+                                KT_E_STREAM_BUSY,
+                                "the session's stream is open already: close that reader first");
+        int r = feed_new(&session->registry->options.launcher,
+                        session->registry->worker,
+                        &session->trace,
+                        kind,
+                        &handlers,
+                        session,
+                        &session->feed,
+                        reason);
+        if (r != 0)
+                return r;
+        session->stream_request = request;
+        if (session->is_armed)
+                feed_arm(session->feed, session->members, session->n_members);
+        session_add_newcomers(session);
+        return 0;
+}
