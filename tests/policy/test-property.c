@@ -342,19 +342,23 @@ static void test_filters_tell_nothing_cut(void) {
 static void test_denials_never_widen(void) {
         for (int i = 0; i < ROUNDS; i++) {
                 GString *text = g_string_new("{\"name\":\"no\",\"deny\":true,\"subjects\":[");
+                bool is_for_all = one_in(2), is_of_system = one_in(2);
                 Grant *grant;
                 Reason reason;
                 Case c;
 
                 case_init(&c);
-                g_string_append(text, one_in(2) ? "\"any\"]," : "{\"uid\":1000}],");
-                add_scopes(text, one_in(2));
-                g_string_append_c(text, '}');
-                g_ptr_array_insert(c.rules,
-                                g_test_rand_int_range(0, (int)c.rules->len + 1),
-                                g_string_free(text, FALSE));
+                g_string_append(text, is_for_all ? "\"any\"]," : "{\"uid\":1000}],");
+                g_string_append_printf(text,
+                                "\"scopes\":[\"own\",\"pids\"%s]}",
+                                is_of_system ? ",\"system\"" : "");
+                int at = g_test_rand_int_range(0, (int)c.rules->len + 1);
+                g_ptr_array_insert(c.rules, at, g_string_free(text, FALSE));
                 g_autofree char *rules = join(c.rules);
                 int r = decide(rules, &c, &grant, &reason);
+                if (at == 0 && (is_for_all || c.subject.uid == 1000) &&
+                                (is_of_system || c.spec->scope != SCOPE_SYSTEM))
+                        g_assert_cmpint(r, ==, KT_E_ACCESS_DENIED);
                 if (grant) {
                         g_assert_nonnull(c.grant);
                         g_assert_true(grant_is_same(grant, c.grant));
