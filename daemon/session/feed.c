@@ -342,6 +342,8 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
                         .fork_id = trace->fork_id,
                         .fork_child_offset = trace->fork_child_offset,
                         .exit_id = trace->exit_id,
+                        .exec_id = trace->exec_id,
+                        .exec_old_offset = trace->exec_old_offset,
                         .clock = clock,
                         .bytes_per_sec = get_bytes_per_sec(trace),
                         .buffer_bytes = trace->spec->buffer_kb * 1024,

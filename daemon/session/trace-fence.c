@@ -32,16 +32,38 @@
 #define VERIFY_EVENTS 32
 
 static const char lifetimes_system[] = "sched";
-static const char *const lifetimes[] = { "sched_process_fork", "sched_process_exit" };
+/* The events by which the consumer knows who is a member: on in every judged trace, without any
+ * filter. The last one only where none is granted with it: without that a thread that is not its
+ * process's first is lost from sight when it execs. */
+static const char *const lifetimes[] = { "sched_process_fork",
+        "sched_process_exit",
+        "sched_process_exec" };
+
+enum { LIFETIMES_NEEDED = 2 };
 
 bool trace_is_judged(const Trace *trace) {
         return trace->grant->fenced && trace->spec->scope != SCOPE_SYSTEM;
 }
 
-bool trace_is_lifetime(const char *system, const char *name) {
+static bool is_exec(const char *system, const char *name) {
+        return strcmp(system, lifetimes_system) == 0 &&
+               strcmp(name, lifetimes[LIFETIMES_NEEDED]) == 0;
+}
+
+static size_t count_lifetimes(const Grant *grant) {
+        for (size_t i = 0; i < grant->n_events; i++) {
+                const GrantEvent *event = &grant->events[i];
+
+                if (is_exec(event->system, event->name) && (event->filter || event->policy_filter))
+                        return LIFETIMES_NEEDED;
+        }
+        return ELEMENTSOF(lifetimes);
+}
+
+static bool is_lifetime(const Grant *grant, const char *system, const char *name) {
         if (strcmp(system, lifetimes_system) != 0)
                 return false;
-        for (size_t i = 0; i < ELEMENTSOF(lifetimes); i++)
+        for (size_t i = 0; i < count_lifetimes(grant); i++)
                 if (strcmp(name, lifetimes[i]) == 0)
                         return true;
         return false;
@@ -51,7 +73,7 @@ static int check_lifetimes(const Grant *grant, Reason *reason) {
         for (size_t i = 0; i < grant->n_events; i++) {
                 const GrantEvent *event = &grant->events[i];
 
-                if (!trace_is_lifetime(event->system, event->name))
+                if (!is_lifetime(grant, event->system, event->name))
                         continue;
                 if (event->filter)
                         return reason_set(reason,
@@ -99,7 +121,7 @@ int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
         size_t n_parts = 0, at = 0, size = 1;
 
         *ret = NULL;
-        if (trace_is_judged(trace) && trace_is_lifetime(event->system, event->name))
+        if (trace_is_judged(trace) && is_lifetime(trace->grant, event->system, event->name))
                 return 0;
         if (event->filter)
                 parts[n_parts++] = event->filter;
@@ -157,22 +179,32 @@ static int read_format(const Trace *trace, const char *name, Format **ret) {
         return r ?: format_parse(text, size, ret, &reason);
 }
 
+/* Where the number of the other task stands. */
+static int find_other(const Format *format, const char *name, uint32_t *ret) {
+        const FormatField *field = format_field_find(format, name);
+
+        if (!field || field->kind != FIELD_PLAIN || field->size != sizeof(uint32_t))
+                return -EBADMSG;
+        *ret = field->offset;
+        return 0;
+}
+
 int trace_step_lifetimes_known(void *context, Reason *reason _unused_) {
-        _cleanup_(format_free_cleanup) Format *fork = NULL, *exit = NULL;
+        _cleanup_(format_free_cleanup) Format *fork = NULL, *exit = NULL, *exec = NULL;
         Trace *trace = context;
 
         if (!trace_is_judged(trace))
                 return 0;
         int r = read_format(trace, "sched_process_fork", &fork);
         r = r ?: read_format(trace, "sched_process_exit", &exit);
+        r = r ?: read_format(trace, "sched_process_exec", &exec);
+        r = r ?: find_other(fork, "child_pid", &trace->fork_child_offset);
+        r = r ?: find_other(exec, "old_pid", &trace->exec_old_offset);
         if (r < 0)
                 return r;
-        const FormatField *child = format_field_find(fork, "child_pid");
-        if (!child || child->kind != FIELD_PLAIN || child->size != sizeof(uint32_t))
-                return -EBADMSG;
         trace->fork_id = fork->id;
-        trace->fork_child_offset = child->offset;
         trace->exit_id = exit->id;
+        trace->exec_id = count_lifetimes(trace->grant) > LIFETIMES_NEEDED ? exec->id : 0;
         return 0;
 }
 
@@ -197,7 +229,7 @@ int trace_step_watch(void *context, Reason *reason _unused_) {
         int r = watch_new(trace->instance, &trace->watch);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(directories); i++)
                 r = watch_add(trace->watch, directories[i]);
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(lifetimes); i++)
+        for (size_t i = 0; r == 0 && i < count_lifetimes(trace->grant); i++)
                 r = watch_event(trace, lifetimes_system, lifetimes[i]);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
                 r = watch_event(trace,
@@ -311,7 +343,9 @@ int trace_step_lifetimes(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         int r = 0;
 
-        for (size_t i = 0; r == 0 && trace_is_judged(trace) && i < ELEMENTSOF(lifetimes); i++)
+        size_t n = trace_is_judged(trace) ? count_lifetimes(trace->grant) : 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++)
                 r = instance_enable_event(trace->instance, lifetimes_system, lifetimes[i], true);
         return r;
 }
@@ -399,7 +433,7 @@ int trace_verify(const Trace *trace, size_t *next, Reason *reason) {
 
         if (*next == 0)
                 r = check_laid(trace, reason);
-        for (size_t i = 0; r == 0 && *next == 0 && i < ELEMENTSOF(lifetimes); i++)
+        for (size_t i = 0; r == 0 && *next == 0 && i < count_lifetimes(grant); i++)
                 r = verify_event(trace, lifetimes_system, lifetimes[i], NULL, reason);
         for (; r == 0 && *next < end; (*next)++)
                 r = verify_event(trace,

@@ -9,9 +9,6 @@
  * soft irq 16, nmi 64 (include/linux/trace_events.h). What runs there speaks of others. */
 #define FENCE_CONTEXT "!(common_flags & 88)"
 
-/* Is it one of the two events by which the consumer knows who is a member? Both are on in every
- * judged trace, without any filter. */
-bool trace_is_lifetime(const char *system, const char *name);
 /* NULL filter: none is wanted. */
 int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret);
 

@@ -42,6 +42,7 @@ typedef struct Trace {
         gid_t guard_gid;
         int guard_fds[2]; /* tracing_on and the guard's hist, made by the rings plan; -1 */
         uint32_t fork_id, fork_child_offset, exit_id;
+        uint32_t exec_id, exec_old_offset; /* 0: not followed */
         Watch *watch; /* from the first start on; in the event loop's hands once that is over */
 } Trace;
 

@@ -32,7 +32,7 @@
  *                                           GONE
  *
  * Closing the socket means FINISH without names. */
-#define CONTROL_VERSION  2
+#define CONTROL_VERSION  3
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 
 typedef enum ControlType {
@@ -82,6 +82,9 @@ typedef struct ControlMessage {
                         uint32_t fork_id; /* sched:sched_process_fork; judged only */
                         uint32_t fork_child_offset; /* of its child_pid */
                         uint32_t exit_id;           /* sched:sched_process_exit; judged only */
+                        uint32_t exec_id;           /* sched:sched_process_exec; 0: not all of
+                                                     * its records come */
+                        uint32_t exec_old_offset;   /* of its old_pid */
                         int32_t clock;          /* clockid_t of the trace's clock; judged only */
                         uint64_t bytes_per_sec; /* what goes beyond is cut and counted; 0: no
                                                    limit */

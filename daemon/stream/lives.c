@@ -11,7 +11,10 @@
  * When records were lost, an exit may be among them, and with it the end of a task whose number is
  * somebody else's by now: whoever was quiet for QUIET_NSEC before the loss is doubtful from then
  * on. Numbers come back only after all others were used, so one that was heard of just before is
- * the same task. A child whose fork was lost is unknown; that is all that can be said. */
+ * the same task. A child whose fork was lost is unknown; that is all that can be said.
+ *
+ * A thread that execs takes the number of its process's first thread, whose exit was recorded
+ * before; its own number is free and nothing else tells of its end (fs/exec.c, de_thread). */
 
 #include "lives.h"
 
@@ -210,10 +213,31 @@ static int apply_fork(Lives *lives, const LifeEvent *event) {
 
         if (!parent || parent->doubtful <= event->nsec)
                 return 0;
-        Life *child = find_alive(lives, event->child, event->nsec);
+        Life *child = find_alive(lives, event->other, event->nsec);
         if (child) /* its exit was lost */
                 child->death = event->nsec;
-        return add_life(lives, event->child, event->nsec);
+        return add_life(lives, event->other, event->nsec);
+}
+
+/* The same task as before: a member is one under the new number as well, and nobody else is. As
+ * long as a process has threads its first one's number is not given away. So what came under it
+ * since that one's exit is the new program's too, where the thread is known to have lived by
+ * then. */
+static int apply_exec(Lives *lives, const LifeEvent *event) {
+        Life *old = find_alive(lives, event->other, event->nsec),
+             *first = find_life(lives, event->tid, event->nsec);
+
+        if (!old || event->nsec >= old->doubtful)
+                return 0;
+        if (!lives->are_all_immortal)
+                old->death = event->nsec;
+        if (first && first->doubtful == NEVER && first->death >= old->birth) {
+                first->death = NEVER;
+                return 0;
+        }
+        if (first)
+                first->death = MIN_OF(first->death, event->nsec - 1);
+        return add_life(lives, event->tid, event->nsec);
 }
 
 static void apply_loss(Lives *lives, uint64_t nsec) {
@@ -244,6 +268,8 @@ static int apply(Lives *lives, const LifeEvent *event) {
                 if (life && !lives->are_all_immortal)
                         life->death = event->nsec;
                 break;
+        case LIFE_EXEC:
+                return apply_exec(lives, event);
         case LIFE_LOSS:
                 apply_loss(lives, event->nsec);
                 break;

@@ -14,14 +14,15 @@ typedef enum LifeEventKind { /* in the order in which those of one time count */
         LIFE_SEEN,           /* it wrote a record */
         LIFE_FORK,
         LIFE_EXIT,
+        LIFE_EXEC, /* under another number: of a thread that was not the first of its process */
         LIFE_LOSS, /* records were lost, forks and exits may be among them */
 } LifeEventKind;
 
 typedef struct LifeEvent {
         uint64_t nsec;
         LifeEventKind kind;
-        uint32_t tid; /* of a fork the parent's */
-        uint32_t child;
+        uint32_t tid;   /* of a fork the parent's, of an exec the new one */
+        uint32_t other; /* of a fork the child's, of an exec the old one */
 } LifeEvent;
 
 typedef enum Standing {

@@ -308,18 +308,27 @@ static PageSight *add_sight(PageSummary *summary, uint32_t pid, uint64_t nsec) {
         return sight;
 }
 
-/* A fork or an exit? */
+static inline bool is_life(const PageJudge *judge, uint16_t id) {
+        return id == judge->fork_id || id == judge->exit_id ||
+               (id == judge->exec_id && judge->exec_id != 0);
+}
+
+/* A fork, an exit, or an exec? */
 static int note_life(const PageJudge *judge, const Record *record, uint64_t nsec) {
         uint16_t id = get_id(record);
         LifeEvent event = { .nsec = nsec, .kind = LIFE_EXIT };
+        uint32_t other = id == judge->fork_id ? judge->fork_child_offset : judge->exec_old_offset;
 
         event.tid = get_u32(record->body + 4);
-        if (id == judge->fork_id) {
-                if (judge->fork_child_offset + 4 > record->size)
+        if (id != judge->exit_id) {
+                if (other + 4 > record->size)
                         return 0;
-                event.kind = LIFE_FORK;
-                event.child = get_u32(record->body + judge->fork_child_offset);
+                event.kind = id == judge->fork_id ? LIFE_FORK : LIFE_EXEC;
+                event.other = get_u32(record->body + other);
         }
+        /* Most execs are of the first thread. */
+        if (event.kind == LIFE_EXEC && event.other == event.tid)
+                return 0;
         return lives_note(judge->lives, &event);
 }
 
@@ -339,13 +348,13 @@ int page_scan(const PageJudge *judge,
         ret->first_nsec = walk.nsec;
         while (r == 0 && walk_next(&walk, &record)) {
                 uint16_t id = get_id(&record);
-                bool is_life = id == judge->fork_id || id == judge->exit_id;
+                bool is_noted = is_life(judge, id);
                 const Mask *mask = masks_find(judge->masks, id);
 
-                if (is_life && record.size >= COMMON_SIZE)
+                if (is_noted && record.size >= COMMON_SIZE)
                         r = note_life(judge, &record, walk.nsec);
                 if (!mask || record.size < COMMON_SIZE) {
-                        tally->n_unknown += !is_life;
+                        tally->n_unknown += !is_noted;
                         drop_record(&walk, &record);
                         continue;
                 }

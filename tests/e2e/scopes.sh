@@ -30,6 +30,18 @@ case_scope_every_thread() { # -p: what each thread of a running process does, an
         done
 }
 
+case_scope_thread_execs() { # a thread that is not its process's first and execs is recorded on, under its new number
+        for how in execs orphan; do
+                for events in "-e raw_syscalls:sys_enter" "-e raw_syscalls:sys_enter -e sched:sched_process_exec"; do
+                        expect 0 user ktracectl record -q $events -o t.kts -- "$TARGET" $how 500 $GETPPID
+                        same 500 "$(count t.kts ".fields.id == $GETPPID")" "calls after it ($how, $events)"
+                done
+                same 0 "$(count t.kts '.event == "sched_process_fork" or .event == "sched_process_exit"')" "events nobody asked for"
+        done
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" execs 1 $GETPPID
+        same 0 "$(count t.kts '.event == "sched_process_exec"')" "execs that nobody asked for"
+}
+
 case_scope_forks_all_the_time() { # -p: a process whose children come and go faster than they can be looked at
         background user setpriv --no-new-privs sh -c 'while :; do /bin/true; done'
         expect 0 user timeout --preserve-status -s INT 3 ktracectl record -q -b 4096 -e sched:sched_process_exec -o t.kts -p "$BACKGROUND"

@@ -6,9 +6,13 @@
  *   target secretive NR  the same, but makes system call NR a thousand times a second
  *   target threads N     N threads beside the leader; all sleep
  *   target callers N NR  N threads beside the leader that make system call NR every 10 ms
+ *   target execs N NR    becomes `target calls N NR` in a second thread, whose number changes by
+ * that
+ *   target orphan N NR   the same, when the first thread has ended long ago
  *   target paced N USEC  makes getppid N times, one every USEC microseconds, after printing the
  * time of each (CLOCK_MONOTONIC, seconds) */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +53,25 @@ static int callers(int n, long nr) {
         return 0;
 }
 
+static void *execer(void *numbers) {
+        char **n = numbers;
+
+        usleep(300000); /* the first thread sleeps by then, or has ended */
+        execl("/proc/thread-self/exe", "target", "calls", n[0], n[1], (char *)NULL);
+        _exit(1);
+}
+
+static int exec_in_thread(bool is_orphan, char **numbers) {
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, execer, numbers) != 0)
+                return 1;
+        if (is_orphan)
+                pthread_exit(NULL);
+        pause();
+        return 0;
+}
+
 static int paced(long n, useconds_t usec) {
         for (long i = 0; i < n; i++) {
                 syscall(SYS_getppid);
@@ -79,6 +102,8 @@ int main(int argc, char **argv) {
                 return threads(atoi(argv[2]));
         if (argc == 4 && strcmp(argv[1], "callers") == 0)
                 return callers(atoi(argv[2]), atol(argv[3]));
+        if (argc == 4 && (strcmp(argv[1], "execs") == 0 || strcmp(argv[1], "orphan") == 0))
+                return exec_in_thread(strcmp(argv[1], "orphan") == 0, argv + 2);
         if (argc == 4 && strcmp(argv[1], "paced") == 0)
                 return paced(atol(argv[2]), (useconds_t)atol(argv[3]));
         fprintf(stderr, "target: see the head of target.c\n");

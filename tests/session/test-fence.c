@@ -314,6 +314,7 @@ static void test_lifetimes(Fixture *f, gconstpointer userdata) {
         g_autofree char *now = fake_kernel_describe();
         g_assert_nonnull(strstr(now, "event sched:sched_process_fork on\n"));
         g_assert_nonnull(strstr(now, "event sched:sched_process_exit on\n"));
+        g_assert_nonnull(strstr(now, "event sched:sched_process_exec on\n"));
         fixture_create(f,
                         &call,
                         FIXTURE_USER,

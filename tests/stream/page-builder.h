@@ -15,6 +15,7 @@
 #define EVENT_ID_SWITCH 303 /* char[16] of a member at 8, its pid at 24 */
 #define EVENT_ID_FORK   310 /* not in the metadata; the child at 8 */
 #define EVENT_ID_EXIT   311 /* not in the metadata */
+#define EVENT_ID_EXEC   312 /* not in the metadata; the old number at 16 */
 #define DIRT            0xd7
 #define DELTA_TEST      7 /* of a record */
 

@@ -33,7 +33,9 @@ static void set_up(Fixture *f, gconstpointer data _unused_) {
         f->judge = (PageJudge){ .masks = f->masks,
                 .fork_id = EVENT_ID_FORK,
                 .fork_child_offset = 8,
-                .exit_id = EVENT_ID_EXIT };
+                .exit_id = EVENT_ID_EXIT,
+                .exec_id = EVENT_ID_EXEC,
+                .exec_old_offset = 16 };
         g_assert_cmpint(lives_new(&f->judge.lives), ==, 0);
         f->tally.pids = g_malloc0(PAGE_PIDS_MAX / 8);
         page_begin(&f->builder, f->page);
@@ -147,6 +149,49 @@ static void test_life(Fixture *f, gconstpointer data _unused_) {
                                 f->page[at + 1] == EVENT_ID_FORK >> 8 && at % 4 == 0);
 }
 
+static void add_exec(Fixture *f, uint64_t nsec, uint32_t pid, uint32_t old) {
+        page_put_u32(page_add_at(&f->builder, nsec, EVENT_ID_EXEC, pid) + 16, old);
+}
+
+/* A thread takes its process's number with it, and leaves its own. */
+static void test_exec(Fixture *f, gconstpointer data _unused_) {
+        page_add_fork(&f->builder, 100, 12, 13);
+        page_add_at(&f->builder, 200, EVENT_ID_EXIT, 12);
+        uint8_t *before = add(f, 300, 13), *between = add(f, 350, 12);
+        add_exec(f, 400, 12, 13);
+        uint8_t *after = add(f, 500, 12), *reused = add(f, 600, 13);
+        add_exec(f, 700, 12, 12);
+        uint8_t *again = add(f, 800, 12);
+        add_exec(f, 900, 77, 99); /* of no member */
+        uint8_t *foreign = add(f, 1000, 77);
+
+        judge(f);
+        g_assert_true(was_kept(f, before));
+        g_assert_true(was_kept(f, between));
+        g_assert_true(was_kept(f, after));
+        g_assert_false(was_kept(f, reused));
+        g_assert_true(was_kept(f, again));
+        g_assert_false(was_kept(f, foreign));
+        g_assert_cmpuint(f->tally.n_unknown, ==, 0);
+        g_assert_cmpuint(f->summary.n_records, ==, 4);
+}
+
+/* Where the session does not record all of them. */
+static void test_exec_unknown(Fixture *f, gconstpointer data _unused_) {
+        f->judge.exec_id = 0;
+        uint8_t *before = add(f, 50, 12);
+        page_add_fork(&f->builder, 100, 12, 13);
+        page_add_at(&f->builder, 200, EVENT_ID_EXIT, 12);
+        add_exec(f, 400, 12, 13);
+        uint8_t *after = add(f, 500, 12);
+
+        judge(f);
+        g_assert_true(was_kept(f, before));
+        g_assert_false(was_kept(f, after));
+        g_assert_cmpuint(f->tally.n_foreign, ==, 1); /* so it is told */
+        g_assert_cmpuint(f->tally.n_unknown, ==, 1);
+}
+
 /* Of what may be told of members alone. */
 static void test_switch(Fixture *f, gconstpointer data _unused_) {
         uint8_t *bodies[2];
@@ -224,6 +269,8 @@ int main(int argc, char **argv) {
         ADD("/judge/others", test_others);
         ADD("/judge/interrupts", test_interrupts);
         ADD("/judge/life", test_life);
+        ADD("/judge/exec", test_exec);
+        ADD("/judge/exec-unknown", test_exec_unknown);
         ADD("/judge/switch", test_switch);
         ADD("/judge/crowd", test_crowd);
         ADD("/judge/doubtful", test_doubtful);

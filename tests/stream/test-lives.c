@@ -68,6 +68,98 @@ static void test_children(void) {
         lives_free(lives);
 }
 
+/* The first thread (10) ended, the second (11) execs: 10 is its number from then on. */
+static void test_exec(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 10, 0);
+        note(lives, LIFE_FORK, 5, 10, 11);
+        note(lives, LIFE_EXIT, 20, 10, 0);
+        note(lives, LIFE_EXEC, 30, 10, 11);
+        advance(lives, 29);
+        assert_at(lives, 10, 25, STANDING_FOREIGN);
+        advance(lives, 50);
+        g_assert_cmpint(lives_judge(lives, 10, 1, 50), ==, STANDING_MEMBER);
+        assert_at(lives, 11, 30, STANDING_MEMBER);
+        assert_at(lives, 11, 31, STANDING_FOREIGN);
+        note(lives, LIFE_FORK, 60, 10, 12);
+        note(lives, LIFE_EXIT, 70, 10, 0);
+        advance(lives, 100);
+        assert_at(lives, 12, 60, STANDING_MEMBER);
+        assert_at(lives, 10, 70, STANDING_MEMBER);
+        assert_at(lives, 10, 71, STANDING_FOREIGN);
+        lives_free(lives);
+}
+
+/* An exit and an exec of one time count in this order. */
+static void test_exec_at_once(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 10, 0);
+        note(lives, LIFE_MEMBER, 0, 11, 0);
+        note(lives, LIFE_EXEC, 20, 10, 11);
+        note(lives, LIFE_EXIT, 20, 10, 0);
+        advance(lives, 20);
+        assert_at(lives, 10, 20, STANDING_MEMBER);
+        advance(lives, 30);
+        assert_at(lives, 10, 30, STANDING_MEMBER);
+        lives_free(lives);
+}
+
+/* Nobody becomes a member by an exec who was none. */
+static void test_exec_of_others(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 10, 0);
+        note(lives, LIFE_MEMBER, 0, 12, 0);
+        note(lives, LIFE_EXIT, 10, 10, 0);
+        note(lives, LIFE_EXIT, 15, 12, 0);
+        note(lives, LIFE_EXEC, 20, 10, 99); /* a stranger's, with a member's old number */
+        note(lives, LIFE_EXEC, 20, 77, 98);
+        note(lives, LIFE_EXEC, 20, 13, 12); /* of one that is dead */
+        advance(lives, 30);
+        assert_at(lives, 10, 20, STANDING_FOREIGN);
+        assert_at(lives, 77, 30, STANDING_FOREIGN);
+        assert_at(lives, 98, 30, STANDING_FOREIGN);
+        assert_at(lives, 99, 30, STANDING_FOREIGN);
+        assert_at(lives, 13, 30, STANDING_FOREIGN);
+        lives_free(lives);
+}
+
+/* The first thread's number was another's before the thread that execs was born: what came under it
+ * before the exec is not the new program's. */
+static void test_exec_of_reused(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 9, 0);
+        note(lives, LIFE_MEMBER, 0, 10, 0);
+        note(lives, LIFE_EXIT, 10, 10, 0);
+        note(lives, LIFE_FORK, 50, 9, 11);
+        note(lives, LIFE_EXEC, 60, 10, 11);
+        advance(lives, 70);
+        assert_at(lives, 10, 10, STANDING_MEMBER);
+        assert_at(lives, 10, 55, STANDING_FOREIGN);
+        assert_at(lives, 10, 59, STANDING_FOREIGN);
+        assert_at(lives, 10, 60, STANDING_MEMBER);
+        assert_at(lives, 10, 70, STANDING_MEMBER);
+        lives_free(lives);
+}
+
+/* A doubtful one stays so. */
+static void test_exec_in_doubt(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 10, 0);
+        note(lives, LIFE_MEMBER, 0, 11, 0);
+        note(lives, LIFE_EXIT, SEC, 10, 0);
+        note(lives, LIFE_LOSS, 20 * SEC, 0, 0);
+        note(lives, LIFE_EXEC, 21 * SEC, 10, 11);
+        advance(lives, 30 * SEC);
+        assert_at(lives, 10, 22 * SEC, STANDING_FOREIGN);
+        assert_at(lives, 11, 22 * SEC, STANDING_DOUBTFUL);
+        lives_free(lives);
+}
+
 /* A number that somebody else got, and one that came back to a member's child. */
 static void test_reuse(void) {
         Lives *lives = make_lives();
@@ -166,6 +258,11 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/lives/life", test_life);
         g_test_add_func("/lives/children", test_children);
+        g_test_add_func("/lives/exec", test_exec);
+        g_test_add_func("/lives/exec-at-once", test_exec_at_once);
+        g_test_add_func("/lives/exec-of-others", test_exec_of_others);
+        g_test_add_func("/lives/exec-of-reused", test_exec_of_reused);
+        g_test_add_func("/lives/exec-in-doubt", test_exec_in_doubt);
         g_test_add_func("/lives/reuse", test_reuse);
         g_test_add_func("/lives/members-again", test_members_again);
         g_test_add_func("/lives/loss", test_loss);
