@@ -2,12 +2,12 @@
 
 /* Ends a session that records more than its limit. Made by session-run.c at the first start of a
  * session that has one; in the event loop. The counters are the kernel's own, per_cpu/cpuN/stats,
- * read once a second while the session runs and at each start and stop: nothing is added to an
- * event. Events that found the ring full count as well, since they cost nearly as much.
+ * read once a second while the session runs and at each start: nothing is added to an event. Events
+ * that found the ring full count as well, since they cost nearly as much.
  *
  * A token bucket: so many a second, and what was left over from earlier seconds up to one second's.
- * Who stops before the look that would end the session has a debt to pay off before the next start
- * is over. Does not slow a session down: the kernel has no means for that but turning events off.
+ * Who stops before the look that would end the session finds it at the next start. Does not slow a
+ * session down: the kernel has no means for that but turning events off.
  */
 
 #include "meter.h"
@@ -144,7 +144,6 @@ void meter_start(Meter *meter) {
 }
 
 void meter_stop(Meter *meter) {
-        (void)look(meter);
         (void)sd_event_source_set_enabled(meter->timer, SD_EVENT_OFF);
 }
 
