@@ -194,3 +194,13 @@ case_policy_receipt() { # a recording says who asked, which rules allowed it, wh
         [ "$(user ktracectl report --receipt --json=short t.kts | jq '."policy-sha256"')" != "$(jq '."policy-sha256"' of-stream)" ] ||
                 fail "the same hash"
 }
+
+case_policy_receipt_filter() { # a rule's own filter is nowhere in the recording, the requester's is
+        rule "{\"name\": \"few\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\"],
+                \"events\": [{\"name\": \"raw_syscalls:sys_enter\", \"filter\": \"id != 9876\"}]}"
+        expect 0 ktracectl policy reload
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter --where "id != 1234" -o t.kts -- "$TARGET" calls 3 $GETPPID
+        same 3 "$(count t.kts ".fields.id == $GETPPID")" "calls"
+        ! grep -q 9876 t.kts || fail "the rule's filter is told"
+        user ktracectl report --receipt --json=short t.kts | jq -r '.filters."raw_syscalls:sys_enter"' | grep -q 1234 || fail "no filter"
+}
