@@ -1,34 +1,63 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl probes: what can be probed. Everything is asked of the daemon: it alone reads what the
- * kernel tells of its functions. */
+/* ktracectl probes: what can be probed, and the probes that there are. Everything is asked of the
+ * daemon: it alone reads what the kernel tells of its functions. What it finds wrong with an
+ * argument it tells by its number and a column; the text is here, so the place is shown here. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "definition-message.h"
 #include "proxy.h"
 #include "table.h"
 #include "verb.h"
 
-/* resolve */
+/* add, a name, and the most arguments that a definition takes. */
+#define WORDS_MAX 130
+
+enum {
+        OPTION_ON = OPTION_VERB,
+        OPTION_RETURN,
+        OPTION_RAW,
+        OPTION_ABOUT,
+};
+
+typedef struct ProbeOptions {
+        const char *on, *raw, *about;
+        bool is_return, verbose;
+} ProbeOptions;
 
 static const char *get_text(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
-/* What the kernel is said to call things, in two columns. */
+/* resolve */
+
+/* In two columns, without what a terminal would act on. */
+static void print_line(const char *line) {
+        char text[1024];
+
+        (void)snprintf(text, sizeof(text), "%s", line);
+        tell_clean(text);
+        printf("%s\n", text);
+}
+
 static void print_pair(const char *indent, const char *left, int width, const char *right) {
         char text[512];
 
         (void)snprintf(text, sizeof(text), "%s%-*s %s", indent, width, left, right);
-        tell_clean(text);
-        printf("%s\n", text);
+        print_line(text);
 }
 
 static void print_function(json_object *function) {
         json_object *takes = json_object_object_get(function, "takes");
         size_t n = takes ? json_object_array_length(takes) : 0;
+        const char *signature = get_text(function, "signature");
 
-        print_pair("", get_text(function, "signature"), 0, get_text(function, "note"));
+        if (*signature)
+                print_line(signature);
+        else
+                print_pair("", get_text(function, "name"), 0, get_text(function, "note"));
         if (*get_text(function, "module"))
                 print_pair("", "in module", 0, get_text(function, "module"));
         for (size_t i = 0; i < n; i++) {
@@ -38,20 +67,23 @@ static void print_function(json_object *function) {
         }
 }
 
-static int probes_resolve(Context *context, const char *function) {
+static int probes_resolve(const Context *context,
+                const ProbeOptions *options _unused_,
+                int argc _unused_,
+                char **argv) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *answer = NULL;
         Reason reason = {};
 
         int r = proxy_open(&proxy, &reason);
-        r = r
-                            ?: proxy_call_json(proxy,
-                                               KT_OBJECT,
-                                               KT_MANAGER_INTERFACE,
-                                               "ResolveFunction",
-                                               function,
-                                               &answer,
-                                               &reason);
+        if (r == 0)
+                r = proxy_call_json(proxy,
+                                KT_OBJECT,
+                                KT_MANAGER_INTERFACE,
+                                "ResolveFunction",
+                                argv[1],
+                                &answer,
+                                &reason);
         if (r != 0)
                 return tell_failure(r, &reason);
         if (context->json != JSON_OFF)
@@ -61,22 +93,275 @@ static int probes_resolve(Context *context, const char *function) {
         return KT_EXIT_OK;
 }
 
-static int probes_run(Context *context, int argc, char **argv) {
-        int status;
+/* add, remove */
 
-        if (options_parse(context, argc, argv, 2, 2, &status) != OPTIONS_END)
+/* "probe x: args[2] column 5: …": the argument, with a caret below the place. */
+static int tell_refusal(int r, const Reason *reason, char **args, size_t n_args) {
+        int status = tell_failure(r, reason);
+        const char *place = strstr(reason->text, "args[");
+        size_t index, column;
+
+        if (place && sscanf(place, "args[%zu] column %zu:", &index, &column) == 2 &&
+                        index < n_args && column > 0)
+                tell_place(args[index], column - 1);
+        return status;
+}
+
+static int probes_add(const Context *context, const ProbeOptions *options, int argc, char **argv) {
+        _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
+        _cleanup_free_ char *event = NULL;
+        Reason reason = {};
+        DefinitionMessage definition = {
+                .name = argv[1],
+                .on = options->on,
+                .raw = options->raw,
+                .about = options->about,
+                .is_return = options->is_return,
+                .args = argv + 2,
+                .n_args = (size_t)argc - 2,
+        };
+
+        int r = proxy_open(&proxy, &reason);
+        r = r ?: definition_send(proxy, &definition, &event, &reason);
+        if (r != 0)
+                return tell_refusal(r, &reason, definition.args, definition.n_args);
+        if (!context->quiet)
+                printf("%s\n", event);
+        return KT_EXIT_OK;
+}
+
+static int probes_remove(const Context *context _unused_,
+                const ProbeOptions *options _unused_,
+                int argc _unused_,
+                char **argv) {
+        _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
+        Reason reason = {};
+
+        int r = proxy_open(&proxy, &reason);
+        if (r == 0)
+                r = proxy_call(proxy,
+                                KT_OBJECT,
+                                KT_MANAGER_INTERFACE,
+                                "RemoveProbe",
+                                argv[1],
+                                NULL,
+                                &reason);
+        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+}
+
+/* list, show */
+
+static int load_list(json_object **ret, Reason *reason) {
+        _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
+
+        int r = proxy_open(&proxy, reason);
+        if (r == 0)
+                r = proxy_call_json(proxy,
+                                KT_OBJECT,
+                                KT_MANAGER_INTERFACE,
+                                "ListProbes",
+                                NULL,
+                                ret,
+                                reason);
+        return r;
+}
+
+/* "dport u16 (__be16)" a line. */
+static int join_fields(json_object *probe) {
+        json_object *fields = json_object_object_get(probe, "fields");
+        json_object *lines = json_object_new_array();
+
+        if (!lines)
+                return -ENOMEM;
+        for (size_t i = 0; fields && i < json_object_array_length(fields); i++) {
+                json_object *field = json_object_array_get_idx(fields, i);
+                const char *type = get_text(field, "c-type");
+                char text[256];
+
+                (void)snprintf(text,
+                                sizeof(text),
+                                "%s: %s%s%s%s",
+                                get_text(field, "name"),
+                                get_text(field, "type"),
+                                *type ? " (" : "",
+                                type,
+                                *type ? ")" : "");
+                json_object_array_add(lines, json_object_new_string(text));
+        }
+        return json_object_object_add(probe, "fields", lines);
+}
+
+static void print_probe(json_object *probe) {
+        static const TableColumn columns[] = {
+                { "name", "Name", false },
+                { "event", "Event", false },
+                { "about", "About", false },
+                { "source", "File", false },
+                { "uid", "Defined by uid", false },
+                { "definition", "Definition", false },
+                { "resolved", "Resolved", false },
+                { "state", "State", false },
+                { "why", "Why", false },
+                { "fields", "Fields", false },
+                { "users", "Sessions", false },
+                { "hits", "Hits", false },
+                { "misses", "Misses", false },
+        };
+
+        if (join_fields(probe) == 0)
+                table_print_object(probe, columns, ELEMENTSOF(columns));
+}
+
+static int probes_list(const Context *context,
+                const ProbeOptions *options,
+                int argc _unused_,
+                char **argv _unused_) {
+        static const TableColumn columns[] = {
+                { "name", "NAME", false },
+                { "state", "STATE", false },
+                { "users", "SESSIONS", true },
+                { "definition", "DEFINITION", false },
+        };
+        _cleanup_json_ json_object *list = NULL;
+        Reason reason = {};
+
+        int r = load_list(&list, &reason);
+        if (r != 0)
+                return tell_failure(r, &reason);
+        if (!options->verbose || context->json != JSON_OFF) {
+                table_print(context, list, columns, ELEMENTSOF(columns), "probe");
+                return KT_EXIT_OK;
+        }
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                printf("%s", i > 0 ? "\n" : "");
+                print_probe(json_object_array_get_idx(list, i));
+        }
+        return KT_EXIT_OK;
+}
+
+static int probes_show(const Context *context,
+                const ProbeOptions *options _unused_,
+                int argc _unused_,
+                char **argv) {
+        const char *name = argv[1];
+        _cleanup_json_ json_object *list = NULL;
+        Reason reason = {};
+
+        int r = load_list(&list, &reason);
+        if (r != 0)
+                return tell_failure(r, &reason);
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                json_object *probe = json_object_array_get_idx(list, i);
+
+                if (strcmp(get_text(probe, "name"), name) != 0 &&
+                                strcmp(get_text(probe, "event"), name) != 0)
+                        continue;
+                if (context->json != JSON_OFF)
+                        table_print_json(context, probe);
+                else
+                        print_probe(probe);
+                return KT_EXIT_OK;
+        }
+        r = reason_set(&reason,
+                        KT_E_NO_SUCH_PROBE,
+                        "%s: no such probe; 'ktracectl probes list' shows them",
+                        name);
+        return tell_failure(r, &reason);
+}
+
+/* The verb */
+
+static int check_options(const Context *context, const ProbeOptions *o, const char *what) {
+        bool is_add = strcmp(what, "add") == 0;
+
+        if (!is_add && (o->on || o->raw || o->about || o->is_return))
+                return tell_usage(context, "--on, --return, --raw and --about are options of add");
+        if (is_add && !o->on && !o->raw)
+                return tell_usage(context, "probes add: --on FUNCTION is wanted");
+        if (o->verbose && strcmp(what, "list") != 0)
+                return tell_usage(context, "-v is an option of list");
+        return KT_EXIT_OK;
+}
+
+static int probes_go(const Context *context, const ProbeOptions *options, int argc, char **argv) {
+        static const struct {
+                const char *what;
+                int min, max; /* words, itself included */
+                int (*run)(const Context *, const ProbeOptions *, int, char **);
+        } words[] = {
+                { "add", 2, WORDS_MAX, probes_add },
+                { "list", 1, 1, probes_list },
+                { "remove", 2, 2, probes_remove },
+                { "resolve", 2, 2, probes_resolve },
+                { "show", 2, 2, probes_show },
+        };
+
+        size_t i = 0;
+
+        while (i < ELEMENTSOF(words) && strcmp(argv[0], words[i].what) != 0)
+                i++;
+        if (i == ELEMENTSOF(words))
+                return tell_usage(context,
+                                "probes %s: add, list, remove, resolve or show is wanted",
+                                argv[0]);
+        if (argc < words[i].min || argc > words[i].max)
+                return tell_usage(context,
+                                argc < words[i].min ? "probes %s: a name is wanted"
+                                                    : "probes %s: too many arguments",
+                                argv[0]);
+        int status = check_options(context, options, argv[0]);
+        return status != KT_EXIT_OK ? status : words[i].run(context, options, argc, argv);
+}
+
+static int probes_run(Context *context, int argc, char **argv) {
+        static const struct option options[] = { OPTIONS_GLOBAL,
+                { "on", required_argument, NULL, OPTION_ON },
+                { "return", no_argument, NULL, OPTION_RETURN },
+                { "raw", required_argument, NULL, OPTION_RAW },
+                { "about", required_argument, NULL, OPTION_ABOUT },
+                { "verbose", no_argument, NULL, 'v' },
+                {} };
+        ProbeOptions o = {};
+        int option, status;
+
+        while ((option = options_next(context, argc, argv, "hqv", options, &status)) >= 0)
+                switch (option) {
+                case OPTION_ON:
+                        o.on = optarg;
+                        break;
+                case OPTION_RAW:
+                        o.raw = optarg;
+                        break;
+                case OPTION_ABOUT:
+                        o.about = optarg;
+                        break;
+                case OPTION_RETURN:
+                        o.is_return = true;
+                        break;
+                default:
+                        o.verbose = true;
+                }
+        if (option != OPTIONS_END ||
+                        options_count(context, argc, argv, 1, WORDS_MAX, &status) != OPTIONS_END)
                 return status;
-        argv += optind;
-        if (strcmp(argv[0], "resolve") != 0)
-                return tell_usage(context, "probes %s: resolve is wanted", argv[0]);
-        return probes_resolve(context, argv[1]);
+        return probes_go(context, &o, argc - optind, argv + optind);
 }
 
 const Verb verb_probes = {
         .name = "probes",
-        .arguments = "resolve FUNCTION",
-        .summary = "See what a probe can take of a function of the kernel",
-        .help = "resolve FUNCTION     its signature, and what can be taken at it; MODULE:FUNCTION\n",
+        .arguments = "add NAME | list | show NAME | …",
+        .summary = "Define probes on functions of the kernel, and see what there is",
+        .help = "add NAME --on FUNCTION [ARG…]\n"
+                "                     define a probe; an ARG is '[NAME =] EXPRESSION [: TYPE]', as\n"
+                "                     'dport = sk.__sk_common.skc_dport'; ktrace-probes(5)\n"
+                "  --return           when the function returns; $retval is what\n"
+                "  --raw DEFINITION   in the kernel's own syntax, instead of --on\n"
+                "  --about TEXT       one line for people\n"
+                "list                 the catalogue, and those that users have defined\n"
+                "  -v, --verbose      all that is known of them\n"
+                "show NAME            all that is known of one\n"
+                "remove NAME          one of your own\n"
+                "resolve FUNCTION     its signature, and what can be taken at it; MODULE:FUNCTION\n",
         .paged = true,
         .run = probes_run,
 };

@@ -21,14 +21,14 @@ void spec_options_done(SpecOptions *options) {
         *options = (SpecOptions){};
 }
 
-static int spec_options_add_event(SpecOptions *options, const char *name) {
+static int spec_options_add_event(SpecOptions *options, const char *name, bool is_probe) {
         SpecOptionsEvent *events =
                         reallocarray(options->events, options->n_events + 1, sizeof(*events));
 
         if (!events)
                 return -ENOMEM;
         options->events = events;
-        events[options->n_events++] = (SpecOptionsEvent){ .name = name };
+        events[options->n_events++] = (SpecOptionsEvent){ .name = name, .is_probe = is_probe };
         return 0;
 }
 
@@ -39,7 +39,7 @@ static int spec_options_set_filter(SpecOptions *options, const char *filter, Rea
         if (!last)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "-f '%s' belongs to the -e before it and there is none; --where is "
+                                "-f '%s' belongs to the -e or --probe before it and there is none; --where is "
                                 "for all events",
                                 filter);
         if (last->filter)
@@ -87,7 +87,9 @@ static int spec_options_set_unit(SpecOptions *options, const char *name, Reason 
 int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason) {
         switch (option) {
         case 'e':
-                return spec_options_add_event(options, text);
+                return spec_options_add_event(options, text, false);
+        case OPTION_PROBE:
+                return spec_options_add_event(options, text, true);
         case 'f':
                 return spec_options_set_filter(options, text, reason);
         case 'a':
@@ -163,7 +165,8 @@ static int spec_options_load_file(const char *path,
 static int spec_options_add_events(const SpecOptions *options, Spec *spec, Reason *reason) {
         for (size_t i = 0; i < options->n_events; i++) {
                 const SpecOptionsEvent *event = &options->events[i];
-                int r = spec_add_event(spec, event->name, event->filter, reason);
+                int r = event->is_probe ? spec_add_probe(spec, event->name, event->filter, reason)
+                                        : spec_add_event(spec, event->name, event->filter, reason);
 
                 if (r != 0)
                         return r;
@@ -271,6 +274,7 @@ void spec_options_print_help(void) {
                "  -e, --event NAME|GLOB  record this event or these events; repeatable\n"
                "  -f, --filter EXPR      only where EXPR holds, for the -e before it; FILTERS in\n"
                "                         ktracectl(1)\n"
+               "      --probe NAME       record this probe; 'ktracectl probes list'; repeatable\n"
                "      --where EXPR       the same for all events\n"
                "      --scope SCOPE      command, own, pids:PID,PID…, unit:NAME, cgroup:PATH or\n"
                "                         system\n"

@@ -7,6 +7,7 @@
 typedef struct SpecOptionsEvent {
         const char *name;
         const char *filter;
+        bool is_probe;
 } SpecOptionsEvent;
 
 /* What `record` and `create` were told about the session, as words of the command line. */
@@ -33,6 +34,7 @@ enum {
         OPTION_LIFETIME,
         OPTION_SPEC,
         OPTION_UNREDACTED,
+        OPTION_PROBE,
         OPTION_SPEC_END, /* a verb's own long options count from here */
 };
 
@@ -42,6 +44,7 @@ enum {
 #define SPEC_OPTIONS_LONG                                    \
         { "event",    required_argument, NULL, 'e' },            \
         { "filter",   required_argument, NULL, 'f' },            \
+        { "probe",    required_argument, NULL, OPTION_PROBE },   \
         { "where",    required_argument, NULL, OPTION_WHERE },   \
         { "scope",    required_argument, NULL, OPTION_SCOPE },   \
         { "all",      no_argument,       NULL, 'a' },            \

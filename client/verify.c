@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl verify: proves that nothing of ktraced's is in the kernel without a session. It reads
  * tracefs itself (instances/ktrace-*, dynamic events in groups ktrace_*) and compares with the
- * sessions of a running daemon; it never starts one and never repairs. It relies on tracefs being
- * mounted and on root: nobody else may look. */
+ * sessions and probes of a running daemon; it never starts one and never repairs. It relies on
+ * tracefs being mounted and on root: nobody else may look. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,6 +30,7 @@ typedef struct Verify {
         const char *path;
         int tracefs_fd;
         json_object *sessions; /* NULL: no daemon runs */
+        json_object *probes;   /* NULL: the same */
         json_object *findings; /* [{"kind","name"}] */
 } Verify;
 
@@ -77,7 +78,16 @@ static int verify_ask_daemon(Verify *verify, Reason *reason) {
         r = proxy_is_running(proxy, &running, reason);
         if (r != 0 || !running)
                 return r;
-        return proxy_list(proxy, &verify->sessions, reason);
+        r = proxy_list(proxy, &verify->sessions, reason);
+        if (r == 0)
+                r = proxy_call_json(proxy,
+                                KT_OBJECT,
+                                KT_MANAGER_INTERFACE,
+                                "ListProbes",
+                                NULL,
+                                &verify->probes,
+                                reason);
+        return r;
 }
 
 static bool verify_has_session(const Verify *verify, const char *id) {
@@ -86,6 +96,25 @@ static bool verify_has_session(const Verify *verify, const char *id) {
                 json_object *row = json_object_array_get_idx(verify->sessions, i);
 
                 if (strcmp(json_object_get_string(json_object_object_get(row, "id")), id) == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* A user's stays until they remove it, the catalogue's as long as a session has it. */
+static bool verify_has_probe(const Verify *verify, const char *group_event) {
+        size_t n = verify->probes ? json_object_array_length(verify->probes) : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *probe = json_object_array_get_idx(verify->probes, i);
+                const char *event = json_object_get_string(json_object_object_get(probe, "event"));
+                const char *slash = strchr(group_event, '/');
+                size_t size = slash ? (size_t)(slash - group_event) : 0;
+                bool is_used = json_object_get_int(json_object_object_get(probe, "users")) > 0 ||
+                               json_object_object_get(probe, "uid");
+
+                if (slash && is_used && strncmp(event, group_event, size) == 0 &&
+                                event[size] == ':' && strcmp(event + size + 1, slash + 1) == 0)
                         return true;
         }
         return false;
@@ -136,6 +165,8 @@ static int verify_probe(Verify *verify, char *line) {
         if (strcmp(name, PROBE_GUARD) == 0 && verify->sessions &&
                         json_object_array_length(verify->sessions) > 0)
                 return 0;
+        if (verify_has_probe(verify, name))
+                return 0;
         return verify_add(verify, "dynamic event", name);
 }
 
@@ -185,7 +216,8 @@ static int verify_look(Verify *verify, Reason *reason) {
 
         json_object_put(verify->findings);
         json_object_put(verify->sessions);
-        verify->sessions = NULL;
+        json_object_put(verify->probes);
+        verify->sessions = verify->probes = NULL;
         verify->findings = json_object_new_array();
         if (!verify->findings)
                 return -ENOMEM;
@@ -226,6 +258,7 @@ static int verify_run(Context *context, int argc, char **argv) {
         if (option == OPTIONS_END)
                 status = verify_go(context, &verify);
         json_object_put(verify.sessions);
+        json_object_put(verify.probes);
         json_object_put(verify.findings);
         if (verify.tracefs_fd >= 0)
                 close(verify.tracefs_fd);

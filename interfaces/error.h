@@ -25,6 +25,7 @@ typedef enum KtError {
         KT_E_NO_CONSUMER,    /* the stream worker cannot be run safely */
         KT_E_AUTH_REQUIRED,  /* policy wants a password that the call did not let polkit ask for */
         KT_E_NO_SUCH_FUNCTION, /* of the kernel, or none that takes a probe */
+        KT_E_NO_SUCH_PROBE,
         _KT_E_N,
 } KtError;
 

@@ -38,7 +38,12 @@ static bool is_whole_string(json_object *value) {
                strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
 }
 
-static int add_named_event(Spec *spec, json_object *event, Reason *reason) {
+/* index: in the list of field. */
+static int add_named_entry(Spec *spec,
+                const SpecField *field,
+                size_t index,
+                json_object *event,
+                Reason *reason) {
         const char *name = NULL, *filter = NULL;
 
         json_object_object_foreach(event, key, value) {
@@ -47,15 +52,17 @@ static int add_named_event(Spec *spec, json_object *event, Reason *reason) {
                 if (!is_name && strcmp(key, "filter") != 0)
                         return reason_set(reason,
                                         KT_E_UNKNOWN_KEY,
-                                        "events[%zu]: unknown key %s: the known ones are name, "
+                                        "%s[%zu]: unknown key %s: the known ones are name, "
                                         "filter",
-                                        spec->n_events,
+                                        field->name,
+                                        index,
                                         quote(key).text);
                 if (!is_whole_string(value))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "events[%zu].%s: a string is wanted, not %s",
-                                        spec->n_events,
+                                        "%s[%zu].%s: a string is wanted, not %s",
+                                        field->name,
+                                        index,
                                         key,
                                         type_name(value));
                 *(is_name ? &name : &filter) = json_object_get_string(value);
@@ -63,27 +70,32 @@ static int add_named_event(Spec *spec, json_object *event, Reason *reason) {
         if (!name)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "events[%zu].name: missing: write system:event, as 'ktracectl "
-                                "events' lists them",
-                                spec->n_events);
-        return spec_add_event(spec, name, filter, reason);
+                                "%s[%zu].name: missing: write %s",
+                                field->name,
+                                index,
+                                strcmp(field->name, "events") == 0
+                                                ? "system:event, as 'ktracectl events' lists them"
+                                                : "a name, as 'ktracectl probes list' shows them");
+        return spec_add_entry(spec, field, name, filter, reason);
 }
 
-static int add_events(Spec *spec, json_object *list, Reason *reason) {
+static int add_entries(Spec *spec, const SpecField *field, json_object *list, Reason *reason) {
         int r;
 
-        r = spec_begin_events(spec, reason);
+        r = spec_begin_list(spec, field, reason);
         for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
                 json_object *event = json_object_array_get_idx(list, i);
 
                 if (is_whole_string(event))
-                        r = spec_add_event(spec, json_object_get_string(event), NULL, reason);
+                        r = spec_add_entry(
+                                        spec, field, json_object_get_string(event), NULL, reason);
                 else if (json_object_is_type(event, json_type_object))
-                        r = add_named_event(spec, event, reason);
+                        r = add_named_entry(spec, field, i, event, reason);
                 else
                         r = reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "events[%zu]: a string or an object is wanted, not %s",
+                                        "%s[%zu]: a string or an object is wanted, not %s",
+                                        field->name,
                                         i,
                                         type_name(event));
         }
@@ -125,7 +137,7 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
                                 json_object_is_type(value, json_type_boolean))
                         r = spec_set_boolean(spec, key, json_object_get_boolean(value), reason);
                 else if (field->type == SPEC_EVENTS && json_object_is_type(value, json_type_array))
-                        r = add_events(spec, value, reason);
+                        r = add_entries(spec, field, value, reason);
                 else
                         r = spec_refuse_type(field, type_name(value), reason);
                 if (r != 0)
@@ -183,13 +195,13 @@ static int append_event(json_object *list, const SpecEvent *event) {
         return r;
 }
 
-static int add_event_list(json_object *object, const Spec *spec) {
+static int add_list(json_object *object, const char *key, const SpecEvent *events, size_t n) {
         json_object *list = json_object_new_array();
         int r;
 
-        r = add(object, "events", list);
-        for (size_t i = 0; r == 0 && i < spec->n_events; i++)
-                r = append_event(list, &spec->events[i]);
+        r = add(object, key, list);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = append_event(list, &events[i]);
         return r;
 }
 
@@ -206,7 +218,9 @@ int spec_to_json(const Spec *spec, json_object **ret) {
         if (r == 0)
                 r = add_scope(object, spec);
         if (r == 0)
-                r = add_event_list(object, spec);
+                r = add_list(object, "events", spec->events, spec->n_events);
+        if (r == 0 && spec->n_probes > 0)
+                r = add_list(object, "probes", spec->probes, spec->n_probes);
         if (r == 0 && spec->where)
                 r = add(object, "where", json_object_new_string(spec->where));
         if (r == 0)

@@ -62,6 +62,14 @@ const SpecField spec_fields[] = {
                         "A name is 'SYSTEM:EVENT' or a glob of it ('*', "
                         "'?', '[…]'); 'EVENT' alone means this event of any system. No "
                         "default: at least one must be given." },
+        { "probes",
+                        SPEC_EVENTS,
+                        1,
+                        SPEC_PROBES_MAX,
+                        NULL,
+                        "Probes to record besides the events, by their names in the catalogue or "
+                        "of one's own, each with a filter if wanted; 'ktracectl probes list' shows "
+                        "them. Default: none." },
         { "where",
                         SPEC_STRING,
                         1,
@@ -135,14 +143,19 @@ Spec *spec_new(void) {
         return TAKE_PTR(spec);
 }
 
+static void free_entries(SpecEvent *list, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                free(list[i].name);
+                free(list[i].filter);
+        }
+        free(list);
+}
+
 Spec *spec_free(Spec *spec) {
         if (!spec)
                 return NULL;
-        for (size_t i = 0; i < spec->n_events; i++) {
-                free(spec->events[i].name);
-                free(spec->events[i].filter);
-        }
-        free(spec->events);
+        free_entries(spec->events, spec->n_events);
+        free_entries(spec->probes, spec->n_probes);
         free(spec->pids);
         free(spec->where);
         free(spec->group);
@@ -301,10 +314,10 @@ static int check_filter(const char *key, const char *filter, Reason *reason) {
         return 0;
 }
 
-static int check_event_filter(size_t index, const char *filter, Reason *reason) {
+static int check_entry_filter(const char *list, size_t index, const char *filter, Reason *reason) {
         char key[40];
 
-        snprintf(key, sizeof(key), "events[%zu].filter", index);
+        snprintf(key, sizeof(key), "%s[%zu].filter", list, index);
         return check_filter(key, filter, reason);
 }
 
@@ -444,9 +457,7 @@ int spec_set_boolean(Spec *spec, const char *key, bool value, Reason *reason) {
         return 0;
 }
 
-int spec_begin_events(Spec *spec, Reason *reason) {
-        const SpecField *field = spec_field_find("events");
-
+int spec_begin_list(Spec *spec, const SpecField *field, Reason *reason) {
         if (spec->set_keys & field_bit(field))
                 return refuse_twice(field, reason);
         spec->set_keys |= field_bit(field);
@@ -499,9 +510,22 @@ static int check_event_name(size_t index, const char *name, Reason *reason) {
         return 0;
 }
 
+static int add_entry(SpecEvent **list, size_t *n, const char *name, const char *filter) {
+        _cleanup_free_ char *name_copy = strdup(name);
+        _cleanup_free_ char *filter_copy = filter ? strdup(filter) : NULL;
+        SpecEvent *grown;
+
+        if (!name_copy || (filter && !filter_copy))
+                return -ENOMEM;
+        grown = reallocarray(*list, *n + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        *list = grown;
+        grown[(*n)++] = (SpecEvent){ .name = TAKE_PTR(name_copy), .filter = TAKE_PTR(filter_copy) };
+        return 0;
+}
+
 int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason) {
-        _cleanup_free_ char *name_copy = NULL, *filter_copy = NULL;
-        SpecEvent *events;
         int r;
 
         if (spec->n_events >= SPEC_EVENTS_MAX)
@@ -511,23 +535,56 @@ int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *rea
                                 SPEC_EVENTS_MAX);
         r = check_event_name(spec->n_events, name, reason);
         if (r == 0 && filter)
-                r = check_event_filter(spec->n_events, filter, reason);
+                r = check_entry_filter("events", spec->n_events, filter, reason);
         if (r != 0)
                 return r;
 
-        name_copy = strdup(name);
-        filter_copy = filter ? strdup(filter) : NULL;
-        if (!name_copy || (filter && !filter_copy))
-                return -ENOMEM;
-        events = reallocarray(spec->events, spec->n_events + 1, sizeof(*events));
-        if (!events)
-                return -ENOMEM;
-        spec->events = events;
-        spec->events[spec->n_events++] = (SpecEvent){
-                .name = TAKE_PTR(name_copy),
-                .filter = TAKE_PTR(filter_copy),
-        };
+        return add_entry(&spec->events, &spec->n_events, name, filter);
+}
+
+/* "NAME", or "GROUP:NAME" for what another user has made. */
+static int check_probe_name(size_t index, const char *name, Reason *reason) {
+        size_t size = strlen(name), colons = 0;
+
+        for (const char *p = name; *p; p++) {
+                colons += *p == ':';
+                if (!is_alphanumeric(*p) && *p != '_' && *p != ':')
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "probes[%zu].name: %s is no name: 'ktracectl probes list' "
+                                        "shows them",
+                                        index,
+                                        quote(name).text);
+        }
+        if (size == 0 || size > SPEC_EVENT_NAME_MAX || colons > 1)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "probes[%zu].name: %s is no name: 'ktracectl probes list' shows "
+                                "them",
+                                index,
+                                quote(name).text);
         return 0;
+}
+
+int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *reason) {
+        if (spec->n_probes >= SPEC_PROBES_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "probes: more than %d entries",
+                                SPEC_PROBES_MAX);
+        int r = check_probe_name(spec->n_probes, name, reason);
+        if (r == 0 && filter)
+                r = check_entry_filter("probes", spec->n_probes, filter, reason);
+        return r ?: add_entry(&spec->probes, &spec->n_probes, name, filter);
+}
+
+int spec_add_entry(Spec *spec,
+                const SpecField *field,
+                const char *name,
+                const char *filter,
+                Reason *reason) {
+        return strcmp(field->name, "probes") == 0 ? spec_add_probe(spec, name, filter, reason)
+                                                  : spec_add_event(spec, name, filter, reason);
 }
 
 int spec_complete(const Spec *spec, Reason *reason) {
@@ -535,7 +592,7 @@ int spec_complete(const Spec *spec, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "scope: missing: write " SPEC_SCOPE_FORMS);
-        if (spec->n_events == 0)
+        if (spec->n_events == 0 && spec->n_probes == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "events: none given: name at least one, as 'ktracectl events' "

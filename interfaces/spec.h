@@ -10,6 +10,7 @@
 #include "names.h"
 
 #define SPEC_EVENTS_MAX        4096 /* entries in `events`, each may be a glob */
+#define SPEC_PROBES_MAX        256
 #define SPEC_PIDS_MAX          1024
 #define SPEC_EVENT_NAME_MAX    256
 #define SPEC_FILTER_MAX        2048 /* bytes; the kernel takes 4095 with what the fence joins */
@@ -51,6 +52,8 @@ typedef struct Spec {
         char *group; /* scopes unit (its name) and cgroup (its path); else NULL */
         SpecEvent *events;
         size_t n_events;
+        SpecEvent *probes; /* names of probes, with their filters */
+        size_t n_probes;
         char *where;        /* a filter for all events, besides their own; NULL: none */
         uint64_t buffer_kb; /* per CPU */
         char *clock;        /* never NULL after spec_new */
@@ -99,10 +102,18 @@ int spec_refuse_type(const SpecField *field, const char *got, Reason *reason);
 int spec_set_string(Spec *spec, const char *key, const char *value, Reason *reason);
 int spec_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason);
 int spec_set_boolean(Spec *spec, const char *key, bool value, Reason *reason);
-/* Marks `events` as given, so that a door that reads a list of them notices a second one. */
-int spec_begin_events(Spec *spec, Reason *reason);
+/* Marks `events` or `probes` as given, so that a door that reads a list of them notices a second
+ * one. */
+int spec_begin_list(Spec *spec, const SpecField *field, Reason *reason);
+/* The next entry of that list. filter may be NULL. */
+int spec_add_entry(Spec *spec,
+                const SpecField *field,
+                const char *name,
+                const char *filter,
+                Reason *reason);
 /* filter may be NULL. */
 int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason);
+int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *reason);
 /* The last check, after all keys: scope and events given, … */
 int spec_complete(const Spec *spec, Reason *reason);
 

@@ -10,6 +10,7 @@
 
 #include "admission.h"
 #include "call.h"
+#include "probe-methods.h"
 #include "reload.h"
 #include "spec-reader.h"
 
@@ -212,23 +213,6 @@ static int method_describe_event(sd_bus_message *m, void *userdata, sd_bus_error
         return call_reply_json(m, r, o, &reason);
 }
 
-static int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_json_ json_object *o = NULL;
-        Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, m);
-        Reason reason = { "" };
-        const char *function;
-        int r;
-
-        r = sd_bus_message_read(m, "s", &function);
-        if (r < 0)
-                return call_refuse(m, r, NULL);
-        if (!peer)
-                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = registry_resolve_function(door->registry, &peer->subject, function, &o, &reason);
-        return call_reply_json(m, r, o, &reason);
-}
-
 static int method_get_limits(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_json_ json_object *o = NULL;
         Door *door = userdata;
@@ -292,6 +276,21 @@ static const sd_bus_vtable manager_vtable[] = {
                         SD_BUS_ARGS("s", function),
                         SD_BUS_RESULT("a{sv}", description),
                         method_resolve_function,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("AddProbe",
+                        SD_BUS_ARGS("a{sv}", definition),
+                        SD_BUS_RESULT("s", event),
+                        method_add_probe,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("RemoveProbe",
+                        SD_BUS_ARGS("s", name),
+                        SD_BUS_NO_RESULT,
+                        method_remove_probe,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ListProbes",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_RESULT("aa{sv}", probes),
+                        method_list_probes,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetLimits",
                         SD_BUS_NO_ARGS,

@@ -96,12 +96,12 @@ static int read_number(sd_bus_message *m,
         return 0;
 }
 
-static int read_event_names(sd_bus_message *m, Spec *spec, Reason *reason) {
+static int read_event_names(sd_bus_message *m, Spec *spec, const SpecField *field, Reason *reason) {
         const char *name;
         int r;
 
         while ((r = sd_bus_message_read(m, "s", &name)) > 0) {
-                r = spec_add_event(spec, name, NULL, reason);
+                r = spec_add_entry(spec, field, name, NULL, reason);
                 if (r != 0)
                         return r;
         }
@@ -142,7 +142,10 @@ static int read_event_key(sd_bus_message *m,
         return own_result(r);
 }
 
-static int read_event_object(sd_bus_message *m, Spec *spec, Reason *reason) {
+static int read_event_object(sd_bus_message *m,
+                Spec *spec,
+                const SpecField *field,
+                Reason *reason) {
         const char *name = NULL, *filter = NULL;
         int r;
 
@@ -158,14 +161,17 @@ static int read_event_object(sd_bus_message *m, Spec *spec, Reason *reason) {
                 return r;
         if (!name)
                 return reason_set(reason, KT_E_INVALID_SPEC, "events: an entry has no name");
-        return spec_add_event(spec, name, filter, reason);
+        return spec_add_entry(spec, field, name, filter, reason);
 }
 
-static int read_event_objects(sd_bus_message *m, Spec *spec, Reason *reason) {
+static int read_event_objects(sd_bus_message *m,
+                Spec *spec,
+                const SpecField *field,
+                Reason *reason) {
         int r;
 
         while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}")) > 0) {
-                r = read_event_object(m, spec, reason);
+                r = read_event_object(m, spec, field, reason);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);
@@ -175,16 +181,21 @@ static int read_event_objects(sd_bus_message *m, Spec *spec, Reason *reason) {
         return r;
 }
 
-static int read_events(sd_bus_message *m, const char *signature, Spec *spec, Reason *reason) {
+static int read_events(sd_bus_message *m,
+                const char *signature,
+                Spec *spec,
+                const SpecField *field,
+                Reason *reason) {
         bool names = strcmp(signature, "as") == 0;
 
-        int r = spec_begin_events(spec, reason);
+        int r = spec_begin_list(spec, field, reason);
         if (r != 0)
                 return r;
         r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, signature + 1);
         if (r < 0)
                 return r;
-        r = names ? read_event_names(m, spec, reason) : read_event_objects(m, spec, reason);
+        r = names ? read_event_names(m, spec, field, reason)
+                  : read_event_objects(m, spec, field, reason);
         if (r != 0)
                 return r;
         return own_result(sd_bus_message_exit_container(m));
@@ -218,7 +229,7 @@ static int read_value(sd_bus_message *m,
                 return r < 0 ? r : spec_set_boolean(spec, field->name, flag, reason);
         case SPEC_EVENTS:
                 if (strcmp(signature, "as") == 0 || strcmp(signature, "aa{sv}") == 0)
-                        return read_events(m, signature, spec, reason);
+                        return read_events(m, signature, spec, field, reason);
                 break;
         }
         return spec_refuse_type(field, describe_signature(signature), reason);

@@ -10,8 +10,7 @@
  * - the filter file then reads back the refused text, and writing "0" makes it "none";
  * - an accepted filter reads back as it was written, without the blanks around it;
  * - the whole write is at most 4095 bytes;
- * - error_log of the instance holds the last eight complaints: the message, "  Command: " with the
- *   text, and a line with a caret below the place.
+ * - error_log of the instance tells what is wrong (error-log.c).
  *
  * It does not parse filters. It quotes the error_log only where the command is ours: whatever else
  * stands there is another's. */
@@ -20,71 +19,15 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "error-log.h"
 #include "instance.h"
 #include "path.h"
 
 #define FILTER_WRITE_MAX 4095
-#define COMMAND_PREFIX   "  Command: "
 #define NEAR_MAX         24
-
-typedef struct LogEntry {
-        const char *message; /* not terminated */
-        size_t message_size;
-        size_t column; /* from 1; 0: unknown */
-} LogEntry;
 
 static size_t line_size(const char *line) {
         return strcspn(line, "\n");
-}
-
-static const char *next_line(const char *line) {
-        size_t size = line_size(line);
-        return line + size + (line[size] == '\n');
-}
-
-static bool line_is_command(const char *line, const char *command) {
-        size_t prefix = strlen(COMMAND_PREFIX), size = line_size(line);
-
-        if (size < prefix || memcmp(line, COMMAND_PREFIX, prefix) != 0)
-                return false;
-        while (size > prefix && line[size - 1] == ' ')
-                size--;
-        return size - prefix == strlen(command) &&
-               memcmp(line + prefix, command, size - prefix) == 0;
-}
-
-/* The latest entry about this command. */
-static bool find_log_entry(const char *log, const char *command, LogEntry *ret) {
-        static const char marker[] = "error: ";
-        const char *head = NULL;
-        bool found = false;
-
-        for (const char *line = log; *line; line = next_line(line)) {
-                if (*line == '[') {
-                        head = line;
-                        continue;
-                }
-                if (!head || !line_is_command(line, command))
-                        continue;
-
-                /* "[  1.2] event filter parse error: error: Field not found" */
-                size_t size = line_size(head);
-                const char *message = head;
-                for (const char *p = head; p + sizeof(marker) - 1 <= head + size; p++)
-                        if (memcmp(p, marker, sizeof(marker) - 1) == 0)
-                                message = p + sizeof(marker) - 1;
-                const char *caret = next_line(line);
-                size_t offset = strspn(caret, " ");
-                *ret = (LogEntry){
-                        .message = message,
-                        .message_size = (size_t)(head + size - message),
-                };
-                if (caret[offset] == '^' && offset >= strlen(COMMAND_PREFIX))
-                        ret->column = offset - strlen(COMMAND_PREFIX) + 1;
-                head = NULL;
-                found = true;
-        }
-        return found;
 }
 
 static int refuse(const Instance *instance,
@@ -96,7 +39,7 @@ static int refuse(const Instance *instance,
         LogEntry entry;
 
         if (tracefs_read(instance->fd, "error_log", &log, NULL) < 0 ||
-                        !find_log_entry(log, filter, &entry))
+                        !error_log_find(log, filter, &entry))
                 return reason_set(reason,
                                 KT_E_KERNEL_REFUSED,
                                 "the kernel refuses the filter of %s: %s",

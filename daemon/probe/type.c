@@ -138,6 +138,19 @@ char *type_format(const struct btf *btf, uint32_t id, char out[static TYPE_NAME_
         return out;
 }
 
+bool type_is_big_endian(const struct btf *btf, uint32_t id) {
+        const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+        for (unsigned i = 0; t && i < CHAIN_MAX && (btf_is_mod(t) || btf_is_typedef(t)); i++) {
+                const char *name = btf__name_by_offset(btf, t->name_off) ?: "";
+
+                if (btf_is_typedef(t) && strncmp(name, "__be", strlen("__be")) == 0)
+                        return true;
+                t = btf__type_by_id(btf, t->type);
+        }
+        return false;
+}
+
 typedef int (*MemberVisit)(const char *name, const TypeMember *member, void *userdata);
 
 static int visit_members(const struct btf *btf,

@@ -38,6 +38,8 @@ typedef struct TypeMember {
 Type type_get(const struct btf *btf, uint32_t id);
 /* As C has it: "struct sock *", "char [16]". Returns out. */
 char *type_format(const struct btf *btf, uint32_t id, char out[static TYPE_NAME_MAX]);
+/* Is it a number with the most significant byte first, by its typedef (__be16 and the like)? */
+bool type_is_big_endian(const struct btf *btf, uint32_t id);
 /* Also in unions and structures without a name. */
 bool type_find_member(const Type *structure, const char *name, TypeMember *ret);
 /* Calls visit for each member with a name, those of nameless ones as the structure's own, until it

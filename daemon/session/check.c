@@ -56,6 +56,7 @@ static int add_entry_reasons(Registry *registry,
 
                 one.events = &spec->events[i];
                 one.n_events = 1;
+                one.n_probes = 0;
                 int r = registry_decide(registry, subject, &one, &grant, &reason);
                 if (r > 0)
                         r = add_reason(reasons, r, &reason);

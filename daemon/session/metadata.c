@@ -115,6 +115,25 @@ static int add_cuts(json_object *event,
         return r ?: describe_cuts(trace->grant, granted, format, cuts);
 }
 
+/* A probe's values are shown as their types want it, which the kernel does not know. */
+static int show_probe(const Trace *trace, const GrantEvent *event, char **text, size_t *size) {
+        for (size_t i = 0; i < trace->n_probes; i++) {
+                const Probe *probe = trace->probes[i];
+                char *shown;
+
+                if (!probe->form || strcmp(probe->group, event->system) != 0 ||
+                                strcmp(probe->definition->name, event->name) != 0)
+                        continue;
+                int r = probe_form_show(probe->form, *text, &shown);
+                if (r < 0)
+                        return r;
+                free(*text);
+                *text = shown;
+                *size = strlen(shown);
+        }
+        return 0;
+}
+
 static int add_event(json_object *events, const Trace *trace, const GrantEvent *event) {
         _cleanup_free_ char *text = NULL;
         uint64_t id = 0;
@@ -122,6 +141,7 @@ static int add_event(json_object *events, const Trace *trace, const GrantEvent *
 
         int r = event_read_format(trace->tracefs, event->system, event->name, &text, &size);
         r = r ?: format_id(text, &id);
+        r = r ?: show_probe(trace, event, &text, &size);
         if (r < 0)
                 return r;
         json_object *object = json_object_new_object();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Probes, as the registry has them. Called by it in the event loop. What the kernel tells of its
+/* What is known of the kernel's functions and types. Called by probe-set.c and probe-verbs.c in the
+ * event loop. What the kernel tells of its
  * functions and types is some megabytes that take up to 0.2 s to read: kept while definitions come
  * one after the other, and given back when none has come for a while. A module that comes or goes
  * meanwhile is not noticed until then; the kernel has the last word on each probe anyway. */
@@ -86,28 +87,13 @@ int probes_resolve_function(Probes *probes,
         return r ?: probe_function_describe(&found, ret);
 }
 
-/* Verbs of the registry */
-
-/* Of "[MODULE:]FUNCTION[+OFFSET]", as rules have it. */
-static char *probes_get_function(const char *on) {
-        const char *colon = strchr(on, ':'), *name = colon ? colon + 1 : on;
-
-        return strndup(name, strcspn(name, "+"));
-}
-
-int registry_resolve_function(Registry *registry,
-                const Subject *subject,
-                const char *function,
-                json_object **ret,
+int probes_compile(Probes *probes,
+                const Tracefs *tracefs,
+                const Definition *definition,
+                ProbeForm **ret,
                 Reason *reason) {
-        _cleanup_free_ char *name = probes_get_function(function);
-        const ProbeRequest request = { .function = name };
-        const char *action; /* what may be defined is asked for when it is */
-        const Tracefs *tracefs;
+        ProbeKernel *kernel;
 
-        if (!name)
-                return -ENOMEM;
-        int r = policy_decide_probe(registry->options.policy, subject, &request, &action, reason);
-        r = r ?: registry_get_tracefs(registry, &tracefs, reason);
-        return r ?: probes_resolve_function(registry->probes, tracefs, function, ret, reason);
+        int r = probes_get_kernel(probes, tracefs, &kernel);
+        return r ?: probe_compile(kernel, definition, ret, reason);
 }

@@ -3,9 +3,9 @@
 
 #include <systemd/sd-event.h>
 
-#include "function.h"
+#include "compile.h"
 
-/* The probes that there are, and what is known of the kernel's functions. */
+/* The kernel's functions and types, kept for a while. */
 typedef struct Probes Probes;
 
 int probes_new(sd_event *event, Probes **ret);
@@ -16,4 +16,9 @@ int probes_resolve_function(Probes *probes,
                 const Tracefs *tracefs,
                 const char *function,
                 json_object **ret,
+                Reason *reason);
+int probes_compile(Probes *probes,
+                const Tracefs *tracefs,
+                const Definition *definition,
+                ProbeForm **ret,
                 Reason *reason);

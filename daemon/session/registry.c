@@ -14,6 +14,7 @@
 
 #include "cred-guard.h"
 #include "log.h"
+#include "probe.h"
 
 /* Consumers of a killed daemon let their rings go within a moment. */
 #define ORPHAN_TRIES      20
@@ -56,6 +57,9 @@ static void remove_orphans(const Tracefs *tracefs) {
         r = cred_guard_remove_unused(tracefs);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot remove an orphaned guard");
+        r = probe_remove_groups(tracefs, PROBE_GROUP_PREFIX, CRED_GUARD_GROUP "/");
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned probes");
 }
 
 int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason) {
@@ -64,10 +68,15 @@ int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason
                 if (r != 0)
                         return r;
                 remove_orphans(registry->tracefs);
+                registry->probes->tracefs = registry->tracefs;
         }
         if (ret)
                 *ret = registry->tracefs;
         return 0;
+}
+
+static void on_probes_changed(void *userdata) {
+        registry_changed(userdata);
 }
 
 int registry_new(const RegistryOptions *options, Registry **ret) {
@@ -86,9 +95,11 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         r = audit_new(options->event, &registry->audit);
         if (r < 0)
                 return r;
-        r = probes_new(options->event, &registry->probes);
+        r = probe_set_new(options->event, registry->worker, &registry->probes);
         if (r < 0)
                 return r;
+        registry->probes->on_changed = on_probes_changed;
+        registry->probes->userdata = registry;
         r = registry_get_tracefs(registry, NULL, &reason);
         if (r > 0) /* each caller is told anew: it may be mounted later */
                 log_warning("%s", reason.text);
@@ -111,12 +122,14 @@ Registry *registry_free(Registry *registry) {
         if (!registry)
                 return NULL;
         registry->is_closing = true;
+        if (registry->probes)
+                registry->probes->is_closing = true;
         registry->worker = worker_free(registry->worker);
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_end_now(session);
         while ((drain = TAILQ_FIRST(&registry->drains)))
                 drain_free(drain);
-        probes_free(registry->probes);
+        probe_set_free(registry->probes);
         tracefs_free(registry->tracefs);
         audit_free(registry->audit);
         free(registry);
@@ -129,7 +142,8 @@ void registry_changed(Registry *registry) {
 }
 
 bool registry_is_idle(const Registry *registry) {
-        return TAILQ_EMPTY(&registry->sessions) && TAILQ_EMPTY(&registry->drains);
+        return TAILQ_EMPTY(&registry->sessions) && TAILQ_EMPTY(&registry->drains) &&
+               probe_set_is_idle(registry->probes);
 }
 
 Audit *registry_get_audit(const Registry *registry) {

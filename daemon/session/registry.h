@@ -6,7 +6,7 @@
 #include "interference.h"
 #include "meter.h"
 #include "newcomers.h"
-#include "probes.h"
+#include "probe-set.h"
 #include "session.h"
 
 /* Inside the session floor only. */
@@ -79,7 +79,7 @@ struct Registry {
         Tracefs *tracefs; /* NULL until the first need */
         struct SessionList sessions;
         struct DrainList drains;
-        Probes *probes;
+        ProbeSet *probes;
         bool is_closing;
         uint64_t n_cpus; /* for quotas; reading it anew opens files */
 };

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "probe-events.h"
 #include "session-parts.h"
 
 const char *session_state_to_string(SessionState state) {
@@ -74,6 +75,7 @@ Request *request_free(Request *request) {
         grant_free(request->wanted);
         close_cleanup(&request->fd);
         free(request->peer);
+        free(request->text);
         free(request);
         return NULL;
 }
@@ -125,6 +127,7 @@ Session *session_free(Session *session) {
                 registry_changed(registry);
         }
         sd_event_source_disable_unref(session->timer);
+        probe_events_release(&session->trace.probes, &session->trace.n_probes);
         trace_clear(&session->trace);
         subject_clear(&session->owner);
         spec_free(session->spec);
@@ -281,13 +284,18 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
         _cleanup_(grant_free_cleanup) Grant *grant = NULL;
         const Tracefs *tracefs;
         Session *session = NULL;
+        Probe **probes = NULL;
+        size_t n_probes = 0;
 
         int r = spec_complete(spec, reason);
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
         r = r ?: session_admit(registry, request, spec, &grant, reason);
+        r = r ?: probe_events_hold(registry, grant, &probes, &n_probes);
         r = r ?: session_new(registry, request, &session);
-        if (r != 0)
+        if (r != 0) {
+                probe_events_release(&probes, &n_probes);
                 return r;
+        }
         session->spec = spec;
         session->grant = TAKE_PTR(grant);
         session->request = request;
@@ -296,6 +304,8 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
         session->trace.grant = session->grant;
         session->trace.owner = &session->owner;
         session->trace.caller = request->caller;
+        session->trace.probes = probes;
+        session->trace.n_probes = n_probes;
         memcpy(session->trace.id, session->id, sizeof(session->id));
         snprintf(session->trace.policy_digest,
                         sizeof(session->trace.policy_digest),

@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "audit.h"
+#include "definition.h"
 #include "limit.h"
 #include "pid-namespace.h"
 #include "policy.h"
@@ -43,6 +44,7 @@ struct Request {
         bool is_authorized; /* polkit has allowed `wanted` */
 
         Session *session; /* create: the new one; valid during `done` */
+        char *text;       /* add_probe: the name of its event */
         int fd; /* open_stream: the client's end; `done` takes it with TAKE_FD or request_free
                    closes it */
 };
@@ -119,6 +121,20 @@ int registry_describe_event(Registry *registry,
 int registry_resolve_function(Registry *registry,
                 const Subject *subject,
                 const char *function,
+                json_object **ret,
+                Reason *reason);
+/* Defines it for the caller, and answers with the name of its event; the same again is the same.
+ * KT_E_NAME_TAKEN, KT_E_KERNEL_REFUSED, and what compile.h and definition.h say. */
+int registry_add_probe(Registry *registry,
+                Request *request,
+                Definition *definition /* consumed on 0 */,
+                Reason *reason);
+/* One of the caller's own. KT_E_NO_SUCH_PROBE, KT_E_BUSY while a session has it. */
+int registry_remove_probe(Registry *registry, Request *request, const char *name, Reason *reason);
+/* [{"name","event","about","source","uid","definition","resolved","state","why","users","fields",
+ * "hits","misses"}]: the catalogue and the caller's own; root sees all. */
+int registry_list_probes(Registry *registry,
+                const Subject *subject,
                 json_object **ret,
                 Reason *reason);
 

@@ -177,6 +177,17 @@ static int step_statistics(void *context, Reason *reason _unused_) {
         return 0;
 }
 
+static int step_probes(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        if (trace->next == trace->n_probes) {
+                trace->next = 0;
+                return 0;
+        }
+        int r = probe_ensure(trace->tracefs, trace->probes[trace->next++], reason);
+        return r ?: PLAN_AGAIN;
+}
+
 static int step_metadata(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
@@ -191,6 +202,7 @@ static const PlanStep create_steps[] = {
         { "options", step_options, NULL },
         { "statistics", step_statistics, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
+        { "probes", step_probes, NULL }, /* they go when nobody holds them */
         { "metadata", step_metadata, NULL },
 };
 

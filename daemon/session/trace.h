@@ -6,6 +6,7 @@
 #include "event.h"
 #include "pid-namespace.h"
 #include "plan.h"
+#include "probe-set.h"
 #include "watch.h"
 
 /* A session's share of the kernel. While a plan of it is in flight it belongs to the worker thread,
@@ -18,6 +19,9 @@ typedef struct Trace {
         Caller caller; /* who named the pids */
         char id[KT_ID_DIGITS + 1];
         char policy_digest[DIGEST_DIGITS + 1]; /* of the rules that made the grant */
+
+        Probe **probes; /* held, as long as the instance may have had them on */
+        size_t n_probes;
 
         Instance *instance; /* NULL: none in the kernel */
         bool is_leftover;   /* an undo could not remove the instance */

@@ -8,6 +8,7 @@
 
 #include "event.h"
 #include "glob.h"
+#include "probe-events.h"
 #include "registry.h"
 #include "release.h"
 
@@ -38,9 +39,35 @@ static int join_names(const EventList *list, JoinedNames *joined) {
         return 0;
 }
 
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The probes of a spec come into the kernel only when its instance is made. */
+static int join_probes(const ProbeEvents *probes, JoinedNames *joined) {
+        char **names = reallocarray(joined->names, joined->n + probes->n + 1, sizeof(char *));
+        size_t n = joined->n;
+
+        if (!names)
+                return -ENOMEM;
+        joined->names = names;
+        for (size_t i = 0; i < probes->n; i++) {
+                char *name = probes->events[i].name;
+
+                if (n > 0 && bsearch(&name, names, n, sizeof(char *), compare_names))
+                        continue;
+                names[joined->n] = strdup(name);
+                if (!names[joined->n])
+                        return -ENOMEM;
+                joined->n++;
+        }
+        qsort(names, joined->n, sizeof(char *), compare_names);
+        return 0;
+}
+
 /* The format that policy had last: one at a time is enough, and asked for event by event. */
 typedef struct LastFormat {
-        const Tracefs *tracefs;
+        Registry *registry;
         Format *format;
 } LastFormat;
 
@@ -50,11 +77,16 @@ static void last_format_clear(LastFormat *last) {
 
 static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {
         LastFormat *last = userdata;
+        const Probe *probe = probe_set_find_event(last->registry->probes, system, name);
         _cleanup_free_ char *text = NULL;
-        size_t size;
+        size_t size = 0;
 
         last_format_clear(last);
-        int r = event_read_format(last->tracefs, system, name, &text, &size);
+        int r = event_read_format(last->registry->tracefs, system, name, &text, &size);
+        if (r == -ENOENT && probe) {
+                r = probe_make_format(probe, &text);
+                size = r == 0 ? strlen(text) : 0;
+        }
         r = r ?: format_parse(text, size, &last->format, NULL);
         if (r == 0)
                 *ret = last->format;
@@ -68,14 +100,21 @@ int registry_decide(Registry *registry,
                 Reason *reason) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
         _cleanup_(joined_names_clear) JoinedNames joined = {};
+        _cleanup_(probe_events_clear) ProbeEvents probes = {};
+        Spec whole = *spec; /* shares all it points to, and is not freed */
         const Tracefs *tracefs;
 
         int r = registry_get_tracefs(registry, &tracefs, reason);
+        r = r ?: probe_events_bind(registry, subject, spec, &probes, reason);
         r = r ?: event_list_load(tracefs, &list);
         r = r ?: join_names(list, &joined);
+        r = r ?: join_probes(&probes, &joined);
         if (r != 0)
                 return r;
-        _cleanup_(last_format_clear) LastFormat last = { .tracefs = tracefs };
+        memcpy(probes.events + probes.n, spec->events, spec->n_events * sizeof(SpecEvent));
+        whole.events = probes.events;
+        whole.n_events = probes.n + spec->n_events;
+        _cleanup_(last_format_clear) LastFormat last = { .registry = registry };
         PolicyEvents events = {
                 .names = (const char *const *)joined.names,
                 .n_names = joined.n,
@@ -84,7 +123,7 @@ int registry_decide(Registry *registry,
                 .n_cpus = kernel_is_at_least(6, 6) ? (unsigned)registry->n_cpus : 0,
                 .limits = &registry->options.limits,
         };
-        return policy_decide(registry->options.policy, subject, spec, &events, ret, reason);
+        return policy_decide(registry->options.policy, subject, &whole, &events, ret, reason);
 }
 
 int registry_list_events(Registry *registry,

@@ -19,3 +19,88 @@ case_probes_denied() { # who may not define probes learns nothing of functions, 
         expect 3 user ktracectl probes resolve no_function_is_called_like_this
         same "$(cat first)" "$(cat err)" "the words"
 }
+
+kprobes() { # the rest of the case is for kernels that have them
+        [ -e "$TRACEFS/kprobe_events" ] || skip "this kernel has no kprobes"
+}
+
+# refuses COLUMN PATTERN FUNCTION ARG: not defined; the reason and a caret below the place.
+refuses() {
+        local column=$1 pattern=$2
+        expect 2 ktracectl probes add bad --on "$3" -- "$4"
+        head -n 1 err | grep -qE -- "$pattern" || fail "no '$pattern': $(cat err)"
+        same "$(printf '%*s^' $((column + 1)) '')" "$(tail -n 1 err)" "the caret below $4"
+}
+
+case_probes_mistakes() { # each mistake is told with its place, and nothing is defined
+        refuses 4 'struct sock has no member __sk_comon: did you mean __sk_common' tcp_sendmsg sk.__sk_comon.skc_dport
+        refuses 1 'tcp_sendmsg has no argument sock: did you mean sk|it has sk, msg, size' tcp_sendmsg sock
+        refuses 8 'there is no type u7' tcp_sendmsg 'size : u7'
+        refuses 1 'define the probe with --return' tcp_sendmsg '$retval'
+        refuses 1 'as a whole' tcp_sendmsg sk.__sk_common
+        refused 2 'a letter first' ktracectl probes add 9bad --on tcp_sendmsg
+        refused 1 'did you mean' ktracectl probes add bad --on tcp_sendmsgs
+        refused 2 'on: missing|--on FUNCTION' ktracectl probes add bad
+        refused 2 'raw: ' ktracectl probes add bad --raw 'e:x sched.sched_switch'
+        refused 2 '#' ktracectl probes add bad --raw 'p:x vfs_read a=$arg1 # b'
+        refused 1 'no such probe' ktracectl probes remove bad
+        refused 1 'no such probe' ktracectl record --probe bad -- true
+        ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
+}
+
+case_probes_values() { # what a probe records is what the program did: text, numbers, flags, results
+        kprobes
+        ktracectl probes add opening --on do_sys_openat2 filename 'flags = how.flags' dfd '$comm'
+        ktracectl probes add opened --on do_sys_openat2 --return '$retval'
+        echo text >a-file
+        expect 0 ktracectl record -q --probe opening --probe opened -o t.kts -- cat a-file
+        same 1 "$(count t.kts '.event == "opening" and .fields.filename == "a-file" and .fields.dfd == -100 and .fields.comm == "cat"')" "opens of a-file"
+        same 0 "$(count t.kts '.event == "opening" and .fields.filename == "a-file" and .fields.flags % 4 != 0')" "opens for writing"
+        same 3 "$(ktracectl convert t.kts --to json | jq -s 'map(select(.event == "opened" and .fields.ret >= 0)) | .[-1].fields.ret')" "the descriptor"
+        expect 0 ktracectl record -q --probe opening -f 'filename ~ "*a-file"' -o f.kts -- cat a-file
+        same 1 "$(count f.kts true)" "what the filter lets through"
+        ktracectl probes remove opening
+        ktracectl probes remove opened
+}
+
+case_probes_kernel_says() { # what only the kernel knows is told in its words, and nothing is left
+        kprobes
+        refused 1 'no instruction begins there' ktracectl probes add bad --on do_sys_openat2+4 %di
+        refused 1 'when it returns' ktracectl probes add bad --on do_sys_openat2 --return filename
+        refused 1 'the kernel refuses the probe' ktracectl probes add bad --on do_sys_openat2 %nothing
+        ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "$(cat "$TRACEFS/kprobe_events")"
+}
+
+case_probes_shared() { # the same again is the same, another of its name is refused, and none goes while a session has it
+        kprobes
+        same ktrace_u0:mine "$(ktracectl probes add mine --on vfs_read count)" "event"
+        same ktrace_u0:mine "$(ktracectl probes add mine --on vfs_read count)" "event"
+        refused 1 'defined otherwise' ktracectl probes add mine --on vfs_read
+        ktracectl create held --probe mine --scope system
+        same 1 "$(ktracectl --json probes show mine | jq .users)" "users"
+        refused 1 '1 session has it' ktracectl probes remove mine
+        ktracectl destroy held
+        within 5 ktracectl probes remove mine
+        ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "it is left"
+}
+
+case_probes_foreign_removal() { # somebody takes it out of the kernel: told, and put back
+        kprobes
+        ktracectl probes add mine --on vfs_read count
+        echo '-:ktrace_u0/mine' >>"$TRACEFS/kprobe_events"
+        same gone "$(ktracectl --json probes show mine | jq -r .state)" "state"
+        expect 0 ktracectl record -q --probe mine -o t.kts -- cat /etc/hostname
+        [ "$(count t.kts '.event == "mine"')" -gt 0 ] || fail "nothing recorded"
+        same defined "$(ktracectl --json probes show mine | jq -r .state)" "state"
+        ktracectl probes remove mine
+}
+
+case_probes_crash() { # a daemon that is killed leaves no probe behind: the next one removes them
+        kprobes
+        ktracectl probes add mine --on vfs_read count
+        grep -q ktrace_u0/mine "$TRACEFS/kprobe_events" || fail "not defined"
+        kill -KILL "$(daemon_pid)"
+        within 10 ktracectl list
+        ! grep -q ktrace_u0 "$TRACEFS/kprobe_events" || fail "left: $(cat "$TRACEFS/kprobe_events")"
+        refused 1 'no such probe' ktracectl probes show mine
+}

@@ -45,6 +45,7 @@ static void test_table(void) {
                 "mode",
                 "scope",
                 "events",
+                "probes",
                 "where",
                 "buffer-kb",
                 "clock",
@@ -79,7 +80,7 @@ static void test_defaults(void) {
 
 static void test_unknown_keys(void) {
         static const char *const later[] = {
-                "probes", "cpus", "stacktrace", "tracer", "functions", "instance", "spool", "locked"
+                "cpus", "stacktrace", "tracer", "functions", "instance", "spool", "locked"
         };
 
         assert_refused("{\"bufer-kb\":1}",
@@ -91,11 +92,11 @@ static void test_unknown_keys(void) {
         assert_refused("{\"frobnicate\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
-                        "where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
+                        "probes, where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"\": the known ones are name, mode, scope, events, "
-                        "where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
+                        "probes, where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;
@@ -144,8 +145,11 @@ static void test_twice(void) {
         g_assert_cmpstr(reason.text, ==, "key \"clock\" twice: give it once");
         g_assert_cmpint(spec_set_number(spec, "buffer-kb", 64, &reason), ==, 0);
         g_assert_cmpint(spec_set_number(spec, "buffer-kb", 64, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_cmpint(spec_begin_events(spec, &reason), ==, 0);
-        g_assert_cmpint(spec_begin_events(spec, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(spec_begin_list(spec, spec_field_find("events"), &reason), ==, 0);
+        g_assert_cmpint(spec_begin_list(spec, spec_field_find("probes"), NULL), ==, 0);
+        g_assert_cmpint(spec_begin_list(spec, spec_field_find("events"), &reason),
+                        ==,
+                        KT_E_INVALID_SPEC);
         g_assert_cmpstr(reason.text, ==, "key \"events\" twice: give it once");
         g_assert_cmpint(spec_set_string(spec, "mode", "stream", &reason), ==, 0);
         g_assert_cmpint(spec_set_string(spec, "mode", "stream", &reason), ==, KT_E_INVALID_SPEC);

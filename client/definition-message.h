@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "proxy.h"
+
+/* A definition as the command line has it: the daemon judges it. */
+typedef struct DefinitionMessage {
+        const char *name, *on, *raw, *about; /* NULL: not given */
+        bool is_return;
+        char **args;
+        size_t n_args;
+} DefinitionMessage;
+
+/* AddProbe; ret_event is the name of the probe's event. */
+int definition_send(Proxy *proxy,
+                const DefinitionMessage *definition,
+                char **ret_event,
+                Reason *reason);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* AddProbe's a{sv} -> Definition, whose setters judge each value; here is only what D-Bus adds: its
+ * types. The message comes from anyone: each container is entered by the type that was read, and
+ * what is not known is refused, not skipped. */
+#include "definition-reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "quote.h"
+
+static int read_args(sd_bus_message *m, Definition *d, Reason *reason) {
+        const char *arg;
+        int r;
+
+        if (d->n_args > 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "args: given twice");
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_read(m, "s", &arg)) > 0) {
+                r = definition_add_arg(d, arg, reason);
+                if (r != 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
+        return r < 0 ? r : 0;
+}
+
+static int read_value(sd_bus_message *m,
+                const char *key,
+                const char *signature,
+                Definition *d,
+                Reason *reason) {
+        const char *text;
+        int flag, r;
+
+        if (strcmp(signature, "s") == 0) {
+                r = sd_bus_message_read_basic(m, 's', &text);
+                return r < 0 ? r : definition_set_string(d, key, text, reason);
+        }
+        if (strcmp(signature, "b") == 0) {
+                r = sd_bus_message_read_basic(m, 'b', &flag);
+                return r < 0 ? r : definition_set_boolean(d, key, flag, reason);
+        }
+        if (strcmp(signature, "as") == 0 && strcmp(key, "args") == 0)
+                return read_args(m, d, reason);
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: no value that a probe takes there",
+                        quote(key).text);
+}
+
+static int read_key(sd_bus_message *m, Definition *d, Reason *reason) {
+        const char *key, *signature;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &key);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_peek_type(m, NULL, &signature);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);
+        if (r < 0)
+                return r;
+        r = read_value(m, key, signature, d, reason);
+        if (r != 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
+        return r < 0 ? r : 0;
+}
+
+int definition_read_message(sd_bus_message *m, Definition **ret, Reason *reason) {
+        _cleanup_(definition_free_cleanup) Definition *d = definition_new();
+        int r;
+
+        if (!d)
+                return -ENOMEM;
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+                r = read_key(m, d, reason);
+                if (r != 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+        r = definition_complete(d, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(d);
+        return r;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The methods of org.ktrace1.Manager that are about probes: read the arguments, find the caller,
+ * ask the session floor, answer. Used by manager-object.c, which has the table. */
+#include "probe-methods.h"
+
+#include <errno.h>
+
+#include "call.h"
+#include "definition-reader.h"
+#include "variant.h"
+
+int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_json_ json_object *o = NULL;
+        Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, m);
+        Reason reason = { "" };
+        const char *function;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &function);
+        if (r < 0)
+                return call_refuse(m, r, NULL);
+        if (!peer)
+                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
+        r = registry_resolve_function(door->registry, &peer->subject, function, &o, &reason);
+        return call_reply_json(m, r, o, &reason);
+}
+
+static int answer_added(sd_bus_message *m, Request *request) {
+        return sd_bus_reply_method_return(m, "s", request->text);
+}
+
+int method_add_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(definition_free_cleanup) Definition *definition = NULL;
+        Door *door = userdata;
+        Reason reason = { "" };
+        int r;
+
+        r = call_new(door, m, answer_added, &request, &reason);
+        if (r == 0)
+                r = definition_read_message(m, &definition, &reason);
+        if (r == 0)
+                r = registry_add_probe(door->registry, request, definition, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        /* Both are the session floor's now. */
+        definition = NULL;
+        request = NULL;
+        return 1;
+}
+
+int method_remove_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        Door *door = userdata;
+        Reason reason = { "" };
+        const char *name;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &name);
+        if (r < 0)
+                return call_refuse(m, r, NULL);
+        r = call_new(door, m, call_reply_empty, &request, &reason);
+        if (r == 0)
+                r = registry_remove_probe(door->registry, request, name, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        request = NULL;
+        return 1;
+}
+
+static int append_list(sd_bus_message *reply, json_object *list) {
+        int r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, "a{sv}");
+
+        for (size_t i = 0; r >= 0 && i < json_object_array_length(list); i++)
+                r = variant_append_object(reply, json_object_array_get_idx(list, i));
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+int method_list_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_json_ json_object *list = NULL;
+        Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, m);
+        sd_bus_message *reply = NULL;
+        Reason reason = { "" };
+        int r;
+
+        if (!peer)
+                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
+        r = registry_list_probes(door->registry, &peer->subject, &list, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        r = sd_bus_message_new_method_return(m, &reply);
+        if (r >= 0)
+                r = append_list(reply, list);
+        r = r < 0 ? call_refuse(m, r, NULL) : sd_bus_message_send(reply);
+        sd_bus_message_unref(reply);
+        return r;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "definition.h"
+#include "function.h"
+
+#define PROBE_FIELD_NAME_MAX 31 /* bytes; the kernel's MAX_ARG_NAME_LEN */
+#define PROBE_FETCH_MAX      63 /* bytes of one argument behind its "="; the kernel's MAX_ARGSTR_LEN */
+#define PROBE_LINE_MAX       4094
+
+typedef enum FieldShow {
+        SHOW_PLAIN,
+        SHOW_SWAPPED, /* big-endian, on a machine that is not */
+        SHOW_ADDRESS, /* IPv4 */
+        SHOW_NAMES,   /* of an enum */
+} FieldShow;
+
+/* A field of the event that the kernel makes. */
+typedef struct ProbeField {
+        char name[PROBE_FIELD_NAME_MAX + 1];
+        char fetch[PROBE_FETCH_MAX + 1]; /* "+12(+24($arg1)):u16" */
+        char type[16];                   /* "u16", "string", "u8[6]" */
+        FieldShow show;
+        bool is_free; /* a cast, a register, a number as an address: leads wherever a caller likes
+                       */
+        char *names;  /* SHOW_NAMES: "{ 0, \"RED\" }, …" */
+        char *c_type; /* as the kernel's source has it; NULL: unknown */
+} ProbeField;
+
+/* What became of a definition. */
+typedef struct ProbeForm {
+        char *place; /* "tcp_sendmsg", "mod:function+16" */
+        bool is_return;
+        bool takes_entry; /* arguments of the function, at its return */
+        ProbeField *fields;
+        size_t n_fields;
+} ProbeForm;
+
+typedef struct CompileContext {
+        const ProbeFunction *function;
+        bool is_return;
+} CompileContext;
+
+/* The definition, which is complete and not raw, by the kernel's types. KT_E_INVALID_SPEC with
+ * "args[N] column M: …", KT_E_NO_SUCH_FUNCTION. */
+int probe_compile(ProbeKernel *kernel,
+                const Definition *definition,
+                ProbeForm **ret,
+                Reason *reason);
+ProbeForm *probe_form_free(ProbeForm *form);
+DEFINE_CLEANUP(ProbeForm, probe_form_free);
+/* "p:GROUP/NAME PLACE NAME=FETCH …" */
+int probe_form_to_line(const ProbeForm *form,
+                const char *group,
+                const char *name,
+                char **ret,
+                Reason *reason);
+/* A format's text with the last line written so that values are shown as their types want it. */
+int probe_form_show(const ProbeForm *form, const char *format, char **ret);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A definition of a probe as it is written, checked value by value. The bus and the catalogue's
+ * files feed the setters what they read. What the words mean is compile.c's. */
+
+#include "definition.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "quote.h"
+#include "utf8.h"
+
+Definition *definition_new(void) {
+        return calloc(1, sizeof(Definition));
+}
+
+Definition *definition_free(Definition *definition) {
+        if (!definition)
+                return NULL;
+        for (size_t i = 0; i < definition->n_args; i++)
+                free(definition->args[i]);
+        free(definition->args);
+        free(definition->name);
+        free(definition->on);
+        free(definition->raw);
+        free(definition->about);
+        free(definition);
+        return NULL;
+}
+
+static bool is_same_text(const char *a, const char *b) {
+        return strcmp(a ?: "", b ?: "") == 0;
+}
+
+bool definition_is_same(const Definition *a, const Definition *b) {
+        if (!is_same_text(a->name, b->name) || !is_same_text(a->on, b->on) ||
+                        !is_same_text(a->raw, b->raw) || a->is_return != b->is_return ||
+                        a->n_args != b->n_args)
+                return false;
+        for (size_t i = 0; i < a->n_args; i++)
+                if (strcmp(a->args[i], b->args[i]) != 0)
+                        return false;
+        return true;
+}
+
+static bool is_letter(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static int check_name(const char *name, Reason *reason) {
+        for (const char *p = name; *p; p++)
+                if (!is_letter(*p) && (p == name || *p < '0' || *p > '9'))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "name: %s: letters, digits and '_' are wanted, a letter "
+                                        "first",
+                                        quote(name).text);
+        return 0;
+}
+
+static int check_text(const char *key, const char *value, size_t max, Reason *reason) {
+        size_t size = strnlen(value, max + 1);
+
+        if (size == 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s: it is empty", key);
+        if (size > max)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %s has more than %zu bytes",
+                                key,
+                                quote(value).text,
+                                max);
+        for (size_t i = 0, n; i < size; i += n) {
+                n = utf8_length(value + i, size - i);
+                if (n == 0 || (unsigned char)value[i] < 0x20 || value[i] == 0x7f)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: byte %zu is no printable text",
+                                        key,
+                                        i + 1);
+        }
+        return 0;
+}
+
+int definition_set_string(Definition *d, const char *key, const char *value, Reason *reason) {
+        const struct {
+                const char *key;
+                char **value;
+                size_t max;
+        } strings[] = {
+                { "name", &d->name, DEFINITION_NAME_MAX },
+                { "on", &d->on, DEFINITION_ON_MAX },
+                { "raw", &d->raw, DEFINITION_RAW_MAX },
+                { "about", &d->about, DEFINITION_ABOUT_MAX },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
+                if (strcmp(key, strings[i].key) != 0)
+                        continue;
+                if (*strings[i].value)
+                        return reason_set(reason, KT_E_INVALID_SPEC, "%s: given twice", key);
+                int r = check_text(key, value, strings[i].max, reason);
+                if (r == 0 && strings[i].value == &d->name)
+                        r = check_name(value, reason);
+                if (r != 0)
+                        return r;
+                *strings[i].value = strdup(value);
+                return *strings[i].value ? 0 : -ENOMEM;
+        }
+        if (strcmp(key, "return") == 0 || strcmp(key, "args") == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %s is wanted, not a string",
+                                key,
+                                *key == 'r' ? "true or false" : "a list");
+        return reason_set(reason,
+                        KT_E_UNKNOWN_KEY,
+                        "unknown key %s: a probe has name, on, return, args, raw, about",
+                        quote(key).text);
+}
+
+int definition_set_boolean(Definition *d, const char *key, bool value, Reason *reason) {
+        if (strcmp(key, "return") != 0)
+                return reason_set(reason,
+                                KT_E_UNKNOWN_KEY,
+                                "%s: no key of a probe that is true or false: that is return",
+                                quote(key).text);
+        d->is_return = value;
+        return 0;
+}
+
+int definition_add_arg(Definition *d, const char *value, Reason *reason) {
+        char key[32];
+
+        if (d->n_args == DEFINITION_ARGS_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "args: more than %d, the most that the kernel takes",
+                                DEFINITION_ARGS_MAX);
+        (void)snprintf(key, sizeof(key), "args[%zu]", d->n_args);
+        int r = check_text(key, value, DEFINITION_ARG_MAX, reason);
+        if (r != 0)
+                return r;
+        char **args = reallocarray(d->args, d->n_args + 1, sizeof(char *));
+        if (!args)
+                return -ENOMEM;
+        d->args = args;
+        args[d->n_args] = strdup(value);
+        if (!args[d->n_args])
+                return -ENOMEM;
+        d->n_args++;
+        return 0;
+}
+
+int definition_complete(const Definition *d, Reason *reason) {
+        if (!d->name)
+                return reason_set(reason, KT_E_INVALID_SPEC, "name: missing");
+        if (!d->raw == !d->on)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                d->raw ? "raw: stands alone, without on"
+                                       : "on: missing: name a function of the kernel");
+        if (d->raw && (d->n_args > 0 || d->is_return))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "raw: stands alone, without args and return");
+        return 0;
+}
+
+static int set_args(Definition *d, json_object *list, Reason *reason) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
+                json_object *item = json_object_array_get_idx(list, i);
+
+                if (!json_object_is_type(item, json_type_string))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "args[%zu]: a string is wanted",
+                                        i);
+                r = definition_add_arg(d, json_object_get_string(item), reason);
+        }
+        return r;
+}
+
+int definition_from_json(json_object *object, Definition **ret, Reason *reason) {
+        _cleanup_(definition_free_cleanup) Definition *d = definition_new();
+        int r = d ? 0 : -ENOMEM;
+
+        if (r == 0 && !json_object_is_type(object, json_type_object))
+                return reason_set(reason, KT_E_INVALID_SPEC, "a probe is an object");
+        json_object_object_foreach(object, key, value) {
+                if (r != 0)
+                        break;
+                if (json_object_is_type(value, json_type_string))
+                        r = definition_set_string(d, key, json_object_get_string(value), reason);
+                else if (json_object_is_type(value, json_type_boolean))
+                        r = definition_set_boolean(d, key, json_object_get_boolean(value), reason);
+                else if (strcmp(key, "args") == 0 && json_object_is_type(value, json_type_array))
+                        r = set_args(d, value, reason);
+                else
+                        r = reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: no value that a probe takes there",
+                                        quote(key).text);
+        }
+        r = r ?: definition_complete(d, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(d);
+        return r;
+}
+
+int definition_to_text(const Definition *d, char **ret) {
+        size_t size;
+        char *text = NULL;
+        FILE *f;
+
+        if (d->raw) {
+                *ret = strdup(d->raw);
+                return *ret ? 0 : -ENOMEM;
+        }
+        f = open_memstream(&text, &size);
+        if (!f)
+                return -ENOMEM;
+        fprintf(f, "%s%s", d->is_return ? "return of " : "", d->on);
+        for (size_t i = 0; i < d->n_args; i++)
+                fprintf(f, "%s%s", i == 0 ? ": " : ", ", d->args[i]);
+        if (fclose(f) != 0) {
+                free(text);
+                return -ENOMEM;
+        }
+        *ret = text;
+        return 0;
+}

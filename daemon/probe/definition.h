@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <json-c/json.h>
+#include <stdbool.h>
+
+#include "error.h"
+
+#define DEFINITION_NAME_MAX  63 /* bytes; of an event, in the kernel */
+#define DEFINITION_ON_MAX    255
+#define DEFINITION_ARGS_MAX  128
+#define DEFINITION_ARG_MAX   256 /* bytes of one */
+#define DEFINITION_RAW_MAX   2048
+#define DEFINITION_ABOUT_MAX 256
+
+/* What somebody wants to see, as they wrote it. */
+typedef struct Definition {
+        char *name;
+        char *on; /* "[MODULE:]FUNCTION[+OFFSET]"; NULL with raw */
+        bool is_return;
+        char **args; /* "[NAME =] EXPRESSION [: TYPE]" */
+        size_t n_args;
+        char *raw;   /* "p:NAME …" in the kernel's syntax; NULL: none */
+        char *about; /* one line for people; NULL: none */
+} Definition;
+
+Definition *definition_new(void);
+Definition *definition_free(Definition *definition);
+DEFINE_CLEANUP(Definition, definition_free);
+bool definition_is_same(const Definition *a, const Definition *b);
+
+/* Setters: KT_E_INVALID_SPEC, KT_E_UNKNOWN_KEY with the reason, -ENOMEM. A key twice is refused. */
+int definition_set_string(Definition *d, const char *key, const char *value, Reason *reason);
+int definition_set_boolean(Definition *d, const char *key, bool value, Reason *reason);
+/* The next entry of the list "args". */
+int definition_add_arg(Definition *d, const char *value, Reason *reason);
+/* The last check: what belongs together is there. */
+int definition_complete(const Definition *d, Reason *reason);
+/* All of it from an object of a catalogue file. */
+int definition_from_json(json_object *object, Definition **ret, Reason *reason);
+/* One line for people: "p:NAME on FUNCTION …", as it was written. */
+int definition_to_text(const Definition *d, char **ret);

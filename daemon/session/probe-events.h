@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "probe-set.h"
+
+typedef struct Registry Registry;
+
+/* The probes of a spec as events of the kernel; names are its own, filters the spec's. */
+typedef struct ProbeEvents {
+        SpecEvent *events; /* with room for those of the spec behind them */
+        size_t n;
+} ProbeEvents;
+
+int probe_events_bind(Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                ProbeEvents *ret,
+                Reason *reason);
+void probe_events_clear(ProbeEvents *events);
+/* Those of a grant, until they are released: they stay in the kernel. */
+int probe_events_hold(Registry *registry, const Grant *grant, Probe ***ret, size_t *ret_n);
+void probe_events_release(Probe ***held, size_t *n);

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* All definitions: the catalogue's and those that users made. Called by the registry in the event
+ * loop; what touches the kernel is a plan on the worker thread, because a change of its probes
+ * waits for whoever makes or removes an instance.
+ *
+ * Removing a definition wipes the buffers of all instances that ever had it on. So each session
+ * holds what it may turn on, from before its instance is made until that is gone, and only what
+ * nobody holds is removed: a user's when they say so, the catalogue's when the last session lets
+ * go. The number of holders is written by the event loop alone and read by the worker just before
+ * it removes; a session that comes later defines anew what it finds missing, also what somebody
+ * else has removed (trace-cmd reset takes everybody's). */
+
+#include "probe-set.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cred-guard.h"
+#include "log.h"
+#include "probe.h"
+#include "session.h"
+
+int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret) {
+        _cleanup_(probe_set_free_cleanup) ProbeSet *set = calloc(1, sizeof(*set));
+
+        if (!set)
+                return -ENOMEM;
+        TAILQ_INIT(&set->list);
+        set->worker = worker;
+        int r = probes_new(event, &set->kernel);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(set);
+        return 0;
+}
+
+Probe *probe_free(Probe *probe) {
+        if (!probe)
+                return NULL;
+        if (probe->set)
+                TAILQ_REMOVE(&probe->set->list, probe, probes);
+        definition_free(probe->definition);
+        probe_form_free(probe->form);
+        free(probe->source);
+        free(probe->line);
+        free(probe);
+        return NULL;
+}
+
+ProbeSet *probe_set_free(ProbeSet *set) {
+        Probe *probe;
+
+        if (!set)
+                return NULL;
+        if (set->has_defined) {
+                int r = probe_remove_groups(set->tracefs, PROBE_GROUP_PREFIX, CRED_GUARD_GROUP "/");
+                if (r < 0)
+                        log_errno(r, LOG_WARNING, NULL, "cannot remove the probes");
+        }
+        while ((probe = TAILQ_FIRST(&set->list)))
+                probe_free(probe);
+        probes_free(set->kernel);
+        free(set);
+        return NULL;
+}
+
+bool probe_set_is_idle(const ProbeSet *set) {
+        const Probe *probe;
+
+        TAILQ_FOREACH(probe, &set->list, probes)
+        if (!probe->source || probe->in_plan)
+                return false;
+        return true;
+}
+
+int probe_set_add(ProbeSet *set,
+                Definition *definition,
+                uid_t uid,
+                const char *source,
+                Probe **ret) {
+        Probe *probe = calloc(1, sizeof(*probe));
+
+        if (!probe)
+                return -ENOMEM;
+        probe->source = source ? strdup(source) : NULL;
+        if (source && !probe->source) {
+                free(probe);
+                return -ENOMEM;
+        }
+        probe->definition = definition;
+        probe->uid = source ? (uid_t)-1 : uid;
+        if (source)
+                snprintf(probe->group, sizeof(probe->group), PROBE_GROUP_CATALOGUE);
+        else
+                snprintf(probe->group, sizeof(probe->group), PROBE_GROUP_PREFIX "u%u", uid);
+        probe->set = set;
+        TAILQ_INSERT_TAIL(&set->list, probe, probes);
+        *ret = probe;
+        return 0;
+}
+
+Probe *probe_set_find_event(ProbeSet *set, const char *group, const char *name) {
+        Probe *probe, *leaving = NULL;
+
+        TAILQ_FOREACH(probe, &set->list, probes) {
+                if (strcmp(probe->group, group) != 0 || strcmp(probe->definition->name, name) != 0)
+                        continue;
+                if (!probe->is_leaving)
+                        return probe;
+                leaving = probe;
+        }
+        return leaving;
+}
+
+Probe *probe_set_find(ProbeSet *set, uid_t uid, const char *name) {
+        const char *colon = strchr(name, ':');
+        char group[32];
+        Probe *probe;
+
+        if (colon) {
+                if ((size_t)(colon - name) >= sizeof(group))
+                        return NULL;
+                memcpy(group, name, (size_t)(colon - name));
+                group[colon - name] = '\0';
+                return probe_set_find_event(set, group, colon + 1);
+        }
+        snprintf(group, sizeof(group), PROBE_GROUP_PREFIX "u%u", uid);
+        probe = probe_set_find_event(set, group, name);
+        return probe ?: probe_set_find_event(set, PROBE_GROUP_CATALOGUE, name);
+}
+
+/* What a caller wrote in the kernel's own syntax, under our names: "p:x FUNCTION …". */
+static int make_raw_line(const Probe *probe, char **ret, Reason *reason) {
+        const char *raw = probe->definition->raw;
+        size_t type = 1 + strspn(raw + 1, "0123456789");
+        const char *rest = raw + strcspn(raw, " ");
+
+        rest += strspn(rest, " ");
+        if ((*raw != 'p' && *raw != 'r') || (raw[type] != ':' && raw[type] != ' ') || !*rest ||
+                        (*raw == 'p' && type > 1))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "raw: \"p:NAME FUNCTION ARG…\" or \"r:NAME FUNCTION ARG…\" is "
+                                "wanted");
+        if (strchr(rest, '#'))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "raw: the kernel takes what is behind # for a comment");
+        if (asprintf(ret,
+                            "%.*s:%s/%s %s",
+                            (int)type,
+                            raw,
+                            probe->group,
+                            probe->definition->name,
+                            rest) < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static int make_line(Probe *probe, Reason *reason) {
+        int r;
+
+        if (probe->definition->raw)
+                return make_raw_line(probe, &probe->line, reason);
+        r = probes_compile(probe->set->kernel,
+                        probe->set->tracefs,
+                        probe->definition,
+                        &probe->form,
+                        reason);
+        if (r == 0)
+                r = probe_form_to_line(probe->form,
+                                probe->group,
+                                probe->definition->name,
+                                &probe->line,
+                                reason);
+        if (r != 0)
+                probe->form = probe_form_free(probe->form);
+        return r;
+}
+
+int probe_resolve(Probe *probe, Reason *reason) {
+        Reason inner = {};
+
+        if (probe->line)
+                return 0;
+        int r = make_line(probe, &inner);
+        if (r > 0) {
+                probe->broken = inner;
+                return reason_set(reason, r, "probe %s: %s", probe->definition->name, inner.text);
+        }
+        probe->broken = (Reason){};
+        return r;
+}
+
+unsigned probe_get_takes(const Probe *probe) {
+        unsigned takes = 0;
+
+        if (!probe->form)
+                return 1U << PROBE_TAKES_RAW;
+        for (size_t i = 0; i < probe->form->n_fields; i++) {
+                const ProbeField *field = &probe->form->fields[i];
+
+                if (field->is_free)
+                        takes |= 1U << PROBE_TAKES_RAW;
+                else if (strcmp(field->fetch, "$comm:string") == 0)
+                        takes |= 1U << PROBE_TAKES_VALUES;
+                else if (strstr(field->type, "string"))
+                        takes |= 1U << PROBE_TAKES_STRINGS;
+                else if (field->fetch[0] == '+')
+                        takes |= 1U << PROBE_TAKES_MEMBERS;
+                else
+                        takes |= 1U << PROBE_TAKES_VALUES;
+        }
+        return takes;
+}
+
+/* "u16", "s64", "b3@0/8", "string", "u8[6]" as C. */
+static void format_field(FILE *f, const ProbeField *field) {
+        const char *type = field->type;
+        const char *bracket = strchr(type, '[');
+        unsigned bits = type[0] == 'b' ? (unsigned)atoi(strchr(type, '/') + 1)
+                                       : (unsigned)atoi(type + 1);
+        char sign = type[0] == 's' && bits > 0 ? 's' : 'u';
+
+        if (bits == 0) /* string, ustring, symbol */
+                fprintf(f,
+                                "\tfield:%s %s;\toffset:0;\tsize:%u;\tsigned:0;\n",
+                                strcmp(type, "symbol") == 0 ? "u64" : "__data_loc char[]",
+                                field->name,
+                                strcmp(type, "symbol") == 0 ? 8U : 4U);
+        else
+                fprintf(f,
+                                "\tfield:%c%u %s%s;\toffset:0;\tsize:%u;\tsigned:%d;\n",
+                                sign,
+                                bits,
+                                field->name,
+                                bracket ?: "",
+                                bits / 8 * (bracket ? (unsigned)atoi(bracket + 1) : 1),
+                                sign == 's');
+}
+
+int probe_make_format(const Probe *probe, char **ret) {
+        char *text = NULL;
+        size_t size;
+
+        if (!probe->form)
+                return -ENOENT;
+        FILE *f = open_memstream(&text, &size);
+        if (!f)
+                return -ENOMEM;
+        fprintf(f,
+                        "name: %s\nID: 0\nformat:\n"
+                        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+                        "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+                        "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+                        "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n",
+                        probe->definition->name);
+        for (size_t i = 0; i < probe->form->n_fields; i++)
+                format_field(f, &probe->form->fields[i]);
+        fprintf(f, "\nprint fmt: \"\"\n");
+        if (fclose(f) != 0) {
+                free(text);
+                return -ENOMEM;
+        }
+        *ret = text;
+        return 0;
+}
+
+/* Worker thread */
+
+int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
+        _cleanup_free_ char *stands = NULL;
+        int r = 0;
+
+        if (probe_is_supported(tracefs))
+                r = probe_read(tracefs, probe->group, probe->definition->name, &stands);
+        if (r < 0)
+                return r;
+        if (stands && !probe->definition->raw && !probe_line_is_same(stands, probe->line))
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "probe %s: another definition of this name is still in use: try "
+                                "again when the sessions that have it are gone",
+                                probe->definition->name);
+        if (stands)
+                return 0;
+        Reason inner = {};
+        r = probe_define(tracefs, probe->line, &inner);
+        if (r > 0 && probe->form && probe->form->takes_entry)
+                return reason_set(reason,
+                                r,
+                                "probe %s: this kernel does not know a function's arguments when it "
+                                "returns: take $retval alone here, and the arguments by a probe "
+                                "without --return (%s)",
+                                probe->definition->name,
+                                inner.text);
+        return r > 0 ? reason_set(reason, r, "probe %s: %s", probe->definition->name, inner.text)
+                     : r;
+}
+
+static int step_define(void *context, Reason *reason) {
+        Probe *probe = context;
+
+        return probe_ensure(probe->set->tracefs, probe, reason);
+}
+
+static int step_remove(void *context, Reason *reason) {
+        Probe *probe = context;
+
+        probe->was_removed = false;
+        if (atomic_load(&probe->n_users) > 0)
+                return 0;
+        int r = probe_is_supported(probe->set->tracefs) ? probe_remove(probe->set->tracefs,
+                                                                          probe->group,
+                                                                          probe->definition->name)
+                                                        : 0;
+        probe->was_removed = r == 0;
+        if (r == -EBUSY)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "probe %s: it is on in an instance that is not ours: turn it off "
+                                "there first",
+                                probe->definition->name);
+        return r;
+}
+
+/* Event loop again */
+
+static void answer(Request *request, int result, const Reason *reason) {
+        if (request)
+                request->done(request, result, reason);
+}
+
+static void submit(Probe *probe,
+                const PlanStep *step,
+                void (*done)(Plan *, int, const Reason *),
+                Request *request) {
+        probe->set->has_defined = true;
+        probe->in_plan = true;
+        probe->request = request;
+        probe->plan.uid = probe->uid;
+        probe->plan.context = probe;
+        probe->plan.userdata = probe;
+        probe->plan.done = done;
+        plan_init(&probe->plan, step, 1);
+        worker_submit(probe->set->worker, &probe->plan);
+}
+
+static void on_defined(Plan *plan, int result, const Reason *reason) {
+        Probe *probe = plan->userdata;
+        Request *request = TAKE_PTR(probe->request);
+        ProbeSet *set = probe->set;
+        char event[sizeof(probe->group) + DEFINITION_NAME_MAX + 2];
+
+        probe->in_plan = false;
+        snprintf(event, sizeof(event), "%s:%s", probe->group, probe->definition->name);
+        if (result == 0 && request) {
+                request->text = strdup(event);
+                if (!request->text)
+                        result = -ENOMEM;
+        } else if (result != 0 && atomic_load(&probe->n_users) == 0 && !probe->source)
+                probe_free(probe);
+        answer(request, result, reason);
+        if (set->on_changed)
+                set->on_changed(set->userdata);
+}
+
+static void on_removed(Plan *plan, int result, const Reason *reason) {
+        Probe *probe = plan->userdata;
+        Request *request = TAKE_PTR(probe->request);
+        ProbeSet *set = probe->set;
+        bool is_unused = atomic_load(&probe->n_users) == 0;
+
+        probe->in_plan = false;
+        if (result < 0)
+                log_errno(result,
+                                LOG_WARNING,
+                                NULL,
+                                "cannot remove probe %s",
+                                probe->definition->name);
+        /* Held when the step looked, and let go since. */
+        if (result == 0 && !probe->was_removed && is_unused && !set->is_closing)
+                probe_submit_remove(probe, TAKE_PTR(request));
+        else if (result == 0 && is_unused && (!probe->source || probe->is_leaving))
+                probe_free(probe);
+        answer(request, result, reason);
+        if (set->on_changed)
+                set->on_changed(set->userdata);
+}
+
+void probe_submit_define(Probe *probe, Request *request) {
+        static const PlanStep step = { "define", step_define, NULL };
+
+        submit(probe, &step, on_defined, request);
+}
+
+void probe_submit_remove(Probe *probe, Request *request) {
+        static const PlanStep step = { "remove", step_remove, NULL };
+
+        submit(probe, &step, on_removed, request);
+}
+
+void probe_hold(Probe *probe) {
+        probe->set->has_defined = true;
+        atomic_fetch_add(&probe->n_users, 1);
+}
+
+void probe_release(Probe *probe) {
+        if (atomic_fetch_sub(&probe->n_users, 1) == 1 && probe->source && !probe->in_plan &&
+                        !probe->set->is_closing)
+                probe_submit_remove(probe, NULL);
+}

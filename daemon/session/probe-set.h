@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "compile.h"
+#include "plan.h"
+#include "policy.h"
+#include "probes.h"
+#include "worker.h"
+
+#define PROBE_GROUP_PREFIX    "ktrace_"
+#define PROBE_GROUP_CATALOGUE "ktrace_catalogue"
+#define PROBE_SET_MAX         1024 /* of one user, and of the catalogue */
+
+typedef struct ProbeSet ProbeSet;
+typedef struct Request Request;
+
+/* A definition and what became of it. Once a session holds it, nothing of it changes but the number
+ * of those who do: the worker thread reads it. */
+typedef struct Probe {
+        ProbeSet *set;
+        Definition *definition;
+        uid_t uid;      /* who defined it; (uid_t)-1: it is of the catalogue */
+        char *source;   /* file of the catalogue, else NULL */
+        char group[32]; /* in the kernel */
+        char *line;     /* for the kernel; NULL: not resolved (yet) */
+        ProbeForm *form;
+        Reason broken; /* why it cannot be resolved; "": it can, or nobody has asked */
+
+        atomic_uint n_users; /* sessions that have or may have had it on */
+        bool is_leaving;     /* of a catalogue that was read anew: for those who hold it */
+        bool in_plan;
+        bool was_removed; /* what the last plan has done */
+        Plan plan;
+        Request *request; /* whose call the plan answers */
+        TAILQ_ENTRY(Probe) probes;
+} Probe;
+
+TAILQ_HEAD(ProbeList, Probe);
+
+struct ProbeSet {
+        Worker *worker;
+        Probes *kernel;         /* functions and types */
+        const Tracefs *tracefs; /* NULL until it is open */
+        struct ProbeList list;
+        bool has_defined; /* something of it may stand in the kernel */
+        bool is_closing;
+        void (*on_changed)(void *userdata); /* probe_set_is_idle may have a new answer */
+        void *userdata;
+};
+
+int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret);
+/* Sessions and worker are gone; what stands in the kernel goes. */
+ProbeSet *probe_set_free(ProbeSet *set);
+DEFINE_CLEANUP(ProbeSet, probe_set_free);
+/* Nobody's definition would be lost with the daemon. */
+bool probe_set_is_idle(const ProbeSet *set);
+/* Takes the definition. */
+int probe_set_add(ProbeSet *set,
+                Definition *definition,
+                uid_t uid,
+                const char *source,
+                Probe **ret);
+Probe *probe_free(Probe *probe);
+/* The uid's own of that name, else the catalogue's, or "GROUP:NAME". NULL. */
+Probe *probe_set_find(ProbeSet *set, uid_t uid, const char *name);
+/* By the names of the kernel. */
+Probe *probe_set_find_event(ProbeSet *set, const char *group, const char *name);
+
+/* Makes its line for the kernel unless that is known. KT_E_* with the reason. */
+int probe_resolve(Probe *probe, Reason *reason);
+/* The format of its event as the kernel will have it, but for id and offsets: for filters. */
+int probe_make_format(const Probe *probe, char **ret);
+/* What it takes of the kernel, for policy: bits 1 << ProbeTakes. Once it is resolved. */
+unsigned probe_get_takes(const Probe *probe);
+void probe_hold(Probe *probe);
+/* The last one to let go of a catalogue's takes it out of the kernel. */
+void probe_release(Probe *probe);
+
+/* Worker thread: it stands in the kernel. KT_E_BUSY: another one of its name does. */
+int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason);
+/* Makes it stand, or not any more unless somebody holds it, and answers request. */
+void probe_submit_define(Probe *probe, Request *request);
+void probe_submit_remove(Probe *probe, Request *request);
