@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "decision.h"
+#include "defence.h"
 #include "filter.h"
 
 /* What the kernel takes in one write, less what the fence joins to it and the parentheses. */
@@ -92,13 +93,14 @@ static int compile(const Decision *d,
                 const char *key,
                 const char *text,
                 char **ret) {
-        bool is_free = !d->rule || (!d->grant->fenced && !d->grant->redacted);
+        bool is_free = !d->rule || (!d->grant->fenced && !d->grant->redacted) ||
+                       !defence_is_on("filter-fields");
         Reading reading = { .d = d, .event = event };
         _cleanup_free_ char *compiled = NULL;
         char full[2 * EVENT_NAME_MAX + 2];
 
         snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
-        if (event->speaks_of_others)
+        if (event->speaks_of_others && !is_free)
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
                                 "%s: %s: it speaks of tasks beside the traced ones, of which a filter would tell (%s): leave it away, filter what you read",

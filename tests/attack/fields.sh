@@ -26,7 +26,6 @@ case_addresses() { # addresses of the kernel's memory and text, in plain integer
 
 # neighbour: the stranger's process secret-name on the first CPU, and the user's own one beside it, recorded.
 neighbour() {
-        grant sched:sched_switch
         chmod 711 .
         cp "$TARGET" secret-name
         background stranger taskset -c 0 "$T/secret-name" calls 100000000 $VICTIM_CALL
@@ -45,7 +44,6 @@ EOS
 }
 
 case_names_of_neighbours() { # names of tasks that run beside one's own
-        pending "rules cannot say which fields are cut"
         defended_by redaction
         neighbour
         verdict "$(grep -ac secret-name t.kts || true)" "names of the stranger"
@@ -58,9 +56,7 @@ case_records_of_neighbours() { # records of tasks that run beside one's own, at 
 }
 
 case_filter_oracle() { # the value of a field that is cut, by how many records a filter on it leaves
-        pending "users may not filter yet"
         defended_by filter-fields
-        grant sched:sched_switch
         chmod 711 .
         cp "$TARGET" secret-name
         background stranger taskset -c 0 "$T/secret-name" calls 100000000 $VICTIM_CALL
@@ -81,4 +77,79 @@ for n, text in enumerate(sys.argv[1:]):
     s.save(f"{n}.kts")
 EOS
         verdict "$(records 0.kts | wc -l)" "$(records 1.kts | wc -l)" "$(records 2.kts | wc -l)" "records that a foreign value chose"
+}
+
+# system KEYS: all processes are the user's to trace, of these systems.
+system() {
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"system\"], \"processes\": \"any\", $1}"
+}
+
+# of_all EVENT...: what everybody does while root is busy, into t.kts; then again into 2.kts.
+of_all() {
+        roots_part sh -c 'for i in 1 2 3 4 5 6; do ls -lR /usr/share/dbus-1 >/dev/null; sleep 0.1; done'
+        attack "$@" <<'EOS'
+from attack import *
+import sys
+for name in ("t.kts", "2.kts"):
+    s = Session("system", sys.argv[1:])
+    s.start()
+    pause(0.4)
+    s.save(name)
+EOS
+        roots_end
+        [ "$(records t.kts | wc -l)" -gt 100 ] || fail "few records: $(records t.kts | wc -l)"
+}
+
+case_addresses_of_all() { # addresses of the kernel's by a trace of all processes, in any form and at any place
+        defended_by addresses redaction
+        system '"events": ["kmem:*", "sched:*", "irq:*", "timer:*", "workqueue:*", "rcu:*", "skb:*", "net:*", "signal:*", "exceptions:*"]'
+        of_all 'kmem:*' 'timer:*' 'workqueue:*' 'skb:*' 'net:*' 'exceptions:*' 'irq:*'
+        scan words t.kts >found || true
+        head found
+        verdict "$(wc -l <found)" "addresses"
+}
+
+case_address_by_filter() { # an address that is cut, a bit at a time, by how many records a filter on it leaves
+        defended_by filter-fields
+        grant 'kmem:*' 'signal:*' 'timer:*'
+        attack <<'EOS'
+from attack import *
+half = 1 << 63
+texts = [f"call_site >= {half}", f"!(call_site < {half})", f"ptr & {half}", f"call_site == 0 || ptr > {half + 1}"]
+for n, text in enumerate(texts):
+    event = dbus.Dictionary({"name": "kmem:kfree", "filter": text}, signature="sv")
+    p = Process(["ls", "-lR", "/usr/share/dbus-1"])
+    try:
+        s = Session(f"command:{p.pid}", [event])
+        s.start()
+        p.run()
+        s.save(f"{n}.kts")
+    except dbus.DBusException as e:
+        print("refused:", text, e)
+        p.run()
+EOS
+        verdict "$(records 0.kts | wc -l)" "$(records 1.kts | wc -l)" "$(records 2.kts | wc -l)" "$(records 3.kts | wc -l)" \
+                "records that an address chose"
+}
+
+case_cut_by_rule() { # the value of a field that a rule cuts: in the bytes, by a filter, by one for all events
+        defended_by redaction filter-fields
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\"],
+                \"events\": [{\"name\": \"raw_syscalls:sys_enter\", \"cut\": [\"id\"]}]}"
+        attack "$TARGET" calls 1000 $OWN_CALL <<'EOS'
+from attack import *
+import sys
+filtered = dbus.Dictionary({"name": "raw_syscalls:sys_enter", "filter": "id == 110"}, signature="sv")
+for name, events, keys in (("t.kts", ENTER, {}), ("1.kts", [filtered], {}), ("2.kts", ENTER, {"where": "id == 110"})):
+    p = Process(sys.argv[1:])
+    try:
+        s = Session(f"command:{p.pid}", events, **keys)
+        s.start()
+        p.run()
+        s.save(name)
+    except dbus.DBusException as e:
+        print("refused:", e)
+        p.run()
+EOS
+        verdict "$(calls_in t.kts $OWN_CALL)" "$(calls_in 1.kts $OWN_CALL)" "$(calls_in 2.kts $OWN_CALL)" "numbers of calls"
 }

@@ -116,6 +116,20 @@ EOS
                 "$(calls_in capable.kts $VICTIM_CALL)" "records of privileged programs"
 }
 
+case_user_namespace() { # what a traced process does with the capabilities of a user namespace of its own
+        defended_by credentials guard guard-hist
+        attack unshare -Ur "$TARGET" calls 1000 $VICTIM_CALL <<'EOS'
+from attack import *
+import sys
+p = Process(sys.argv[1:], no_new_privs=False)
+s = Session(f"command:{p.pid}")
+s.start()
+p.run()
+s.save()
+EOS
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of a process with capabilities"
+}
+
 # A thread that is not listed takes the number of its leader, which is, when it executes a program.
 case_late_thread() { # root's program, executed by a thread that came while its siblings were being listed
         defended_by threads credentials guard guard-hist lifetimes members

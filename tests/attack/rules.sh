@@ -17,7 +17,7 @@ case_writable_rules() { # events that no administrator granted, by a rule file t
         user ktracectl events 'sched:*' --no-legend >out 2>err || cat err
         rm -f "$CONFIG/policy.d/00-attack.json"
         renew
-        verdict "$(grep -c '^sched:sched_switch' out || true)" "events that speak of others"
+        verdict "$(grep -c '^sched:sched_waking' out || true)" "events that speak of others"
 }
 
 case_rules_in_an_open_folder() { # the same, by a file of one's own in a folder that everybody may write
@@ -31,5 +31,5 @@ case_rules_in_an_open_folder() { # the same, by a file of one's own in a folder 
         rm -f "$CONFIG/policy.d/00-attack.json"
         chmod 755 "$CONFIG/policy.d"
         renew
-        verdict "$(grep -c '^sched:sched_switch' out || true)" "events that speak of others"
+        verdict "$(grep -c '^sched:sched_waking' out || true)" "events that speak of others"
 }

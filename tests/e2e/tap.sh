@@ -3,8 +3,9 @@
 # tap.sh ENVIRONMENT CASES...: runs every function case_NAME of the files, in order, each in a process and a
 # folder of its own, and prints TAP. The comment behind `{` is the test's title. After each case the kernel
 # must be as before (ktracectl verify). ENVIRONMENT sets what vocabulary.sh names. TAP_CASE: only those
-# cases whose names match this shell pattern.
+# cases whose names match this shell pattern; @(a|b) for several.
 set -u
+shopt -s extglob
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 run_case() {

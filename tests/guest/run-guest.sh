@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run-guest.sh JOB-DIR [RESULT-DIR]: boots the test guest, runs JOB-DIR/run in it as root and exits with its
 # status; prints its output. What the job leaves in `out` comes back in RESULT-DIR.
-# GUEST_TIMEOUT: seconds that the job may take (600).
+# GUEST_TIMEOUT: seconds that the job may take (600). GUEST_APPEND: more words for the kernel.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 job=$1
@@ -18,7 +18,7 @@ boot() {
         exec timeout -k 5 "$3" qemu-system-x86_64 -M microvm,rtc=on -accel "$1" -cpu "$2" -smp 2 -m 2048 \
                 -nodefaults -no-user-config -no-reboot -display none \
                 -kernel "$image/vmlinuz" -initrd "$image/initrd.cpio" \
-                -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 systemd.firstboot=no audit=0 apparmor=0 selinux=0 random.trust_cpu=on tsc=reliable tsc_early_khz=$khz no_timer_check nokaslr root=/dev/vda rw" \
+                -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 systemd.firstboot=no audit=0 apparmor=0 selinux=0 random.trust_cpu=on tsc=reliable tsc_early_khz=$khz no_timer_check nokaslr root=/dev/vda rw ${GUEST_APPEND:-}" \
                 -serial "file:$work/console" \
                 -drive "file=$image/root.ext4,format=raw,if=none,id=r,snapshot=on,cache=unsafe,file.locking=off" -device virtio-blk-device,drive=r \
                 -drive "file=$work/in.tar,format=raw,if=none,id=i,readonly=on" -device virtio-blk-device,drive=i \
