@@ -20,6 +20,7 @@ typedef struct Decision {
         const PolicyEvents *events;
         Choice *choices; /* one per entry of events */
         size_t n_choices, n_glob_bytes;
+        bool is_probe; /* the entry under way is one of the probes that may be used */
         Grant *grant;
         Reason *reason;
 } Decision;

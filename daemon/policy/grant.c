@@ -162,6 +162,9 @@ static int grant_event(Decision *d,
         return r;
 }
 
+/* Whole, but for addresses. */
+static const RuleEvent probe_event = {};
+
 static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantRequest *request) {
         Choice *choice = &d->choices[i];
         const char *full = d->events->names[i], *name;
@@ -172,7 +175,7 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
         if (!decision_split_name(full, system, &name))
                 return 0;
         if (d->rule && !choice->is_granted)
-                from = rule_find_event(d->rule, system, name);
+                from = d->is_probe ? &probe_event : rule_find_event(d->rule, system, name);
         /* A choice made before has passed the rule already. */
         if (d->rule && !choice->is_granted && !from) {
                 if (!rule_is_of_definers(system))
@@ -370,8 +373,10 @@ int policy_decide(const Policy *policy,
 
         int r = find_rule(&d, policy, spec);
         r = r ?: begin_grant(&d, spec);
-        for (size_t i = 0; r == 0 && i < spec->n_events; i++)
+        for (size_t i = 0; r == 0 && i < spec->n_events; i++) {
+                d.is_probe = i < events->n_probes;
                 r = decide_entry(&d, &spec->events[i], &d.grant->requests[d.grant->n_requests++]);
+        }
         r = r ?: collect_events(&d, spec->where);
         if (r != 0)
                 return r;

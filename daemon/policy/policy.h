@@ -29,7 +29,9 @@ typedef struct PolicyEvents {
          * is made. 0 or -errno. */
         int (*get_format)(const char *system, const char *name, const Format **ret, void *userdata);
         void *userdata;
-        unsigned n_cpus;      /* possible CPUs, where filters take CPUS{…}; else 0 */
+        size_t n_probes; /* so many of the spec's events, the first, are probes that the subject
+                            may use: granted whole, whatever the rule's events are */
+        unsigned n_cpus; /* possible CPUs, where filters take CPUS{…}; else 0 */
         const Limits *limits; /* as configured: a rule's own take their place */
 } PolicyEvents;
 

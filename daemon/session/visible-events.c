@@ -120,6 +120,7 @@ int registry_decide(Registry *registry,
                 .n_names = joined.n,
                 .get_format = get_format,
                 .userdata = &last,
+                .n_probes = probes.n,
                 .n_cpus = kernel_is_at_least(6, 6) ? (unsigned)registry->n_cpus : 0,
                 .limits = &registry->options.limits,
         };

@@ -296,6 +296,41 @@ static void test_probes(void) {
         }
 }
 
+/* A probe that may be used is granted by that, and its like is not. */
+static void test_events_of_probes(void) {
+        static const char *const events[] = { "ktrace_1000:mine", "ktrace_1001:theirs" };
+        const PolicyEvents kernel_events = {
+                .names = events, .n_names = 2, .get_format = get_format, .n_probes = 1
+        };
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        fixture_write(fixture.lib,
+                        "10-x.json",
+                        "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"]," OWN "}]}");
+        Policy *policy = fixture_load(&fixture);
+        for (int i = 0; i < 2; i++) {
+                _cleanup_spec_ Spec *spec = spec_new();
+                Reason reason = { "" };
+                Grant *grant = NULL;
+
+                g_assert_cmpint(spec_set_string(spec, "scope", "own", &reason), ==, 0);
+                g_assert_cmpint(spec_add_event(spec, events[0], "shown == 1", &reason), ==, 0);
+                if (i == 1)
+                        g_assert_cmpint(spec_add_event(spec, events[1], NULL, &reason), ==, 0);
+                int r = policy_decide(policy, &user, spec, &kernel_events, &grant, &reason);
+                g_assert_cmpint(r, ==, i == 0 ? 0 : KT_E_ACCESS_DENIED);
+                if (grant) {
+                        g_assert_cmpuint(grant->n_events, ==, 1);
+                        g_assert_true(grant->fenced);
+                        g_assert_cmpstr(grant->events[0].filter, ==, "shown == 1");
+                }
+                grant_free(grant);
+        }
+        policy_free(policy);
+        fixture_clear(&fixture);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/rule/processes", test_processes);
@@ -309,5 +344,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/rule/lifetimes", test_lifetimes);
         g_test_add_func("/rule/allow-setuid", test_allow_setuid);
         g_test_add_func("/rule/probes", test_probes);
+        g_test_add_func("/rule/events-of-probes", test_events_of_probes);
         return g_test_run();
 }
