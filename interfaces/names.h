@@ -14,6 +14,7 @@
 #define KT_RUNTIME_DIR   "/run/ktrace"
 #define KT_TRACEFS_DIR   "/sys/kernel/tracing"
 #define KT_POLICY_SUBDIR "policy.d"
+#define KT_PROBES_SUBDIR "probes.d"
 #define KT_CONFIG_FILE   "ktraced.json"
 
 #define KT_CONSUMER_USER   "ktrace-consumer"

@@ -88,6 +88,7 @@ static int read_anew(Manager *manager, Reason *reason) {
         r = r ?: policy_load(configuration.lib_dir, configuration.config_dir, &policy, reason);
         if (r != 0)
                 return r;
+        registry_load_catalogue(manager->registry, configuration.lib_dir, configuration.config_dir);
         registry_set_rules(manager->registry, policy, &configuration.limits);
         policy_free(manager->policy);
         manager->policy = TAKE_PTR(policy);
@@ -272,7 +273,12 @@ static int make_registry(Manager *manager) {
                 return -ENOMEM;
         }
         options.launcher.socket_path = manager->consumer_socket;
-        return registry_new(&options, &manager->registry);
+        int r = registry_new(&options, &manager->registry);
+        if (r == 0)
+                registry_load_catalogue(manager->registry,
+                                configuration->lib_dir,
+                                configuration->config_dir);
+        return r;
 }
 
 static int join_bus(Manager *manager, Reason *reason) {

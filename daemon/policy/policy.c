@@ -7,108 +7,12 @@
  * Deny by default: no file, no rule, no match all mean no. root needs no rule. */
 #include "policy.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
+#include "override.h"
 #include "rule.h"
-#include "trust.h"
-
-#define FILES_MAX 256
-
-typedef struct FileList {
-        struct File {
-                char *name;
-                int dirfd; /* borrowed */
-                const char *dir;
-        } files[FILES_MAX];
-
-        size_t n;
-} FileList;
-
-static void file_list_clear(FileList *list) {
-        for (size_t i = 0; i < list->n; i++)
-                free(list->files[i].name);
-}
-
-static int file_compare(const void *a, const void *b) {
-        return strcmp(((const struct File *)a)->name, ((const struct File *)b)->name);
-}
-
-static bool is_rules_file(const char *name) {
-        size_t length = strlen(name);
-        return name[0] != '.' && length > 5 && strcmp(name + length - 5, ".json") == 0;
-}
-
-/* A name that is there already is overridden: the directories come in order of rank. */
-static int add_file(FileList *list, const char *name, int dirfd, const char *dir, Reason *reason) {
-        for (size_t i = 0; i < list->n; i++)
-                if (strcmp(list->files[i].name, name) == 0) {
-                        list->files[i].dirfd = dirfd;
-                        list->files[i].dir = dir;
-                        return 0;
-                }
-        if (list->n == FILES_MAX)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "%s: more than %d files",
-                                dir,
-                                FILES_MAX);
-        char *copy = strdup(name);
-        if (!copy)
-                return -ENOMEM;
-        list->files[list->n++] = (struct File){ copy, dirfd, dir };
-        return 0;
-}
-
-static void closedir_cleanup(DIR **dir) {
-        if (*dir)
-                closedir(*dir);
-}
-
-/* Leaves the directory's fd in ret_fd, -1 when there is no such directory. */
-static int list_directory(FileList *list, const char *dir, int *ret_fd, Reason *reason) {
-        _cleanup_close_ int base = -1, fd = -1;
-        _cleanup_(closedir_cleanup) DIR *stream = NULL;
-        int r;
-
-        r = trust_open_directory(AT_FDCWD, dir, &base, reason);
-        if (r == 0)
-                r = trust_open_directory(base, KT_POLICY_SUBDIR, &fd, reason);
-        if (r == -ENOENT) {
-                *ret_fd = -1;
-                return 0;
-        }
-        if (r != 0)
-                return r;
-
-        int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        if (copy < 0)
-                return -errno;
-        stream = fdopendir(copy);
-        if (!stream) {
-                r = -errno;
-                close(copy);
-                return r;
-        }
-        for (;;) {
-                errno = 0;
-                const struct dirent *entry = readdir(stream);
-                if (!entry) {
-                        if (errno != 0)
-                                return -errno;
-                        break;
-                }
-                if (!is_rules_file(entry->d_name))
-                        continue;
-                r = add_file(list, entry->d_name, fd, dir, reason);
-                if (r != 0)
-                        return r;
-        }
-        *ret_fd = TAKE_FD(fd);
-        return 0;
-}
 
 /* One line of what sha256sum prints. */
 static int list_digest(FILE *listing, const char *name, const char *text, size_t size) {
@@ -120,60 +24,40 @@ static int list_digest(FILE *listing, const char *name, const char *text, size_t
         return fprintf(listing, "%s  %s\n", digest, name) < 0 ? -ENOMEM : 0;
 }
 
-static int load_file(RuleList *list, FILE *listing, const struct File *file, Reason *reason) {
+typedef struct Loading {
+        RuleList *list;
+        FILE *listing;
+} Loading;
+
+static int load_file(const OverrideFile *file, void *userdata, Reason *reason) {
+        Loading *loading = userdata;
         _cleanup_json_ json_object *o = NULL;
-        _cleanup_close_ int fd = -1;
-        _cleanup_free_ char *source = NULL, *text = NULL;
-        size_t size = 0;
-        int r;
-
-        if (asprintf(&source, "%s/%s/%s", file->dir, KT_POLICY_SUBDIR, file->name) < 0) {
-                source = NULL;
-                return -ENOMEM;
-        }
-        r = trust_open_file(file->dirfd, file->name, source, &fd, reason);
-        if (r != 0)
-                return r;
-        r = json_read_fd(source, fd, &text, &size, reason);
-        if (r != 0 || size == 0) /* masks the file of that name in the other directory */
-                return r;
-        r = json_parse_strict(source, text, size, &o, reason);
-        r = r ?: list_digest(listing, file->name, text, size);
-        return r ?: rule_list_add_json(list, file->name, o, reason);
-}
-
-static int load_files(Policy *policy, const FileList *files, Reason *reason) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
-        int r = 0;
 
-        FILE *listing = open_memstream(&text, &size);
-        if (!listing)
-                return -ENOMEM;
-        for (size_t i = 0; r == 0 && i < files->n; i++)
-                r = load_file(&policy->list, listing, &files->files[i], reason);
-        if (fclose(listing) != 0 && r == 0)
-                r = -ENOMEM;
-        return r ?: digest_make(text, size, policy->digest);
+        int r = override_read(file, &text, &size, reason);
+        if (r != 0 || size == 0) /* masks the file of that name in the other directory */
+                return r;
+        r = json_parse_strict(file->source, text, size, &o, reason);
+        r = r ?: list_digest(loading->listing, file->name, text, size);
+        return r ?: rule_list_add_json(loading->list, file->name, o, reason);
 }
 
 int policy_load(const char *lib_dir, const char *config_dir, Policy **ret, Reason *reason) {
         _cleanup_(policy_free_cleanup) Policy *policy = calloc(1, sizeof(*policy));
-        _cleanup_(file_list_clear) FileList files = { .n = 0 };
-        _cleanup_close_ int lib_fd = -1, config_fd = -1;
-        int r;
+        _cleanup_free_ char *text = NULL;
+        Loading loading;
+        size_t size = 0;
 
         if (!policy)
                 return -ENOMEM;
-        r = list_directory(&files, lib_dir, &lib_fd, reason);
-        if (r != 0)
-                return r;
-        r = list_directory(&files, config_dir, &config_fd, reason);
-        if (r != 0)
-                return r;
-
-        qsort(files.files, files.n, sizeof(files.files[0]), file_compare);
-        r = load_files(policy, &files, reason);
+        loading = (Loading){ &policy->list, open_memstream(&text, &size) };
+        if (!loading.listing)
+                return -ENOMEM;
+        int r = override_visit(lib_dir, config_dir, KT_POLICY_SUBDIR, load_file, &loading, reason);
+        if (fclose(loading.listing) != 0 && r == 0)
+                r = -ENOMEM;
+        r = r ?: digest_make(text, size, policy->digest);
         if (r == 0)
                 *ret = TAKE_PTR(policy);
         return r;

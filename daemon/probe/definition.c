@@ -224,7 +224,7 @@ int definition_to_text(const Definition *d, char **ret) {
         f = open_memstream(&text, &size);
         if (!f)
                 return -ENOMEM;
-        fprintf(f, "%s%s", d->is_return ? "return of " : "", d->on);
+        fprintf(f, "%s%s", d->is_return ? "return of " : "", d->on ?: "");
         for (size_t i = 0; i < d->n_args; i++)
                 fprintf(f, "%s%s", i == 0 ? ": " : ", ", d->args[i]);
         if (fclose(f) != 0) {

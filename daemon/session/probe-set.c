@@ -186,6 +186,12 @@ int probe_resolve(Probe *probe, Reason *reason) {
 
         if (probe->line)
                 return 0;
+        if (probe->is_malformed)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "probe %s: %s",
+                                probe->definition->name,
+                                probe->broken.text);
         int r = make_line(probe, &inner);
         if (r > 0) {
                 probe->broken = inner;

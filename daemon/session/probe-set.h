@@ -29,6 +29,7 @@ typedef struct Probe {
         Reason broken; /* why it cannot be resolved; "": it can, or nobody has asked */
 
         atomic_uint n_users; /* sessions that have or may have had it on */
+        bool is_malformed;   /* of the catalogue: `broken` for ever */
         bool is_leaving;     /* of a catalogue that was read anew: for those who hold it */
         bool in_plan;
         bool was_removed; /* what the last plan has done */

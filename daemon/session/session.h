@@ -86,6 +86,8 @@ void registry_peer_gone(Registry *registry, const char *unique_name);
 /* KT_E_NO_TRACING with the reason, or 0. */
 int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason);
 const Limits *registry_get_limits(const Registry *registry);
+/* The catalogue of probes, anew; what is wrong with it is in the journal and in ListProbes. */
+void registry_load_catalogue(Registry *registry, const char *lib_dir, const char *config_dir);
 /* From now on these rules (borrowed) and limits; sessions that no longer fit them end, with code
  * "policy". */
 void registry_set_rules(Registry *registry, const Policy *policy, const Limits *limits);

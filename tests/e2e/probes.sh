@@ -104,3 +104,97 @@ case_probes_crash() { # a daemon that is killed leaves no probe behind: the next
         ! grep -q ktrace_u0 "$TRACEFS/kprobe_events" || fail "left: $(cat "$TRACEFS/kprobe_events")"
         refused 1 'no such probe' ktracectl probes show mine
 }
+
+case_probes_catalogue() { # every shipped entry resolves on this kernel
+        ktracectl --json probes list >list
+        same 9 "$(jq '[.[] | select(.source | endswith("probes.d/50-default.json"))] | length' list)" "entries"
+        same '[]' "$(jq -c '[.[] | select(.state != "ready")]' list)" "entries that are not ready"
+}
+
+case_probes_catalogue_files() { # an administrator's file takes another's place; what is wrong with one is told
+        mkdir -p "$CONFIG_DIR/probes.d"
+        : >"$CONFIG_DIR/probes.d/50-default.json"
+        cat >"$CONFIG_DIR/probes.d/60-mine.json" <<EOS
+{"probes": [{"name": "good", "on": "vfs_read", "args": ["count"]},
+        {"name": "gone", "on": "vfs_no_such_function"},
+        {"name": "moved", "on": "vfs_read", "args": ["file.f_nothing"]},
+        {"name": "odd", "on": "vfs_read", "arguments": []}]}
+EOS
+        ktracectl policy reload
+        ktracectl --json probes list >list
+        same 'good ready,gone broken,moved broken,odd broken' \
+                "$(jq -r '[.[] | "\(.name) \(.state)"] | join(",")' list)" "the catalogue"
+        jq -e 'any(.name == "moved" and (.why | test("args\\[0\\] column 6: struct file has no member f_nothing")))' list || fail "$(cat list)"
+        jq -e 'any(.name == "odd" and (.why | test("arguments")))' list || fail "$(cat list)"
+        refused 1 'vfs_no_such_function' ktracectl record --probe gone -- true
+        refused 2 'f_nothing' ktracectl record --probe moved -- true
+        chmod 666 "$CONFIG_DIR/probes.d/60-mine.json"
+        ktracectl policy reload
+        same '[]' "$(ktracectl --json=short probes list)" "what anybody may have written"
+        rm -r "$CONFIG_DIR/probes.d"
+        ktracectl policy reload
+        same 9 "$(ktracectl --json probes list | jq length)" "entries"
+}
+
+case_probes_catalogue_use() { # the catalogue's come into the kernel with the first session and go with the last
+        kprobes
+        ktracectl create one --probe file_open --scope system
+        ktracectl create two --probe file_open --scope system
+        same 2 "$(ktracectl --json probes show file_open | jq .users)" "users"
+        grep -q 'ktrace_catalogue/file_open' "$TRACEFS/kprobe_events" || fail "not defined"
+        ktracectl destroy one
+        grep -q 'ktrace_catalogue/file_open' "$TRACEFS/kprobe_events" || fail "gone with the first"
+        ktracectl destroy two
+        within 5 sh -c "! grep -q ktrace_catalogue $TRACEFS/kprobe_events" || fail "left"
+}
+
+# recorded PROBE EXPRESSION COMMAND...: some record of the probe, of a trace of everything, has these values.
+recorded() {
+        local probe=$1 expression=$2
+        shift 2
+        expect 0 ktracectl record -q -a --probe "$probe" -o t.kts -- "$@"
+        [ "$(count t.kts "$expression")" -gt 0 ] || fail "$probe: none with $expression: $(ktracectl report t.kts | tail -n 5)"
+}
+
+case_probes_catalogue_files_and_programs() { # files opened, programs run, signals sent, pages touched: true values
+        kprobes
+        echo text >a-file
+        recorded file_open '.fields.filename == "a-file" and .fields.dfd == -100' cat a-file
+        recorded file_opened '.fields.ret == -2' sh -c '! cat no-such-file'
+        recorded exec '.fields.filename == "/usr/bin/true" and .fields.argc == 3' env /usr/bin/true a b
+        sleep 60 &
+        recorded signal_send ".fields.sig == 10 and .fields.pid == $! and .fields.comm == \"sleep\"" kill -USR1 $!
+        recorded page_fault '.fields.address >= .fields.start and .fields.address < .fields.end' true
+}
+
+case_probes_catalogue_tcp() { # connections begun and taken: addresses and ports of both sides
+        kprobes
+        command -v python3 >/dev/null || skip "no python3"
+        cat >talk.py <<'EOS'
+import socket
+a = socket.socket()
+a.bind(("127.0.0.1", 0))
+a.listen()
+c = socket.create_connection(("127.0.0.1", a.getsockname()[1]))
+s, _ = a.accept()
+open("ports", "w").write(f"{c.getsockname()[1]} {a.getsockname()[1]}\n")
+EOS
+        expect 0 ktracectl record -q --probe tcp_connect --probe tcp_accept -o t.kts -- python3 talk.py
+        read -r client server <ports
+        ktracectl report t.kts >report
+        grep -q "tcp_connect: .* family=2 sport=$client daddr=127\.0\.0\.1 dport=$server" report || fail "$(cat ports report)"
+        grep -q "tcp_accept: .* family=2 sport=$server daddr=127\.0\.0\.1 dport=$client" report || fail "$(cat ports report)"
+}
+
+case_probes_catalogue_oom() { # who dies when memory runs out
+        kprobes
+        command -v python3 >/dev/null || skip "no python3"
+        new_cgroup /ktrace-oom
+        echo 16777216 >"$CGROUP/memory.max" 2>/dev/null || skip "no memory controller"
+        echo 0 >"$CGROUP/memory.swap.max" 2>/dev/null || true
+        cat >eat.sh <<EOS
+sh -c 'echo \$\$ >victim; echo \$\$ >$CGROUP/cgroup.procs; exec python3 -c "x = b\"x\" * (64 << 20)"' || true
+EOS
+        recorded oom_kill '.fields.comm == "python3"' sh eat.sh
+        same "$(cat victim)" "$(ktracectl convert t.kts --to json | jq -r 'select(.event == "oom_kill") | .fields.pid')" "the victim"
+}

@@ -52,6 +52,7 @@ for tool in "$build"/tests/e2e/target "$build"/tests/e2e/silent-fuse; do
         [ ! -x "$tool" ] || cp "$tool" "$NATIVE/bin/"
 done
 install -D -m 644 -t "$NATIVE/lib/policy.d" "$here"/../../policy/*.json
+install -D -m 644 -t "$NATIVE/lib/probes.d" "$here"/../../policy/probes.d/*.json
 echo "${KTRACED_JSON:-{\}}" >"$NATIVE/config/ktraced.json"
 cat >"$NATIVE/services/org.ktrace1.service" <<EOS
 [D-BUS Service]
