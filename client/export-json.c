@@ -107,6 +107,10 @@ static void add_array(Printer *printer,
         line_char(printer, ']');
 }
 
+static uint64_t swap(uint64_t value, uint32_t size) {
+        return __builtin_bswap64(value) >> (64 - 8 * size);
+}
+
 static void add_field(Printer *printer, const ShapeField *field, const Record *record) {
         uint32_t offset, size;
 
@@ -132,10 +136,10 @@ static void add_field(Printer *printer, const ShapeField *field, const Record *r
                                 shape_number(record->data + offset, size, false));
                 return;
         default:
-                add_signed(printer,
-                                shape_number(record->data + offset, size, field->is_signed),
-                                field->is_signed);
+                break;
         }
+        uint64_t number = shape_number(record->data + offset, size, field->is_signed);
+        add_signed(printer, field->is_swapped ? swap(number, size) : number, field->is_signed);
 }
 
 static void add_error(Printer *printer, const char *error) {

@@ -76,6 +76,8 @@ static void field_init(ShapeField *field, const struct tep_format_field *f) {
                 field->kind = SHAPE_POINTER;
         else
                 field->kind = SHAPE_NUMBER;
+        /* As the kernel calls them in C, and ktraced in the formats of probes. */
+        field->is_swapped = field->kind == SHAPE_NUMBER && strncmp(f->type, "__be", 4) == 0;
         /* "char *[]" and the like: the elements decide, and only their numbers are printed. */
         if (field->kind == SHAPE_ARRAY && !field->is_dynamic && field->size % field->element != 0)
                 field->element = 1;

@@ -22,6 +22,7 @@ typedef struct ShapeField {
         uint32_t size;    /* 0: up to the record's end */
         uint32_t element; /* arrays: bytes of one, 1, 2, 4 or 8 */
         bool is_signed;
+        bool is_swapped;  /* a number with the most significant byte first */
         bool is_dynamic;  /* at offset lies length << 16 | place */
         bool is_relative; /* the place counts from the end of that word */
 } ShapeField;

@@ -79,6 +79,21 @@ static int make_argument(const ProbeField *field, char **ret) {
         return 0;
 }
 
+/* Its line of the fields: "\tfield:u16 NAME;" becomes __be16, which readers of numbers know. */
+static int show_type(const ProbeField *field, char **text) {
+        char line[PROBE_FIELD_NAME_MAX + 32], type[16];
+
+        (void)snprintf(line, sizeof(line), "\tfield:%s %s;", field->type, field->name);
+        const char *found = strstr(*text, line);
+        if (!found || (field->show != SHOW_SWAPPED && field->show != SHOW_ADDRESS))
+                return 0;
+        (void)snprintf(type, sizeof(type), "__be%.4s", field->type + 1);
+        return replace(text,
+                        (size_t)(found - *text) + strlen("\tfield:"),
+                        strlen(field->type),
+                        type);
+}
+
 static int show_field(const ProbeField *field, char **text) {
         char *print = strstr(*text, PRINT_FORMAT), *conversion, *argument;
         _cleanup_free_ char *with = NULL;
@@ -108,8 +123,10 @@ int probe_form_show(const ProbeForm *form, const char *format, char **ret) {
         int r = text ? 0 : -ENOMEM;
 
         for (size_t i = 0; r == 0 && i < form->n_fields; i++)
-                if (form->fields[i].show != SHOW_PLAIN)
+                if (form->fields[i].show != SHOW_PLAIN) {
                         r = show_field(&form->fields[i], &text);
+                        r = r ?: show_type(&form->fields[i], &text);
+                }
         if (r == 0)
                 *ret = TAKE_PTR(text);
         return r;

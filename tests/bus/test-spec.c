@@ -56,7 +56,7 @@ static void test_missing(void) {
 
 static void test_keys(void) {
         expect("({'sope': <'own'>},)", UNKNOWN_KEY, "scope");
-        expect("({'probes': <['x']>},)", UNKNOWN_KEY, "probes");
+        expect("({'cpus': <['x']>},)", UNKNOWN_KEY, "cpus");
         expect("({'': <'own'>},)", UNKNOWN_KEY, NULL);
         expect("({'scope': <'own'>, 'scope': <'own'>},)", INVALID, "scope");
         expect("({'buffer-kb': <64>, 'buffer-kb': <64>},)", INVALID, "buffer-kb");

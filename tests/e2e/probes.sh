@@ -181,6 +181,7 @@ open("ports", "w").write(f"{c.getsockname()[1]} {a.getsockname()[1]}\n")
 EOS
         expect 0 ktracectl record -q --probe tcp_connect --probe tcp_accept -o t.kts -- python3 talk.py
         read -r client server <ports
+        same 1 "$(count t.kts ".event == \"tcp_connect\" and .fields.sport == $client and .fields.dport == $server and .fields.daddr == 2130706433")" "as JSON"
         ktracectl report t.kts >report
         grep -q "tcp_connect: .* family=2 sport=$client daddr=127\.0\.0\.1 dport=$server" report || fail "$(cat ports report)"
         grep -q "tcp_accept: .* family=2 sport=$server daddr=127\.0\.0\.1 dport=$client" report || fail "$(cat ports report)"

@@ -222,6 +222,7 @@ static void test_shown(void) {
         g_assert_cmpint(definition_add_arg(d, "x = dev.count : ip4", NULL), ==, 0);
         g_assert_cmpint(probe_compile(kernel, d, &form, NULL), ==, 0);
         g_assert_cmpint(probe_form_show(form, format, &shown), ==, 0);
+        g_assert_nonnull(strstr(shown, "\tfield:__be16 port;"));
         g_assert_nonnull(strstr(shown,
                         "\"(%lx) port=%u color=%s x=%u.%u.%u.%u\", REC->__probe_ip, "
                         "((((REC->port >> 0) & 0xff) << 8) | (((REC->port >> 8) & 0xff) << 0)), "

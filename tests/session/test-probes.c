@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who defines probes, who holds them, and when they leave the kernel. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "probe.h"
+#include "session-fixture.h"
+
+#define SPEC_MINE "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"
+
+typedef struct Answer {
+        int result;
+        bool is_answered;
+        char text[128];
+        Reason reason;
+} Answer;
+
+static void on_done(Request *request, int result, const Reason *reason) {
+        Answer *answer = request->userdata;
+
+        answer->result = result;
+        answer->is_answered = true;
+        answer->reason = *reason;
+        g_strlcpy(answer->text, request->text ?: "", sizeof(answer->text));
+        request_free(request);
+}
+
+static bool is_answered(void *userdata) {
+        return ((Answer *)userdata)->is_answered;
+}
+
+static Request *make_request(uid_t uid, Answer *answer) {
+        Subject subject = fixture_subject(uid);
+        Request *request = request_new(&subject, NULL);
+
+        *answer = (Answer){ 0 };
+        request->done = on_done;
+        request->userdata = answer;
+        return request;
+}
+
+static int finish(Fixture *f, int r, Request *request, Answer *answer) {
+        if (r != 0) {
+                request_free(request);
+                return r;
+        }
+        fixture_run_until(f, is_answered, answer);
+        return answer->result;
+}
+
+static int add(Fixture *f, uid_t uid, const char *name, const char *raw, Answer *answer) {
+        Request *request = make_request(uid, answer);
+        Definition *definition = definition_new();
+
+        g_assert_cmpint(definition_set_string(definition, "name", name, NULL), ==, 0);
+        g_assert_cmpint(definition_set_string(definition, "raw", raw, NULL), ==, 0);
+        int r = registry_add_probe(f->registry, request, definition, &answer->reason);
+        if (r != 0)
+                definition_free(definition);
+        return finish(f, r, request, answer);
+}
+
+static int take_away(Fixture *f, uid_t uid, const char *name, Answer *answer) {
+        Request *request = make_request(uid, answer);
+
+        int r = registry_remove_probe(f->registry, request, name, &answer->reason);
+        return finish(f, r, request, answer);
+}
+
+static bool stands(const char *line) {
+        g_autofree char *now = fake_kernel_describe();
+
+        return strstr(now, line) != NULL;
+}
+
+static void set_up(Fixture *f, gconstpointer userdata) {
+        fixture_set_up(f, userdata);
+        fake_kernel_set_kprobes(true);
+        fake_kernel_set_file("kprobe_events", "");
+}
+
+static void test_life(Fixture *f, gconstpointer userdata) {
+        Answer answer;
+        Call call;
+
+        (void)userdata;
+        g_assert_true(registry_is_idle(f->registry));
+        g_assert_cmpint(add(f, 0, "mine", "p:x vfs_read a=$arg1:x64", &answer), ==, 0);
+        g_assert_cmpstr(answer.text, ==, "ktrace_u0:mine");
+        g_assert_true(stands("p:ktrace_u0/mine vfs_read a=$arg1:x64"));
+        /* Else the definition would be gone with the daemon. */
+        g_assert_false(registry_is_idle(f->registry));
+        g_assert_cmpint(add(f, 0, "mine", "p:x vfs_read a=$arg1:x64", &answer), ==, 0);
+        g_assert_cmpint(add(f, 0, "mine", "p:x vfs_write", &answer), ==, KT_E_NAME_TAKEN);
+
+        fixture_create(f, &call, 0, NULL, SPEC_MINE);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        Session *session = call.session;
+        g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, KT_E_BUSY);
+        g_assert_nonnull(strstr(answer.reason.text, "1 session has it"));
+        fixture_destroy(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_true(stands("ktrace_u0/mine"));
+        g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, 0);
+        g_assert_false(stands("ktrace_u0/mine"));
+        g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, KT_E_NO_SUCH_PROBE);
+        g_assert_true(registry_is_idle(f->registry));
+}
+
+static void test_strangers(Fixture *f, gconstpointer userdata) {
+        json_object *list = NULL;
+        Subject subject = fixture_subject(FIXTURE_USER);
+        Answer answer;
+        Call call;
+
+        (void)userdata;
+        g_assert_cmpint(add(f, FIXTURE_USER, "theirs", "p:x vfs_read", &answer),
+                        ==,
+                        KT_E_ACCESS_DENIED);
+        g_assert_cmpint(add(f, 0, "mine", "p:x vfs_read", &answer), ==, 0);
+        g_assert_cmpint(take_away(f, FIXTURE_USER, "mine", &answer), ==, KT_E_NO_SUCH_PROBE);
+        g_assert_cmpint(take_away(f, FIXTURE_USER, "ktrace_u0:mine", &answer),
+                        ==,
+                        KT_E_NO_SUCH_PROBE);
+        g_assert_cmpint(registry_list_probes(f->registry, &subject, &list, NULL), ==, 0);
+        g_assert_cmpuint(json_object_array_length(list), ==, 0);
+        json_object_put(list);
+        fixture_create(f,
+                        &call,
+                        FIXTURE_USER,
+                        NULL,
+                        "{\"scope\":\"own\",\"probes\":[\"ktrace_u0:mine\"],\"lifetime\":\"linger\"}");
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, KT_E_NO_SUCH_PROBE);
+        g_assert_cmpint(take_away(f, 0, "ktrace_u0:mine", &answer), ==, 0);
+}
+
+static void test_refused(Fixture *f, gconstpointer userdata) {
+        Answer answer;
+
+        (void)userdata;
+        g_assert_cmpint(add(f, 0, "mine", "e:x sched.sched_switch", &answer),
+                        ==,
+                        KT_E_INVALID_SPEC);
+        g_assert_cmpint(add(f, 0, "mine", "p:x vfs_read #", &answer), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(add(f, 0, "mine", "p10:x vfs_read", &answer), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(add(f, 0, "mine", "p:x", &answer), ==, KT_E_INVALID_SPEC);
+        fake_kernel_fail_verb(FAKE_WRITE, 1, -EINVAL);
+        g_assert_cmpint(add(f, 0, "mine", "p:x vfs_read", &answer), ==, KT_E_KERNEL_REFUSED);
+        g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, KT_E_NO_SUCH_PROBE);
+}
+
+/* Somebody else has taken it out of the kernel: the session's instance gets it back. */
+static void test_gone(Fixture *f, gconstpointer userdata) {
+        Answer answer;
+        Call call;
+
+        (void)userdata;
+        g_assert_cmpint(add(f, 0, "mine", "p:x vfs_read", &answer), ==, 0);
+        g_assert_cmpint(probe_remove(NULL, "ktrace_u0", "mine"), ==, 0);
+        fixture_create(f, &call, 0, NULL, SPEC_MINE);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_assert_true(stands("ktrace_u0/mine"));
+        fixture_destroy(f, &call, call.session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, 0);
+}
+
+int main(int argc, char **argv) {
+        static const struct {
+                const char *path;
+                void (*run)(Fixture *f, gconstpointer userdata);
+        } tests[] = {
+                { "/probes/life", test_life },
+                { "/probes/strangers", test_strangers },
+                { "/probes/refused", test_refused },
+                { "/probes/gone", test_gone },
+        };
+
+        g_test_init(&argc, &argv, NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+                g_test_add(tests[i].path, Fixture, NULL, set_up, tests[i].run, fixture_tear_down);
+        return g_test_run();
+}
