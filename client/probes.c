@@ -122,6 +122,8 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
         };
 
         int r = proxy_open(&proxy, &reason);
+        if (r == 0)
+                proxy->may_ask = context->ask_password;
         r = r ?: definition_send(proxy, &definition, &event, &reason);
         if (r != 0)
                 return tell_refusal(r, &reason, definition.args, definition.n_args);

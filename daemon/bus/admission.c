@@ -33,24 +33,8 @@ static Admission *admission_free(Admission *admission) {
 
 DEFINE_CLEANUP(Admission, admission_free);
 
-/* The caller as it is now. */
-static int renew_subject(Admission *admission) {
-        Request *request = admission->request;
-        const Peer *peer = auth_find_peer(admission->door->auth, request->peer);
-        Subject subject;
-
-        if (!peer)
-                return KT_E_CANCELLED;
-        int r = subject_copy(&subject, &peer->subject);
-        if (r < 0)
-                return r;
-        subject_clear(&request->subject);
-        request->subject = subject;
-        return 0;
-}
-
 static int admit(Admission *admission, Reason *reason) {
-        int r = renew_subject(admission);
+        int r = call_renew_subject(admission->door, admission->request);
 
         if (r != 0)
                 return r;

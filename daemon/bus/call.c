@@ -127,6 +127,20 @@ void call_record_polkit(Door *door,
                         });
 }
 
+int call_renew_subject(Door *door, Request *request) {
+        const Peer *peer = auth_find_peer(door->auth, request->peer);
+        Subject subject;
+
+        if (!peer)
+                return KT_E_CANCELLED;
+        int r = subject_copy(&subject, &peer->subject);
+        if (r < 0)
+                return r;
+        subject_clear(&request->subject);
+        request->subject = subject;
+        return 0;
+}
+
 int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret, Reason *reason) {
         _cleanup_(call_free_cleanup) Request *request = NULL;
         const Peer *peer = auth_get_peer(door->auth, m);

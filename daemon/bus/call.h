@@ -39,6 +39,8 @@ void call_record_polkit(Door *door,
                 int result,
                 const Reason *said,
                 const Spec *spec);
+/* The caller as it is now, for a call that waited. KT_E_CANCELLED: it has left. */
+int call_renew_subject(Door *door, Request *request);
 Request *call_free(Request *request);
 DEFINE_CLEANUP(Request, call_free);
 

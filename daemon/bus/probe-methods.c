@@ -7,6 +7,7 @@
 
 #include "call.h"
 #include "definition-reader.h"
+#include "probe-admission.h"
 #include "variant.h"
 
 int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
@@ -41,7 +42,7 @@ int method_add_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error)
         if (r == 0)
                 r = definition_read_message(m, &definition, &reason);
         if (r == 0)
-                r = registry_add_probe(door->registry, request, definition, &reason);
+                r = probe_admission_add(door, m, request, definition, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         /* Both are the session floor's now. */

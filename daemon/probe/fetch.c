@@ -164,6 +164,8 @@ static int fetch_number(ProbeTree *tree, const Place *place, const Wish *wish, P
                                 place->bitfield_size > 0 ? " and shares them with others" : "");
         (void)snprintf(field->type, sizeof(field->type), "%s", types[i].kernel);
         field->show = types[i].show;
+        /* Half of an address is not known for one by those who cut them. */
+        field->is_free = natural >= sizeof(uint64_t) && types[i].size < sizeof(uint64_t);
         return set_fetch(tree, place, wish->is_user, field);
 }
 

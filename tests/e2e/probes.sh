@@ -13,11 +13,43 @@ case_probes_resolve() { # signature and what can be taken, by the kernel's types
         expect 2 ktracectl probes resolve 'tcp sendmsg'
 }
 
+# probe_rule PROBES: what a rule says of the user's probes, beside what they have anyway; taken away with the case.
+probe_rule() {
+        mkdir -p "$CONFIG_DIR/policy.d"
+        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "probes": %s}]}\n' "$USER_UID" "$1" \
+                >"$CONFIG_DIR/policy.d/10-probes.json"
+        trap probe_rule_end EXIT
+        ktracectl policy reload
+}
+probe_rule_end() {
+        rm -f "$CONFIG_DIR/policy.d/10-probes.json"
+        ktracectl policy reload || true
+        leave_case
+}
+
 case_probes_denied() { # who may not define probes learns nothing of functions, existing or not
+        probe_rule '{}'
         expect 3 user ktracectl probes resolve tcp_sendmsg
-        cp err first
+        sed s/tcp_sendmsg/NAME/ err >first
         expect 3 user ktracectl probes resolve no_function_is_called_like_this
-        same "$(cat first)" "$(cat err)" "the words"
+        same "$(cat first)" "$(sed s/no_function_is_called_like_this/NAME/ err)" "the words"
+        same '[]' "$(user ktracectl --json=short probes list)" "the catalogue"
+        refused 1 'no such probe' user ktracectl record --probe file_open -o t.kts -- true
+        refused 3 'probes: vfs_read: not granted' user ktracectl probes add mine --on vfs_read count
+}
+
+case_probes_of_rules() { # a rule says on which functions and what of them
+        probe_rule '{"functions": ["vfs_*", "tcp_sendmsg"], "except": ["*_write"], "takes": ["values"]}'
+        expect 0 user ktracectl probes resolve vfs_read
+        refused 3 'probes: vfs_write: not granted by 10-probes.json: case' user ktracectl probes add bad --on vfs_write count
+        refused 3 'probes: ext4_sync_fs: not granted' user ktracectl probes add bad --on ext4_sync_fs wait
+        expect 3 user ktracectl probes add bad --on tcp_sendmsg sk.__sk_common.skc_dport
+        grep -q 'probes: members: not granted' err || fail "$(cat err)"
+        # Half of a pointer is more than a value.
+        kprobes
+        expect 3 user ktracectl probes add bad --on vfs_read 'file : u32'
+        expect 3 user ktracectl probes add bad --raw 'p:bad vfs_read a=+0($arg1):u64'
+        ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
 
 kprobes() { # the rest of the case is for kernels that have them
@@ -198,4 +230,30 @@ sh -c 'echo \$\$ >victim; echo \$\$ >$CGROUP/cgroup.procs; exec python3 -c "x = 
 EOS
         recorded oom_kill '.fields.comm == "python3"' sh eat.sh
         same "$(cat victim)" "$(ktracectl convert t.kts --to json | jq -r 'select(.event == "oom_kill") | .fields.pid')" "the victim"
+}
+
+case_probes_of_users() { # a user's own and the catalogue's, of their own processes; addresses of the kernel's are cut
+        kprobes
+        probe_rule '{"use": ["file_open"], "functions": ["vfs_read"], "takes": ["values"]}'
+        same "ktrace_u$USER_UID:mine" "$(user ktracectl probes add mine --on vfs_read count file)" "event"
+        same '["file_open","mine"]' "$(user ktracectl --json=short probes list | jq -c 'map(.name) | sort')" "what the user sees"
+        same '[]' "$(stranger ktracectl --json probes list | jq -c 'map(select(.name == "mine"))')" "what a stranger sees"
+        echo text >a-file
+        background stranger sh -c 'while cat /etc/hostname >/dev/null; do :; done'
+        expect 0 user ktracectl record -q --probe mine --probe file_open -o t.kts -- cat a-file
+        same 1 "$(count t.kts '.event == "file_open" and .fields.filename == "a-file"')" "opens of a-file"
+        [ "$(count t.kts '.event == "mine" and .fields.count > 0')" -gt 0 ] || fail "no reads"
+        same 0 "$(count t.kts '.event == "mine" and (.fields.file | tostring | test("^(0|0x0|\\(nil\\)|0+)$") | not)')" "addresses"
+        same 0 "$(count t.kts '.event == "file_open" and .fields.filename == "/etc/hostname"')" "what the stranger opens"
+        refused 1 'no such probe' user ktracectl record --probe signal_send -o t.kts -- true
+        refused 1 'no such probe' stranger ktracectl record --probe mine -o /dev/null -- true
+        expect 3 stranger ktracectl record -e "ktrace_u$USER_UID:mine" -o /dev/null -- true
+        user ktracectl probes remove mine
+}
+
+case_probes_ask() { # by the shipped rules a definition waits for an administrator's password
+        expect 3 user ktracectl --no-ask-password probes add mine --on vfs_read count
+        grep -q 'authentication' err || fail "$(cat err)"
+        ! ktracectl --json probes list | grep -q '"mine"' || fail "it is defined"
+        refused 3 'probes: get_random_bytes: not granted' user ktracectl probes add mine --on get_random_bytes len
 }

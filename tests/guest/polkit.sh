@@ -128,3 +128,18 @@ case_polkit_absent() { # without polkit only root and rules that need none pass
         ktracectl create z -e task:task_rename --scope own
         ktracectl destroy z
 }
+
+case_polkit_define() { # a probe is defined when polkit says yes to it, and is then of the user's own processes
+        polkit_begin
+        rm "$KTRACE_RULES"
+        ktracectl policy reload
+        denied 'needs authentication' out user ktracectl --no-ask-password probes add mine --on vfs_read count
+        typing "$ROOT_PASSWORD" ktracectl probes add mine --on vfs_read count >out || fail "$(cat out)"
+        grep -q 'define a probe in the kernel: .*vfs_read' out || fail "the dialog does not say what: $(cat out)"
+        no_agent_left
+        expect 0 user ktracectl record -q --probe mine -o t.kts -- cat /etc/hostname
+        [ "$(count t.kts '.event == "mine"')" -gt 0 ] || fail "nothing recorded"
+        user ktracectl probes remove mine
+        denied 'authentication failed' out typing wrong ktracectl probes add mine --on vfs_read count
+        ! ktracectl --json probes list | grep -q '"mine"' || fail "it is defined"
+}

@@ -103,6 +103,37 @@ static void test_types(void) {
         OPEN("((struct device *)%di).count", "count=+0(%di):s32");
 }
 
+/* What is narrower than what it is taken from may be half of an address: only who may take anything
+ * may take that. */
+static void test_free(void) {
+        static const struct {
+                const char *arg;
+                bool is_free;
+        } cases[] = {
+                { "dev : u32", true },
+                { "dev : x16", true },
+                { "dev.next : u32", true },
+                { "dev", false },
+                { "dev : x64", false },
+                { "dev.next", false },
+                { "dev.count : x16", false },
+                { "color : u8", false },
+                { "%di", true },
+                { "((struct device *)%di).count", true },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_(probe_kernel_free_cleanup) ProbeKernel *kernel = btf_fixture_new();
+                _cleanup_(definition_free_cleanup) Definition *d =
+                                make("dev_open", false, cases[i].arg);
+                _cleanup_(probe_form_free_cleanup) ProbeForm *form = NULL;
+
+                g_test_message("%s", cases[i].arg);
+                g_assert_cmpint(probe_compile(kernel, d, &form, NULL), ==, 0);
+                g_assert_cmpint(form->fields[0].is_free, ==, cases[i].is_free);
+        }
+}
+
 static void test_places(void) {
         assert_line("dev_find", true, "$retval.count", "r:g/mine dev_find count=+0($retval):s32");
         assert_line("dev_find", true, "$retval", "r:g/mine dev_find ret=$retval:x64");
@@ -235,6 +266,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/compile/members", test_members);
         g_test_add_func("/compile/text", test_text);
         g_test_add_func("/compile/types", test_types);
+        g_test_add_func("/compile/free", test_free);
         g_test_add_func("/compile/places", test_places);
         g_test_add_func("/compile/refused-words", test_refused_words);
         g_test_add_func("/compile/refused-types", test_refused_types);
