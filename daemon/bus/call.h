@@ -4,6 +4,7 @@
 #include <sys/queue.h>
 
 #include "door.h"
+#include "pace.h"
 
 TAILQ_HEAD(CallList, Call);
 
@@ -14,7 +15,12 @@ struct Door {
         DoorHandlers handlers;
         void *userdata;
         struct CallList calls; /* that wait for their answer */
-        sd_bus_slot *slots[4];
+        Pace pace;
+        sd_event_source *turn_source;
+        bool is_paced; /* a call of that uid is being handled, since that CPU time */
+        uid_t paced_uid;
+        uint64_t paced_usec;
+        sd_bus_slot *slots[5];
 };
 
 /* Sends the answer of a call that went well. */

@@ -20,6 +20,7 @@ typedef struct Limits {
         uint64_t max_event_rate; /* recorded per second in one session, on average; 0: no limit */
         uint64_t max_stream_bytes_per_sec; /* of one session; 0: no limit */
         uint64_t max_calls_per_uid;        /* that wait for their answer */
+        uint64_t max_call_usec_per_sec;    /* of the event loop's time, for calls of one uid */
         uint64_t max_pids;                 /* processes named in one spec */
         uint64_t setup_timeout_usec; /* a session of lifetime client that is not started within this
                                         ends; 0: never */
