@@ -19,6 +19,40 @@
 #define NEAR_DISTANCE 3
 #define OFFSET_MAX    0xffffffU
 
+static uint32_t hash_name(const char *name) {
+        uint32_t hash = 2166136261U; /* FNV-1a */
+
+        for (; *name; name++)
+                hash = (hash ^ (unsigned char)*name) * 16777619U;
+        return hash;
+}
+
+/* libbpf looks through all types for one name, a millisecond each time. */
+static int index_functions(ProbeKernel *kernel) {
+        uint32_t n_types = kernel->btf ? btf__type_cnt(kernel->btf) : 0, n = 0;
+
+        for (uint32_t id = 1; id < n_types; id++)
+                n += btf_is_func(btf__type_by_id(kernel->btf, id));
+        kernel->n_functions = 1;
+        while (kernel->n_functions < 2 * n)
+                kernel->n_functions *= 2;
+        kernel->functions = calloc(kernel->n_functions, sizeof(uint32_t));
+        if (!kernel->functions)
+                return -ENOMEM;
+        for (uint32_t id = 1; id < n_types; id++) {
+                const struct btf_type *t = btf__type_by_id(kernel->btf, id);
+                uint32_t at;
+
+                if (!btf_is_func(t))
+                        continue;
+                at = hash_name(btf__name_by_offset(kernel->btf, t->name_off) ?: "");
+                while (kernel->functions[at & (kernel->n_functions - 1)] != 0)
+                        at++;
+                kernel->functions[at & (kernel->n_functions - 1)] = id;
+        }
+        return 0;
+}
+
 int probe_kernel_load(const Tracefs *tracefs, ProbeKernel **ret) {
         _cleanup_(probe_kernel_free_cleanup) ProbeKernel *kernel = calloc(1, sizeof(*kernel));
 
@@ -30,6 +64,9 @@ int probe_kernel_load(const Tracefs *tracefs, ProbeKernel **ret) {
         r = btf_load_kernel(&kernel->btf);
         if (r < 0 && r != -EOPNOTSUPP)
                 return r;
+        r = index_functions(kernel);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(kernel);
         return 0;
 }
@@ -40,6 +77,7 @@ ProbeKernel *probe_kernel_free(ProbeKernel *kernel) {
         symbols_free(kernel->symbols);
         btf__free(kernel->module_btf);
         btf__free(kernel->btf);
+        free(kernel->functions);
         free(kernel);
         return NULL;
 }
@@ -124,8 +162,23 @@ static void near_add(Near *near, const char *wanted, const char *name) {
         near->n += near->n < NEAR_MAX;
 }
 
-static int find_type_of_function(const struct btf *btf, const char *name) {
-        return btf ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) : -ENOENT;
+/* 0 or below: there is none. */
+static int find_type_of_function(const ProbeKernel *kernel,
+                const struct btf *btf,
+                const char *name) {
+        if (!btf)
+                return -ENOENT;
+        if (btf != kernel->btf || !kernel->functions)
+                return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
+        for (uint32_t at = hash_name(name);; at++) {
+                uint32_t id = kernel->functions[at & (kernel->n_functions - 1)];
+                const struct btf_type *t = btf__type_by_id(btf, id);
+
+                if (id == 0)
+                        return -ENOENT;
+                if (strcmp(btf__name_by_offset(btf, t->name_off) ?: "", name) == 0)
+                        return (int)id;
+        }
 }
 
 static void find_near(const ProbeKernel *kernel, const char *wanted, char *out, size_t size) {
@@ -160,7 +213,8 @@ static void find_near(const ProbeKernel *kernel, const char *wanted, char *out, 
 static int refuse_missing(const ProbeKernel *kernel, const ProbeFunction *f, Reason *reason) {
         char variant[SYMBOL_NAME_MAX], near[256];
 
-        if (find_type_of_function(kernel->btf, f->name) > 0 || symbols_exists(f->name, variant))
+        if (find_type_of_function(kernel, kernel->btf, f->name) > 0 ||
+                        symbols_exists(f->name, variant))
                 return reason_set(reason,
                                 KT_E_NO_SUCH_FUNCTION,
                                 "%s: the kernel has it, but lets nobody trace it (notrace): choose a "
@@ -190,7 +244,7 @@ static int check_symbol(const ProbeKernel *kernel, ProbeFunction *f, Reason *rea
                         symbols_find(kernel->symbols, f->module[0] ? f->module : NULL, f->name, &n);
 
         if (!symbol && (kernel->symbols->is_complete ||
-                                       find_type_of_function(kernel->btf, f->name) <= 0))
+                                       find_type_of_function(kernel, kernel->btf, f->name) <= 0))
                 return refuse_missing(kernel, f, reason);
         if (!symbol)
                 return 0;
@@ -223,7 +277,7 @@ int probe_function_find(ProbeKernel *kernel, const char *on, ProbeFunction *ret,
         if (strcmp(f.module, "vmlinux") == 0)
                 f.module[0] = '\0';
         f.btf = find_types(kernel, f.module);
-        int id = find_type_of_function(f.btf, f.name);
+        int id = find_type_of_function(kernel, f.btf, f.name);
         if (id > 0)
                 f.proto = btf__type_by_id(f.btf, btf__type_by_id(f.btf, (uint32_t)id)->type);
         if (f.proto && !btf_is_func_proto(f.proto))

@@ -14,6 +14,8 @@
 typedef struct ProbeKernel {
         Symbols *symbols;
         struct btf *btf;        /* NULL: the kernel tells no types */
+        uint32_t *functions;    /* their type ids, by hash of their names; 0: free. NULL: none */
+        uint32_t n_functions;   /* places, a power of two */
         struct btf *module_btf; /* of the module looked up last */
         char module[64];
 } ProbeKernel;
