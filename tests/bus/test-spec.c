@@ -265,8 +265,8 @@ static void test_options(void) {
 static void test_denied(void) {
         /* polkit would have to be asked, and there is none here. */
         expect("({'scope': <'system'>, 'events': <['task:task_rename']>},)",
-                        "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
-                        "");
+                        KT_ERROR_PREFIX "AccessDenied",
+                        "polkit");
         expect("({'scope': <'own'>, 'events': <['sched:sched_waking']>},)",
                         KT_ERROR_PREFIX "AccessDenied",
                         "sched:sched_waking: not granted by");
