@@ -15,6 +15,7 @@ case_probes_resolve() { # signature and what can be taken, by the kernel's types
 
 # probe_rule PROBES: what a rule says of the user's probes, beside what they have anyway; taken away with the case.
 probe_rule() {
+        trap files_end EXIT
         mkdir -p "$CONFIG_DIR/policy.d"
         printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "probes": %s}]}\n' "$USER_UID" "$1" \
                 >"$CONFIG_DIR/policy.d/10-probes.json"
@@ -143,7 +144,15 @@ case_probes_catalogue() { # every shipped entry resolves on this kernel
         same '[]' "$(jq -c '[.[] | select(.state != "ready")]' list)" "entries that are not ready"
 }
 
+# Whatever becomes of the case, the administrator's files go.
+files_end() {
+        rm -rf "$CONFIG_DIR/probes.d" "$CONFIG_DIR/policy.d/10-case.json"
+        ktracectl policy reload || true
+        leave_case
+}
+
 case_probes_catalogue_files() { # an administrator's file takes another's place; what is wrong with one is told
+        trap files_end EXIT
         mkdir -p "$CONFIG_DIR/probes.d"
         : >"$CONFIG_DIR/probes.d/50-default.json"
         cat >"$CONFIG_DIR/probes.d/60-mine.json" <<EOS
@@ -256,4 +265,33 @@ case_probes_ask() { # by the shipped rules a definition waits for an administrat
         grep -q 'authentication' err || fail "$(cat err)"
         ! ktracectl --json probes list | grep -q '"mine"' || fail "it is defined"
         refused 3 'probes: get_random_bytes: not granted' user ktracectl probes add mine --on get_random_bytes len
+}
+
+case_probes_rule() { # what a rule lets a user take, and nothing else: no memory by casts, registers, numbers as addresses
+        mkdir -p "$CONFIG_DIR/policy.d"
+        cat >"$CONFIG_DIR/policy.d/10-case.json" <<EOS
+{"rules": [{"name": "probers", "subjects": [{"uid": $USER_UID}],
+        "probes": {"use": ["exec"], "functions": ["vfs_*"], "except": ["vfs_write"], "takes": ["values"]}}]}
+EOS
+        ktracectl policy reload
+        add() { user ktracectl probes add mine --on "$@"; }
+        refused 3 'vfs_write: not granted by' add vfs_write count
+        refused 3 'tcp_sendmsg: not granted by' add tcp_sendmsg size
+        refused 3 'no_such_function: not granted by' add no_such_function size
+        refused 3 'members: not granted by' add vfs_read 'file.f_flags'
+        refused 3 'strings: not granted by' add vfs_read 'buf : string'
+        refused 3 'raw: not granted by' add vfs_read '((struct file *)count).f_flags'
+        refused 3 'raw: not granted by' add vfs_read 'count : string'
+        refused 3 'raw: not granted by' add vfs_read '%di'
+        refused 3 'not granted by' user ktracectl probes add mine --raw 'p:x vfs_read a=+0($arg3):x64'
+        same '["exec"]' "$(user ktracectl --json=short probes list | jq -c 'map(.name)')" "what the user is shown"
+        expect 0 user ktracectl probes resolve vfs_read
+        if [ -e "$TRACEFS/kprobe_events" ]; then
+                same "ktrace_u$USER_UID:mine" "$(add vfs_read count)" "event"
+                refused 1 'no such probe' stranger ktracectl probes remove "ktrace_u$USER_UID:mine"
+                user ktracectl probes remove mine
+        fi
+        rm "$CONFIG_DIR/policy.d/10-case.json"
+        ktracectl policy reload
+        expect 3 add vfs_read count
 }
