@@ -25,8 +25,6 @@ typedef struct Decision {
         Reason *reason;
 } Decision;
 
-void grant_event_clear(GrantEvent *event);
-
 /* The caller's filter of one entry: either this or those of entries before. NULL: none. */
 int decision_add_filter(Decision *d, Choice *choice, const char *text);
 /* The caller's filter of all events: both this and its own. */

@@ -114,7 +114,7 @@ static int list_copy(char *const *list, size_t n, char ***ret, size_t *ret_n) {
         return 0;
 }
 
-static int copy_members(const RuleEvent *from, GrantEvent *to) {
+static int copy_members(const GrantEvent *from, GrantEvent *to) {
         if (from->n_members == 0)
                 return 0;
         to->members = calloc(from->n_members, sizeof(GrantMember));
@@ -141,7 +141,7 @@ static int copy_members(const RuleEvent *from, GrantEvent *to) {
 static int grant_event(Decision *d,
                 const char *system,
                 const char *name,
-                const RuleEvent *from,
+                const GrantEvent *from,
                 Choice *choice) {
         GrantEvent *event = &choice->event;
         int r = 0;
@@ -155,8 +155,8 @@ static int grant_event(Decision *d,
                 r = list_copy(from->keep, from->n_keep, &event->keep, &event->n_keep);
                 r = r ?: list_copy(from->cut, from->n_cut, &event->cut, &event->n_cut);
                 r = r ?: copy_members(from, event);
-                if (r == 0 && from->filter)
-                        r = decision_add_policy_filter(d, choice, from->filter);
+                if (r == 0 && from->policy_filter)
+                        r = decision_add_policy_filter(d, choice, from->policy_filter);
         }
         choice->is_granted = r == 0;
         return r;
@@ -185,7 +185,7 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
         request->n_matched++;
         request->n_granted++;
         if (!choice->is_granted)
-                r = grant_event(d, system, name, from, choice);
+                r = grant_event(d, system, name, from ? &from->gives : NULL, choice);
         return r ?: decision_add_filter(d, choice, wanted->filter);
 }
 

@@ -102,6 +102,7 @@ typedef struct Grant {
         size_t n_requests;
 } Grant;
 
+void grant_event_clear(GrantEvent *event);
 Grant *grant_free(Grant *grant);
 DEFINE_CLEANUP(Grant, grant_free);
 /* The same rule, events, filters, cuts and limits: what was allowed of one holds for the other. */

@@ -13,24 +13,6 @@
 #define PATTERN_MAX 256
 #define FIELD_MAX   128
 
-static void list_clear(char **list, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                free(list[i]);
-        free(list);
-}
-
-void rule_event_clear(RuleEvent *event) {
-        list_clear(event->keep, event->n_keep);
-        list_clear(event->cut, event->n_cut);
-        for (size_t i = 0; i < event->n_members; i++) {
-                list_clear(event->members[i].fields, event->members[i].n_fields);
-                free(event->members[i].pid_field);
-        }
-        free(event->members);
-        free(event->pattern);
-        free(event->filter);
-}
-
 static int read_name(void *target, json_object *o, const Place *place) {
         RuleEvent *event = target;
         const char *text;
@@ -51,8 +33,8 @@ static int read_class(void *target, json_object *o, const Place *place) {
         int r = place_read_string(place, o, PATTERN_MAX, &text);
         if (r != 0)
                 return r;
-        event->speaks_of_others = strcmp(text, "others") == 0;
-        return event->speaks_of_others || strcmp(text, "own") == 0
+        event->gives.speaks_of_others = strcmp(text, "others") == 0;
+        return event->gives.speaks_of_others || strcmp(text, "own") == 0
                                ? 0
                                : place_refuse(place, "own or others is wanted");
 }
@@ -69,18 +51,18 @@ static int read_fields(const Place *place, json_object *o, char ***ret, size_t *
 static int read_keep(void *target, json_object *o, const Place *place) {
         RuleEvent *event = target;
 
-        return read_fields(place, o, &event->keep, &event->n_keep);
+        return read_fields(place, o, &event->gives.keep, &event->gives.n_keep);
 }
 
 static int read_cut(void *target, json_object *o, const Place *place) {
         RuleEvent *event = target;
 
-        return read_fields(place, o, &event->cut, &event->n_cut);
+        return read_fields(place, o, &event->gives.cut, &event->gives.n_cut);
 }
 
 /* {"next_pid": ["next_*"]} */
 static int read_members(void *target, json_object *o, const Place *place) {
-        RuleEvent *event = target;
+        GrantEvent *event = &((RuleEvent *)target)->gives;
         int r = 0;
 
         if (!json_object_is_type(o, json_type_object) || json_object_object_length(o) == 0 ||
@@ -116,8 +98,8 @@ static int read_filter(void *target, json_object *o, const Place *place) {
         r = filter_check_grammar(text, &slip);
         if (r > 0)
                 return place_refuse(place, "%s", slip.text);
-        event->filter = r == 0 ? strdup(text) : NULL;
-        return event->filter ? 0 : -ENOMEM;
+        event->gives.policy_filter = r == 0 ? strdup(text) : NULL;
+        return event->gives.policy_filter ? 0 : -ENOMEM;
 }
 
 int rule_read_event(void *target, json_object *o, const Place *place) {
@@ -140,7 +122,7 @@ int rule_read_event(void *target, json_object *o, const Place *place) {
         r = place_read_object(place, o, keys, ELEMENTSOF(keys), event);
         if (r == 0 && !event->pattern)
                 r = place_refuse(place, "name is missing");
-        if (r == 0 && event->n_members > 0 && !event->speaks_of_others)
+        if (r == 0 && event->gives.n_members > 0 && !event->gives.speaks_of_others)
                 r = place_refuse(place,
                                 "members: only where \"class\" is \"others\", of which nothing else is shown");
         return r;

@@ -190,7 +190,7 @@ static int check_events(const Rule *rule, const Place *place) {
         for (size_t i = 0; i < rule->n_events; i++) {
                 Place entry = place_of_entry(&events, i);
 
-                if (rule->processes_any && rule->events[i].speaks_of_others)
+                if (rule->processes_any && rule->events[i].gives.speaks_of_others)
                         return place_refuse(&entry,
                                         "class: a rule for any process shows of others what it keeps; name the fields in keep or cut");
         }

@@ -63,7 +63,7 @@ bool rule_is_unredacted(const Rule *rule) {
         if (!rule->processes_any || rule->addresses != ADDRESS_KEEP)
                 return false;
         for (size_t i = 0; i < rule->n_events; i++)
-                if (rule->events[i].n_keep + rule->events[i].n_cut > 0)
+                if (rule->events[i].gives.n_keep + rule->events[i].gives.n_cut > 0)
                         return false;
         return true;
 }
@@ -72,8 +72,10 @@ void rule_list_clear(RuleList *list) {
         for (size_t i = 0; i < list->n_rules; i++) {
                 Rule *rule = &list->rules[i];
 
-                for (size_t j = 0; j < rule->n_events; j++)
-                        rule_event_clear(&rule->events[j]);
+                for (size_t j = 0; j < rule->n_events; j++) {
+                        free(rule->events[j].pattern);
+                        grant_event_clear(&rule->events[j].gives);
+                }
                 for (size_t j = 0; j < rule->n_subjects; j++)
                         free(rule->subjects[j].unit);
                 rule_probes_free(rule->probes);

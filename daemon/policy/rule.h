@@ -19,15 +19,11 @@ typedef struct RuleSubject {
         char *unit;      /* glob of the caller's systemd unit; only with has_uid; NULL: any */
 } RuleSubject;
 
-/* Which events, and what of them. See GrantEvent. */
+/* Which events, and what of them. */
 typedef struct RuleEvent {
-        char *pattern; /* glob of "system:event" */
-        bool speaks_of_others;
-        char **keep, **cut;
-        size_t n_keep, n_cut;
-        GrantMember *members;
-        size_t n_members;
-        char *filter; /* joined to the caller's; NULL: none */
+        char *pattern;    /* glob of "system:event" */
+        GrantEvent gives; /* without names and the caller's filter; its policy_filter is as written
+                           */
 } RuleEvent;
 
 /* Which probes. Nothing given: none. */
@@ -101,5 +97,4 @@ bool rule_is_unredacted(const Rule *rule);
 int rule_read_subject(void *rule, json_object *o, const Place *place);
 int rule_read_event(void *rule, json_object *o, const Place *place);
 int rule_read_probes(void *rule, json_object *o, const Place *place);
-void rule_event_clear(RuleEvent *event);
 RuleProbes *rule_probes_free(RuleProbes *probes);

@@ -272,10 +272,10 @@ static void expect_entry(const Rule *rule, const GrantEvent *event) {
         g_assert_nonnull(entry);
         if (event->system[0] == 'k')
                 g_assert_true(names_its_system(entry->pattern, event->system));
-        g_assert_cmpint(event->n_cut, ==, entry->n_cut);
-        g_assert_cmpint(event->n_keep, ==, entry->n_keep);
-        g_assert_cmpint(event->speaks_of_others, ==, entry->speaks_of_others);
-        g_assert_cmpint(!event->policy_filter, ==, !entry->filter);
+        g_assert_cmpint(event->n_cut, ==, entry->gives.n_cut);
+        g_assert_cmpint(event->n_keep, ==, entry->gives.n_keep);
+        g_assert_cmpint(event->speaks_of_others, ==, entry->gives.speaks_of_others);
+        g_assert_cmpint(!event->policy_filter, ==, !entry->gives.policy_filter);
 }
 
 static void test_never_more_than_the_rule(void) {
