@@ -15,7 +15,9 @@ typedef struct Choice {
 } Choice;
 
 typedef struct Decision {
+        const Policy *policy;
         const Subject *subject;
+        const Spec *spec;
         const Rule *rule; /* NULL: root */
         const PolicyEvents *events;
         Choice *choices; /* one per entry of events */

@@ -245,15 +245,28 @@ static int refuse_absent(const Decision *d, const char *wanted) {
                         nearest ? "?" : "");
 }
 
+/* Is there a rule that gives all of it, mostly for an administrator's password? Asked by the name
+ * alone, so that it tells nothing of what there is. */
+static bool is_to_be_had(const Decision *d, const char *wanted) {
+        char system[EVENT_NAME_MAX];
+        const char *name;
+
+        if (d->spec->unredacted || !decision_split_name(wanted, system, &name))
+                return false;
+        const Rule *rule = policy_find_rule(d->policy, d->subject, d->spec->scope, true);
+        return rule && !rule->deny && rule != d->rule && rule_find_event(rule, system, name);
+}
+
 /* Nothing of this entry was granted: is it not there, or not allowed? */
 static int refuse_entry(const Decision *d, const char *wanted) {
         if (!d->rule || (!glob_is_pattern(wanted) && decision_has_event(d, wanted)))
                 return refuse_absent(d, wanted);
         return reason_set(d->reason,
                         KT_E_ACCESS_DENIED,
-                        "%s: not granted by %s; 'ktracectl events' lists what you may use",
+                        "%s: not granted by %s; 'ktracectl events' lists what you may use%s",
                         wanted,
-                        d->grant->rule);
+                        d->grant->rule,
+                        is_to_be_had(d, wanted) ? ", --unredacted asks for more" : "");
 }
 
 static int decide_entry(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
@@ -295,7 +308,8 @@ static int collect_events(Decision *d, const char *where) {
         return 0;
 }
 
-static int check_lifetime(const Decision *d, const Spec *spec) {
+static int check_lifetime(const Decision *d) {
+        const Spec *spec = d->spec;
         const Rule *rule = d->rule;
 
         if (!(rule->lifetimes & (1U << spec->lifetime)))
@@ -314,10 +328,12 @@ static int check_lifetime(const Decision *d, const Spec *spec) {
                         rule->max_linger_usec / 1000000);
 }
 
-static int find_rule(Decision *d, const Policy *policy, const Spec *spec) {
+static int find_rule(Decision *d) {
+        const Spec *spec = d->spec;
+
         if (d->subject->uid == 0)
                 return 0;
-        d->rule = policy_find_rule(policy, d->subject, spec->scope, spec->unredacted);
+        d->rule = policy_find_rule(d->policy, d->subject, spec->scope, spec->unredacted);
         if (!d->rule)
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
@@ -331,18 +347,18 @@ static int find_rule(Decision *d, const Policy *policy, const Spec *spec) {
                                 "scope %s: denied by %s",
                                 spec_scope_to_string(spec->scope),
                                 d->rule->label);
-        return check_lifetime(d, spec);
+        return check_lifetime(d);
 }
 
 /* What does not depend on events. */
-static int begin_grant(Decision *d, const Spec *spec) {
+static int begin_grant(Decision *d) {
         const Rule *rule = d->rule;
         Grant *grant = d->grant = calloc(1, sizeof(*grant));
 
         if (!grant)
                 return -ENOMEM;
         grant->rule = strdup(rule ? rule->label : "root");
-        grant->requests = calloc(spec->n_events ?: 1, sizeof(*grant->requests));
+        grant->requests = calloc(d->spec->n_events ?: 1, sizeof(*grant->requests));
         d->choices = calloc(d->events->n_names ?: 1, sizeof(*d->choices));
         d->n_choices = d->events->n_names;
         if (!grant->rule || !grant->requests || !d->choices)
@@ -368,11 +384,14 @@ int policy_decide(const Policy *policy,
                 const PolicyEvents *events,
                 Grant **ret,
                 Reason *reason) {
-        _cleanup_(decision_clear)
-                        Decision d = { .subject = subject, .events = events, .reason = reason };
+        _cleanup_(decision_clear) Decision d = { .policy = policy,
+                .subject = subject,
+                .spec = spec,
+                .events = events,
+                .reason = reason };
 
-        int r = find_rule(&d, policy, spec);
-        r = r ?: begin_grant(&d, spec);
+        int r = find_rule(&d);
+        r = r ?: begin_grant(&d);
         for (size_t i = 0; r == 0 && i < spec->n_events; i++) {
                 d.is_probe = i < events->n_probes;
                 r = decide_entry(&d, &spec->events[i], &d.grant->requests[d.grant->n_requests++]);

@@ -181,13 +181,13 @@ static void test_refused(void) {
                         EVENTS("sched:sched_waking"),
                         KT_E_ACCESS_DENIED,
                         "sched:sched_waking: not granted by 50-default.json: own-processes; "
-                        "'ktracectl events' lists what you may use");
+                        "'ktracectl events' lists what you may use, --unredacted asks for more");
         expect_refused(&user,
                         "own",
                         EVENTS("task:task_rename", "tcp:*"),
                         KT_E_ACCESS_DENIED,
                         "tcp:*: not granted by 50-default.json: own-processes; "
-                        "'ktracectl events' lists what you may use");
+                        "'ktracectl events' lists what you may use, --unredacted asks for more");
         expect_refused(&user,
                         "own",
                         EVENTS("syscalls:sys_enter_opennat"),
