@@ -19,7 +19,7 @@ void subject_clear(Subject *subject);
 
 typedef struct Policy Policy;
 
-#define GRANT_MEMBERS_MAX 8 /* tasks of which one record may speak */
+#define GRANT_MEMBERS_MAX 4 /* tasks of which one record may speak */
 
 /* What the kernel has, so that policy stays pure: sorted "system:name" strings. */
 typedef struct PolicyEvents {
