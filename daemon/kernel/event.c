@@ -18,48 +18,30 @@
 EventList *event_list_free(EventList *list) {
         if (!list)
                 return NULL;
-        for (size_t i = 0; i < list->n_events; i++) {
-                free(list->events[i].system);
-                free(list->events[i].name);
-        }
-        free(list->events);
+        free(list->names);
+        free(list->text);
         free(list);
         return NULL;
 }
 
-static int compare_events(const void *a, const void *b) {
-        const EventName *x = a, *y = b;
-        int r = strcmp(x->system, y->system);
-        return r != 0 ? r : strcmp(x->name, y->name);
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* A probe that a broken tool put twice into one group is listed twice. */
 static void remove_duplicates(EventList *list) {
         size_t n = 0;
 
-        for (size_t i = 0; i < list->n_events; i++) {
-                EventName *event = &list->events[i];
-                if (n > 0 && compare_events(&list->events[n - 1], event) == 0) {
-                        free(event->system);
-                        free(event->name);
-                        continue;
-                }
-                list->events[n++] = *event;
-        }
-        list->n_events = n;
+        for (size_t i = 0; i < list->n_names; i++)
+                if (n == 0 || strcmp(list->names[n - 1], list->names[i]) != 0)
+                        list->names[n++] = list->names[i];
+        list->n_names = n;
 }
 
-static int add_line(EventList *list, const char *line, size_t size) {
-        const char *colon = memchr(line, ':', size);
-        if (!colon || colon == line || colon + 1 == line + size)
-                return -EBADMSG;
+static bool is_name(const char *line) {
+        size_t system = strcspn(line, ":");
 
-        size_t system_size = (size_t)(colon - line);
-        EventName *event = &list->events[list->n_events];
-        event->system = strndup(line, system_size);
-        event->name = strndup(colon + 1, size - system_size - 1);
-        list->n_events++;
-        return event->system && event->name ? 0 : -ENOMEM;
+        return system > 0 && line[system] == ':' && line[system + 1] != '\0';
 }
 
 static size_t count_lines(const char *text) {
@@ -69,43 +51,45 @@ static size_t count_lines(const char *text) {
         return n;
 }
 
-int event_list_load(const Tracefs *tracefs, EventList **ret) {
-        _cleanup_free_ char *text = NULL;
-        int r = tracefs_read(tracefs->fd, "available_events", &text, NULL);
-        if (r < 0)
-                return r;
+/* Cuts the text into its lines. */
+static int find_names(EventList *list) {
+        for (char *line = list->text, *next; *line; line = next) {
+                size_t size = strcspn(line, "\n");
 
+                next = line + size + (line[size] == '\n');
+                line[size] = '\0';
+                if (size == 0)
+                        continue;
+                if (!is_name(line))
+                        return -EBADMSG;
+                list->names[list->n_names++] = line;
+        }
+        return 0;
+}
+
+int event_list_load(const Tracefs *tracefs, EventList **ret) {
         _cleanup_(event_list_free_cleanup) EventList *list = calloc(1, sizeof(*list));
+
         if (!list)
                 return -ENOMEM;
-        list->events = calloc(count_lines(text), sizeof(*list->events));
-        if (!list->events)
+        int r = tracefs_read(tracefs->fd, "available_events", &list->text, NULL);
+        if (r < 0)
+                return r;
+        list->names = calloc(count_lines(list->text), sizeof(*list->names));
+        if (!list->names)
                 return -ENOMEM;
-
-        for (const char *line = text; *line;) {
-                size_t size = strcspn(line, "\n");
-                if (size > 0) {
-                        r = add_line(list, line, size);
-                        if (r < 0)
-                                return r;
-                }
-                line += size + (line[size] == '\n');
-        }
-
-        qsort(list->events, list->n_events, sizeof(*list->events), compare_events);
+        r = find_names(list);
+        if (r < 0)
+                return r;
+        qsort(list->names, list->n_names, sizeof(*list->names), compare_names);
         remove_duplicates(list);
         *ret = TAKE_PTR(list);
         return 0;
 }
 
-ssize_t event_list_find(const EventList *list, const char *system, const char *name) {
-        if (list->n_events == 0)
-                return -1;
-
-        EventName key = { .system = (char *)system, .name = (char *)name };
-        const EventName *found = bsearch(
-                        &key, list->events, list->n_events, sizeof(*list->events), compare_events);
-        return found ? found - list->events : -1;
+bool event_list_has(const EventList *list, const char *name) {
+        return list->n_names > 0 &&
+               bsearch(&name, list->names, list->n_names, sizeof(*list->names), compare_names);
 }
 
 int event_read_format(const Tracefs *tracefs,

@@ -12,56 +12,27 @@
 #include "registry.h"
 #include "release.h"
 
-/* The list as policy wants it: "system:name". */
-typedef struct JoinedNames {
-        char **names;
-        size_t n;
-} JoinedNames;
-
-static void joined_names_clear(JoinedNames *joined) {
-        for (size_t i = 0; i < joined->n; i++)
-                free(joined->names[i]);
-        free(joined->names);
-}
-
-static int join_names(const EventList *list, JoinedNames *joined) {
-        joined->names = calloc(list->n_events + 1, sizeof(char *));
-        if (!joined->names)
-                return -ENOMEM;
-        for (size_t i = 0; i < list->n_events; i++) {
-                if (asprintf(&joined->names[i],
-                                    "%s:%s",
-                                    list->events[i].system,
-                                    list->events[i].name) < 0)
-                        return -ENOMEM;
-                joined->n++;
-        }
-        return 0;
-}
-
 static int compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
+        return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* The probes of a spec come into the kernel only when its instance is made. */
-static int join_probes(const ProbeEvents *probes, JoinedNames *joined) {
-        char **names = reallocarray(joined->names, joined->n + probes->n + 1, sizeof(char *));
-        size_t n = joined->n;
+static int join_probes(const ProbeEvents *probes, EventList *list) {
+        const char **names =
+                        reallocarray(list->names, list->n_names + probes->n + 1, sizeof(char *));
+        size_t n = list->n_names;
 
         if (!names)
                 return -ENOMEM;
-        joined->names = names;
+        list->names = names;
         for (size_t i = 0; i < probes->n; i++) {
-                char *name = probes->events[i].name;
+                const char *name = probes->events[i].name; /* borrowed */
 
-                if (n > 0 && bsearch(&name, names, n, sizeof(char *), compare_names))
-                        continue;
-                names[joined->n] = strdup(name);
-                if (!names[joined->n])
-                        return -ENOMEM;
-                joined->n++;
+                if (n == 0 || !bsearch(&name, names, n, sizeof(char *), compare_names))
+                        names[list->n_names++] = name;
         }
-        qsort(names, joined->n, sizeof(char *), compare_names);
+        if (list->n_names > n)
+                qsort(names, list->n_names, sizeof(char *), compare_names);
         return 0;
 }
 
@@ -99,7 +70,6 @@ int registry_decide(Registry *registry,
                 Grant **ret,
                 Reason *reason) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
-        _cleanup_(joined_names_clear) JoinedNames joined = {};
         _cleanup_(probe_events_clear) ProbeEvents probes = {};
         Spec whole = *spec; /* shares all it points to, and is not freed */
         const Tracefs *tracefs;
@@ -107,8 +77,7 @@ int registry_decide(Registry *registry,
         int r = registry_get_tracefs(registry, &tracefs, reason);
         r = r ?: probe_events_bind(registry, subject, spec, &probes, reason);
         r = r ?: event_list_load(tracefs, &list);
-        r = r ?: join_names(list, &joined);
-        r = r ?: join_probes(&probes, &joined);
+        r = r ?: join_probes(&probes, list);
         if (r != 0)
                 return r;
         memcpy(probes.events + probes.n, spec->events, spec->n_events * sizeof(SpecEvent));
@@ -116,8 +85,8 @@ int registry_decide(Registry *registry,
         whole.n_events = probes.n + spec->n_events;
         _cleanup_(last_format_clear) LastFormat last = { .registry = registry };
         PolicyEvents events = {
-                .names = (const char *const *)joined.names,
-                .n_names = joined.n,
+                .names = list->names,
+                .n_names = list->n_names,
                 .get_format = get_format,
                 .userdata = &last,
                 .n_probes = probes.n,
@@ -127,38 +96,53 @@ int registry_decide(Registry *registry,
         return policy_decide(registry->options.policy, subject, &whole, &events, ret, reason);
 }
 
+static bool is_shown(const PolicyView *view, const char *glob, const char *full) {
+        size_t size = strcspn(full, ":");
+        char system[256];
+
+        if (size >= sizeof(system))
+                return false;
+        memcpy(system, full, size);
+        system[size] = '\0';
+        const char *name = full + size + 1;
+        return (!*glob || glob_match_event(glob, system, name)) &&
+               policy_view_has(view, system, name);
+}
+
+static char **free_names(char **names) {
+        for (size_t i = 0; names && names[i]; i++)
+                free(names[i]);
+        free(names);
+        return NULL;
+}
+
 int registry_list_events(Registry *registry,
                 const Subject *subject,
                 const char *glob,
                 char ***ret,
                 Reason *reason) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
-        _cleanup_(joined_names_clear) JoinedNames joined = {};
         PolicyView view = policy_get_view(registry->options.policy, subject);
         const Tracefs *tracefs;
+        size_t n = 0;
 
         int r = registry_get_tracefs(registry, &tracefs, reason);
         r = r ?: event_list_load(tracefs, &list);
         if (r != 0)
                 return r;
-        joined.names = calloc(list->n_events + 1, sizeof(char *));
-        if (!joined.names)
+        char **names = calloc(list->n_names + 1, sizeof(char *));
+        if (!names)
                 return -ENOMEM;
-        for (size_t i = 0; i < list->n_events; i++) {
-                const EventName *event = &list->events[i];
-
-                if (*glob && !glob_match_event(glob, event->system, event->name))
+        for (size_t i = 0; i < list->n_names; i++) {
+                if (!is_shown(&view, glob, list->names[i]))
                         continue;
-                if (!policy_view_has(&view, event->system, event->name))
-                        continue;
-                if (asprintf(&joined.names[joined.n], "%s:%s", event->system, event->name) < 0) {
-                        joined.names[joined.n] = NULL;
+                names[n] = strdup(list->names[i]);
+                if (!names[n++]) {
+                        free_names(names);
                         return -ENOMEM;
                 }
-                joined.n++;
         }
-        *ret = TAKE_PTR(joined.names);
-        joined.n = 0;
+        *ret = names;
         return 0;
 }
 

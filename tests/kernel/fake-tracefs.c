@@ -205,31 +205,31 @@ int tracefs_read_u64(int dirfd, const char *path, uint64_t *ret) {
 /* event.h */
 
 static int compare_keys(gconstpointer a, gconstpointer b) {
-        const EventName *x = a, *y = b;
-        int r = strcmp(x->system, y->system);
-        return r != 0 ? r : strcmp(x->name, y->name);
+        return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 int event_list_load(const Tracefs *tracefs, EventList **ret) {
         int r = fake_begin(FAKE_READ);
         if (r != 0)
                 return fake_finish_read(r);
-        EventList *list = calloc(1, sizeof(*list));
-        g_assert(list);
-        list->events = calloc(kernel.events->len, sizeof(*list->events));
-        g_assert(list->events);
+        EventList *list = g_new0(EventList, 1);
+        list->names = g_new0(const char *, kernel.events->len + 1);
         for (guint i = 0; i < kernel.events->len; i++) {
                 const FakeEvent *event = kernel.events->pdata[i];
-                const char *colon = strchr(event->key, ':');
-                EventName *name = &list->events[list->n_events];
                 /* As in the kernel, whose list has only what can be enabled. */
-                if (!event->can_be_used)
-                        continue;
-                name->system = strndup(event->key, (size_t)(colon - event->key));
-                name->name = strdup(colon + 1);
-                list->n_events++;
+                if (event->can_be_used)
+                        list->names[list->n_names++] = g_strdup(event->key);
         }
-        qsort(list->events, list->n_events, sizeof(*list->events), compare_keys);
+        qsort(list->names, list->n_names, sizeof(*list->names), compare_keys);
+        /* Those that the list is joined with are not its own. */
+        GString *text = g_string_new(NULL);
+        for (size_t i = 0; i < list->n_names; i++)
+                g_string_append_len(text, list->names[i], (gssize)strlen(list->names[i]) + 1);
+        const char *at = list->text = g_string_free(text, FALSE);
+        for (size_t i = 0; i < list->n_names; i++, at += strlen(at) + 1) {
+                g_free((char *)list->names[i]);
+                list->names[i] = at;
+        }
         *ret = list;
         return fake_finish_read(0);
 }
@@ -237,21 +237,17 @@ int event_list_load(const Tracefs *tracefs, EventList **ret) {
 EventList *event_list_free(EventList *list) {
         if (!list)
                 return NULL;
-        for (size_t i = 0; i < list->n_events; i++) {
-                free(list->events[i].system);
-                free(list->events[i].name);
-        }
-        free(list->events);
+        free(list->names);
+        free(list->text);
         free(list);
         return NULL;
 }
 
-ssize_t event_list_find(const EventList *list, const char *system, const char *name) {
-        for (size_t i = 0; i < list->n_events; i++)
-                if (g_str_equal(list->events[i].system, system) &&
-                                g_str_equal(list->events[i].name, name))
-                        return (ssize_t)i;
-        return -1;
+bool event_list_has(const EventList *list, const char *name) {
+        for (size_t i = 0; i < list->n_names; i++)
+                if (g_str_equal(list->names[i], name))
+                        return true;
+        return false;
 }
 
 int event_read_format(const Tracefs *tracefs,

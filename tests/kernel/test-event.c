@@ -28,17 +28,20 @@ static void test_sorted_once(Fixture *f, gconstpointer data) {
 
         fake_tree_write(f->tree,
                         "available_events",
-                        "sched:sched_waking\nirq:softirq_entry\nsched:sched_switch\n"
+                        "sched:sched_waking\nirq:softirq_entry\nfib:lookup\nfib6:lookup\nsched:sched_switch\n"
                         "sched_ext:dump\nsched:sched_switch\n");
         g_assert_cmpint(event_list_load(f->tracefs, &list), ==, 0);
-        g_assert_cmpuint(list->n_events, ==, 4);
-        g_assert_cmpstr(list->events[0].system, ==, "irq");
-        g_assert_cmpstr(list->events[1].name, ==, "sched_switch");
-        g_assert_cmpstr(list->events[2].name, ==, "sched_waking");
-        g_assert_cmpstr(list->events[3].system, ==, "sched_ext");
-        g_assert_cmpint(event_list_find(list, "sched", "sched_waking"), ==, 2);
-        g_assert_cmpint(event_list_find(list, "sched", "dump"), ==, -1);
-        g_assert_cmpint(event_list_find(list, "", ""), ==, -1);
+        g_assert_cmpuint(list->n_names, ==, 6);
+        g_assert_cmpstr(list->names[0], ==, "fib6:lookup");
+        g_assert_cmpstr(list->names[1], ==, "fib:lookup");
+        g_assert_cmpstr(list->names[2], ==, "irq:softirq_entry");
+        g_assert_cmpstr(list->names[3], ==, "sched:sched_switch");
+        g_assert_cmpstr(list->names[4], ==, "sched:sched_waking");
+        g_assert_cmpstr(list->names[5], ==, "sched_ext:dump");
+        for (size_t i = 0; i < list->n_names; i++)
+                g_assert_true(event_list_has(list, list->names[i]));
+        g_assert_false(event_list_has(list, "sched:dump"));
+        g_assert_false(event_list_has(list, ":"));
 }
 
 static void test_empty_and_unended(Fixture *f, gconstpointer data) {
@@ -46,13 +49,13 @@ static void test_empty_and_unended(Fixture *f, gconstpointer data) {
 
         fake_tree_write(f->tree, "available_events", "");
         g_assert_cmpint(event_list_load(f->tracefs, &list), ==, 0);
-        g_assert_cmpuint(list->n_events, ==, 0);
-        g_assert_cmpint(event_list_find(list, "sched", "sched_switch"), ==, -1);
+        g_assert_cmpuint(list->n_names, ==, 0);
+        g_assert_false(event_list_has(list, "sched:sched_switch"));
         list = event_list_free(list);
 
         fake_tree_write(f->tree, "available_events", "\nsched:sched_switch");
         g_assert_cmpint(event_list_load(f->tracefs, &list), ==, 0);
-        g_assert_cmpint(event_list_find(list, "sched", "sched_switch"), ==, 0);
+        g_assert_true(event_list_has(list, "sched:sched_switch"));
         event_list_free(list);
 }
 
