@@ -165,12 +165,10 @@ typedef enum ProbeTakes {
         _PROBE_TAKES_N,
 } ProbeTakes;
 
-/* What is asked for; exactly one of the first three. */
+/* What is asked for; exactly one of the first two. */
 typedef struct ProbeRequest {
         const char *entry;    /* an entry of the catalogue, to be used */
         const char *function; /* a definition on this function of the kernel */
-        bool in_file;         /* a definition in a file: a program, a library */
-        bool owns_file;       /* the subject's own, which nobody else may write */
         unsigned takes;       /* of definitions: bits 1 << ProbeTakes */
 } ProbeRequest;
 

@@ -56,18 +56,6 @@ static int read_takes(void *target, json_object *o, const Place *place) {
         return place_read_list(place, o, _PROBE_TAKES_N, read_take, target);
 }
 
-static int read_files(void *target, json_object *o, const Place *place) {
-        RuleProbes *probes = target;
-        const char *text;
-
-        int r = place_read_string(place, o, GLOB_MAX, &text);
-        if (r != 0)
-                return r;
-        probes->any_files = strcmp(text, "any") == 0;
-        probes->own_files = probes->any_files || strcmp(text, "own") == 0;
-        return probes->own_files ? 0 : place_refuse(place, "own or any is wanted");
-}
-
 static int read_polkit(void *target, json_object *o, const Place *place) {
         RuleProbes *probes = target;
 
@@ -80,7 +68,6 @@ int rule_read_probes(void *target, json_object *o, const Place *place) {
                 { "functions", read_functions },
                 { "except", read_except },
                 { "takes", read_takes },
-                { "files", read_files },
                 { "polkit", read_polkit },
         };
         Rule *rule = target;
@@ -90,11 +77,11 @@ int rule_read_probes(void *target, json_object *o, const Place *place) {
                 return -ENOMEM;
         RuleProbes *probes = rule->probes;
         int r = place_read_object(place, o, keys, ELEMENTSOF(keys), probes);
-        bool defines = probes->functions.n > 0 || probes->own_files;
+        bool defines = probes->functions.n > 0;
         if (r == 0 && defines && probes->takes == 0)
-                r = place_refuse(place, "takes: is missing beside functions or files");
+                r = place_refuse(place, "takes: is missing beside functions");
         if (r == 0 && !defines && (probes->takes != 0 || probes->asks_polkit))
-                r = place_refuse(place, "takes and polkit are of functions or files, add these");
+                r = place_refuse(place, "takes and polkit are of functions, add these");
         if (r == 0 && probes->except.n > 0 && probes->functions.n == 0)
                 r = place_refuse(place, "except: is of functions, add these");
         return r;
@@ -161,14 +148,8 @@ int policy_decide_probe(const Policy *policy,
         if (request->function && (!has(&probes->functions, request->function) ||
                                                  has(&probes->except, request->function)))
                 return refuse(rule, request->function, reason);
-        if (request->in_file && !(request->owns_file ? probes->own_files : probes->any_files))
-                return refuse(rule,
-                                request->owns_file ? "programs" : "files that are not yours alone",
-                                reason);
         int r = check_takes(rule, request->takes, reason);
-        bool is_own = request->in_file && request->owns_file &&
-                      !(request->takes & (1U << PROBE_TAKES_RAW));
-        if (r == 0 && probes->asks_polkit && !is_own)
+        if (r == 0 && probes->asks_polkit)
                 *ret_action = KT_BUS_NAME ".define-probe";
         return r;
 }

@@ -32,8 +32,7 @@ typedef struct RuleProbes {
         PlaceStrings functions; /* globs of the kernel's functions to define on */
         PlaceStrings except;    /* of those, not these */
         unsigned takes;         /* bits 1 << ProbeTakes */
-        bool own_files, any_files;
-        bool asks_polkit; /* for definitions, but for those in files of the subject's own */
+        bool asks_polkit;       /* for definitions */
 } RuleProbes;
 
 typedef struct RuleLimit {

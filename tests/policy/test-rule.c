@@ -250,14 +250,13 @@ static int decide_probe(const char *rules, ProbeRequest request, const char **ac
 
 #define VALUES  (1U << PROBE_TAKES_VALUES)
 #define MEMBERS (1U << PROBE_TAKES_MEMBERS)
-#define RAW     (1U << PROBE_TAKES_RAW)
 
 static void test_probes(void) {
         static const char some[] =
                         "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"]," OWN "},"
                         "{\"name\":\"b\",\"subjects\":[\"any\"],\"probes\":{\"use\":[\"tcp_*\"],"
                         "\"functions\":[\"tcp_*\"],\"except\":[\"*_key\"],\"takes\":[\"values\",\"raw\"],"
-                        "\"files\":\"own\",\"polkit\":true}},"
+                        "\"polkit\":true}},"
                         "{\"name\":\"c\",\"subjects\":[\"any\"],\"probes\":{\"use\":[\"*\"]}}]}";
         static const char none[] =
                         "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"],\"probes\":{}},"
@@ -278,9 +277,6 @@ static void test_probes(void) {
                                 false },
                 { some, { .function = "tcp_md5_key", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
                 { some, { .function = "udp_sendmsg", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
-                { some, { .in_file = true, .owns_file = true, .takes = VALUES }, 0, false },
-                { some, { .in_file = true, .owns_file = true, .takes = RAW }, 0, true },
-                { some, { .in_file = true, .takes = VALUES }, KT_E_ACCESS_DENIED, false },
                 { none, { .entry = "tcp_out" }, KT_E_ACCESS_DENIED, false },
                 { none, { .function = "f", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
         };
