@@ -295,3 +295,14 @@ EOS
         ktracectl policy reload
         expect 3 add vfs_read count
 }
+
+case_readme_probes() { # README: a probe by the names of the kernel's source; what a spec would get
+        same sched:sched_process_fork "$(user ktracectl --json=short policy explain - <<<'{"scope": "own", "events": ["sched:*"]}' |
+                jq -r '.events[].name' | grep fork)" "what is granted of sched:*"
+        kprobes
+        ktracectl probes add reads --on vfs_read count 'name = file.f_path.dentry.d_name.name'
+        expect 0 ktracectl record -q --probe reads -o reads.dat -- head -n 1 /etc/hostname
+        ktracectl report reads.dat >out
+        grep -q 'reads:.*name="hostname"' out || fail "$(cat out)"
+        ktracectl probes remove reads
+}
