@@ -8,7 +8,5 @@ SILENT_FUSE=/run/job/tools/silent-fuse
 TRACEFS=/sys/kernel/tracing
 CONFIG_DIR=/etc/ktrace
 LIB_DIR=/usr/lib/ktrace
-# Software emulation: everything takes ten times as long.
-LATENCY_MAX=0.6
 
 daemon_pid() { systemctl show -P MainPID ktraced.service; }
