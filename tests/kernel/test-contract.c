@@ -15,6 +15,7 @@
 
 #include "event.h"
 #include "path.h"
+#include "probe.h"
 
 #define SENTINEL 4194304
 
@@ -407,6 +408,80 @@ static void test_disable_all(Instance *instance) {
                 worker_stop(&workers[i]);
 }
 
+#define GROUP "ktrace_contract"
+
+static bool has_kprobes(const Instance *instance) {
+        if (probe_is_supported(instance->tracefs))
+                return true;
+        g_test_skip("this kernel has no kprobes");
+        return false;
+}
+
+/* A definition that the kernel refuses changes nothing; EILSEQ means that the place is in the
+ * middle of an instruction; the rest is in the top-level error_log with our command. */
+static void test_probe_refused(Instance *instance) {
+        static const struct {
+                const char *line, *told;
+        } refused[] = {
+                { "p:" GROUP "/x commit_creds+1", "no instruction begins there" },
+                { "p:" GROUP "/x no_such_function_here", "Invalid probed address or symbol" },
+                { "p:" GROUP "/x vfs_read a=$retval", "$retval is not available" },
+                { "p:" GROUP "/x vfs_read a=+0($arg1):u7", "Unknown type" },
+        };
+
+        if (!has_kprobes(instance))
+                return;
+        for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
+                _cleanup_free_ char *stands = NULL;
+                Reason reason = {};
+
+                g_assert_cmpint(probe_define(instance->tracefs, refused[i].line, &reason),
+                                ==,
+                                KT_E_KERNEL_REFUSED);
+                if (!strstr(reason.text, refused[i].told))
+                        g_error("%s: %s", refused[i].line, reason.text);
+                g_assert_cmpint(probe_read(instance->tracefs, GROUP, "x", &stands), ==, 0);
+                g_assert_null(stands);
+        }
+}
+
+/* What is written reads back, but for the number behind r; many lines in one write are carried out
+ * one by one. */
+static void test_probe_reads_back(Instance *instance) {
+        static const char *const lines[] = {
+                "r:" GROUP "/a vfs_read ret=$retval:s64",
+                "p:" GROUP
+                "/b vfs_read m=+24(+16($arg1)):b3@5/32 l=+0($arg1):x64[4] c=$comm:string",
+                "p:" GROUP "/c commit_creds u=+u8($arg1):u16 t=+0($arg1):ustring s=$arg1:symbol",
+        };
+        static const char *const names[] = { "a", "b", "c" };
+        uint64_t hits = 1, misses = 1;
+
+        if (!has_kprobes(instance))
+                return;
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_free_ char *stands = NULL;
+                Reason reason = {};
+
+                if (probe_define(instance->tracefs, lines[i], &reason) != 0)
+                        g_error("%s: %s", lines[i], reason.text);
+                g_assert_cmpint(probe_read(instance->tracefs, GROUP, names[i], &stands), ==, 0);
+                if (!probe_line_is_same(stands, lines[i]))
+                        g_error("%s reads back as %s", lines[i], stands);
+                g_assert_false(probe_line_is_same(stands, lines[(i + 1) % ELEMENTSOF(lines)]));
+        }
+        g_assert_cmpint(probe_read_counts(instance->tracefs, "b", &hits, &misses), ==, 0);
+        g_assert_cmpuint(hits, ==, 0);
+        g_assert_cmpint(probe_remove_groups(instance->tracefs, GROUP, GROUP "/b"), ==, 0);
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_free_ char *stands = NULL;
+
+                g_assert_cmpint(probe_read(instance->tracefs, GROUP, names[i], &stands), ==, 0);
+                g_assert_true((stands != NULL) == (names[i][0] == 'b'));
+        }
+        g_assert_cmpint(probe_remove(instance->tracefs, GROUP, "b"), ==, 0);
+}
+
 static void add_tests(void) {
         native_add_test("/contract/new-instance", test_new_instance);
         native_add_test("/contract/filter/refused-is-open", test_refused_filter_is_open);
@@ -427,6 +502,8 @@ static void add_tests(void) {
         native_add_test("/contract/ring/stats", test_stats);
         native_add_test("/contract/ring/dropped", test_dropped);
         native_add_test("/contract/disable-all", test_disable_all);
+        native_add_test("/contract/probe/refused", test_probe_refused);
+        native_add_test("/contract/probe/reads-back", test_probe_reads_back);
 }
 
 int main(int argc, char **argv) {
