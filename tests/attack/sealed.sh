@@ -226,3 +226,72 @@ EOS
         grep -qi 'polkit' said || fail "polkit was not asked: $(cat said)"
         boasts
 }
+
+case_probes_read_memory() { # memory of the kernel's, by probes: the catalogue's, and definitions that no rule lets one make
+        defended_by
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}],
+                \"probes\": {\"use\": [\"file_open\"], \"functions\": [\"*\"], \"except\": [\"*key*\"], \"takes\": [\"values\"]}}"
+        banner=$(awk '$3 == "linux_banner" { print $1; exit }' /proc/kallsyms)
+        attack "$banner" >said 2>&1 <<'EOS'
+from attack import *
+import sys
+at = int(sys.argv[1], 16)
+
+def define(name, **keys):
+    args = keys.pop("args", None)
+    d = dbus.Dictionary({"name": name, **keys}, signature="sv")
+    if args is not None:
+        d["args"] = dbus.Array(args, signature="s")
+    try:
+        manager.AddProbe(d)
+        return True
+    except dbus.DBusException as e:
+        print("refused:", name, str(e)[:150])
+        return False
+
+# What a rule does not name, in all the forms that a definition has.
+for n, (on, args) in enumerate([
+        ("vfs_read", ["file.f_path.dentry.d_name.name"]), ("vfs_read", ["buf : string"]), ("vfs_read", ["file : u32"]),
+        ("vfs_read", ["*file"]), ("vfs_read", ["((struct task_struct *)$arg1).cred.uid.val"]), ("vfs_read", ["%di : u16"]),
+        ("vfs_read", ["((struct file *)%di).f_flags"]), ("key_task_permission", ["$arg1"]), ("vfs_read", [f"x = +0({at}) : string"]),
+        ("vfs_read", ["count = @linux_banner : string"])]):
+    if define(f"bad{n}", on=on, args=args):
+        print("GAINED a definition of", args)
+for n, raw in enumerate(["p:raw vfs_read x=@linux_banner:string", "r:raw vfs_read x=+0($retval):string"]):
+    if define(f"raw{n}", raw=raw):
+        print("GAINED", raw)
+
+# A system call's argument that is an address of the kernel's.
+p = os.fork()
+if p == 0:
+    pause(1)
+    libc = ctypes.CDLL(None, use_errno=True)
+    for _ in range(20):
+        libc.syscall(ctypes.c_long(257), ctypes.c_long(-100), ctypes.c_ulong(at), ctypes.c_long(0), ctypes.c_long(0))
+    os._exit(0)
+if not define("mine", on="do_sys_openat2", args=["dfd"]):
+    print("GAINED nothing, and not even what the rule gives")
+spec = {"scope": f"pids:{p}", "events": dbus.Array(ENTER), "probes": dbus.Array(["file_open", "mine"])}
+try:
+    ident, path = manager.CreateSession(dbus.Dictionary(spec, signature="sv"))
+    verbs = dbus.Interface(bus.get_object("org.ktrace1", path), "org.ktrace1.Session")
+    stream = verbs.OpenStream(dbus.Dictionary(signature="sv")).take()
+    verbs.Start()
+    os.waitpid(p, 0)
+    verbs.Destroy()
+    data = b""
+    while part := os.read(stream, 65536):
+        data += part
+    print(len(data), "bytes")
+    if b"Linux version" in data:
+        print("GAINED the kernel's banner")
+    open("t.kts", "wb").write(data)
+except dbus.DBusException as e:
+    print("refused:", e)
+print("DONE")
+EOS
+        [ -s t.kts ] || fail "no stream: $(cat said)"
+        # Nothing of it outlives its user's connection but what the rule gave.
+        ktracectl probes remove "ktrace_u$USER_UID:mine"
+        boasts
+}
