@@ -428,6 +428,15 @@ const Peer *auth_find_peer(const Auth *auth, const char *unique_name) {
         return &entry->peer;
 }
 
+int auth_make_administrator(const Auth *auth, const char *unique_name) {
+        Entry *entry = entry_find(auth, unique_name);
+
+        if (!entry || !entry->known)
+                return KT_E_CANCELLED;
+        entry->peer.is_administrator = true;
+        return 0;
+}
+
 int auth_make_subject(uid_t uid, Subject *ret) {
         Subject subject = { .uid = uid };
 

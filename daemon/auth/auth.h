@@ -13,9 +13,10 @@ typedef struct Auth Auth;
 
 typedef struct Peer {
         char *unique_name;
-        Subject subject; /* is_active and unit: as of the message that is being handled */
-        pid_t pid;       /* as the bus told when the peer was first seen; informative only */
-        uint64_t start;  /* of that process, see facts.h; 0: not known */
+        Subject subject;       /* is_active and unit: as of the message that is being handled */
+        pid_t pid;             /* as the bus told when the peer was first seen; informative only */
+        uint64_t start;        /* of that process, see facts.h; 0: not known */
+        bool is_administrator; /* polkit has allowed this connection to manage sessions */
 } Peer;
 
 typedef struct AuthHandlers {
@@ -34,6 +35,8 @@ DEFINE_CLEANUP(Auth, auth_free);
 const Peer *auth_get_peer(const Auth *auth, sd_bus_message *m);
 /* Whoever has this name, with facts of now, or NULL (has left: deny); for a call that waited. */
 const Peer *auth_find_peer(const Auth *auth, const char *unique_name);
+/* For as long as this peer is on the bus. KT_E_CANCELLED: it has left. */
+int auth_make_administrator(const Auth *auth, const char *unique_name);
 /* A user who is not there: groups of the user database, no seat, no unit. */
 int auth_make_subject(uid_t uid, Subject *ret);
 /* Where to ask on behalf of a peer. What is open when the auth goes is answered then. */

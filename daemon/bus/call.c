@@ -127,6 +127,10 @@ void call_record_polkit(Door *door,
                         });
 }
 
+SessionReach call_get_reach(const Peer *peer) {
+        return peer->is_administrator ? REACH_ALL : REACH_OWN;
+}
+
 int call_renew_subject(Door *door, Request *request) {
         const Peer *peer = auth_find_peer(door->auth, request->peer);
         Subject subject;

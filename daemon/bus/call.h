@@ -33,6 +33,9 @@ int call_reply_json(sd_bus_message *m, int result, json_object *o, const Reason 
 /* CallAnswer without values. */
 int call_reply_empty(sd_bus_message *m, Request *request);
 
+/* For listing sessions, looking at them, stopping and ending them. Whatever else is done with one
+ * is done with REACH_OWN. */
+SessionReach call_get_reach(const Peer *peer);
 /* A request that remembers the call and answers it when it is done. KT_E_LIMIT_REACHED when as many
  * of this user wait already. */
 int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret, Reason *reason);

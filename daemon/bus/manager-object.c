@@ -10,8 +10,8 @@
 
 #include "admission.h"
 #include "call.h"
+#include "privilege.h"
 #include "probe-methods.h"
-#include "reload.h"
 #include "spec-reader.h"
 
 static int get_version(sd_bus *bus,
@@ -109,14 +109,18 @@ static void append_session(Session *session, void *userdata) {
                         session_state_to_string(session_get_state(session)));
 }
 
-static int list_sessions(Door *door, const Subject *subject, sd_bus_message *reply) {
+static int list_sessions(Door *door, const Peer *peer, sd_bus_message *reply) {
         Listing listing = { .reply = reply };
         int r;
 
         r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, "(sosus)");
         if (r < 0)
                 return r;
-        registry_visit(door->registry, subject, append_session, &listing);
+        registry_visit(door->registry,
+                        &peer->subject,
+                        call_get_reach(peer),
+                        append_session,
+                        &listing);
         if (listing.result < 0)
                 return listing.result;
         return sd_bus_message_close_container(reply);
@@ -132,7 +136,7 @@ static int method_list_sessions(sd_bus_message *m, void *userdata, sd_bus_error 
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
         r = sd_bus_message_new_method_return(m, &reply);
         if (r >= 0)
-                r = list_sessions(door, &peer->subject, reply);
+                r = list_sessions(door, peer, reply);
         r = r < 0 ? call_refuse(m, r, NULL) : sd_bus_message_send(reply);
         sd_bus_message_unref(reply);
         return r;
@@ -151,7 +155,7 @@ static int method_get_session(sd_bus_message *m, void *userdata, sd_bus_error *r
                 return call_refuse(m, r, NULL);
         if (!peer)
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        if (!registry_find(door->registry, &peer->subject, id))
+        if (!registry_find(door->registry, &peer->subject, call_get_reach(peer), id))
                 return call_refuse(m,
                                 reason_set(&reason,
                                                 KT_E_NO_SUCH_SESSION,
@@ -225,18 +229,28 @@ static int method_get_limits(sd_bus_message *m, void *userdata, sd_bus_error *re
         return call_reply_json(m, r, o, NULL);
 }
 
-static int method_reload(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+typedef int (*Privileged)(Door *door, sd_bus_message *m, Request *request, Reason *reason);
+
+static int call_privileged(Door *door, sd_bus_message *m, Privileged ask) {
         _cleanup_(call_free_cleanup) Request *request = NULL;
         Reason reason = { "" };
         int r;
 
-        r = call_new(userdata, m, call_reply_empty, &request, &reason);
+        r = call_new(door, m, call_reply_empty, &request, &reason);
         if (r == 0)
-                r = reload_request(userdata, m, request, &reason);
+                r = ask(door, m, request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         request = NULL; /* answered, or polkit's */
         return 1;
+}
+
+static int method_reload(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_privileged(userdata, m, privilege_reload);
+}
+
+static int method_administrate(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_privileged(userdata, m, privilege_administrate);
 }
 
 static const sd_bus_vtable manager_vtable[] = {
@@ -301,6 +315,11 @@ static const sd_bus_vtable manager_vtable[] = {
                         SD_BUS_NO_ARGS,
                         SD_BUS_NO_RESULT,
                         method_reload,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Administrate",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_NO_RESULT,
+                        method_administrate,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };

@@ -2,9 +2,11 @@
 /* /org/ktrace1/session/<id>, interface org.ktrace1.Session, and its signals. Documented in
  * interfaces/org.ktrace1.Session.xml.
  *
- * A session exists for its owner and for root. Everybody else is told what they would be told of a
- * path that never was: the find handler looks it up as the caller, so calls, property reads and
- * introspection all end there, and the enumerator lists the caller's own. Signals go to the
+ * A session exists for its owner, for root, and for a connection that polkit lets manage sessions,
+ * which can look at it, stop it and end it, but neither start nor read it. Everybody else is told
+ * what they would be told of a path that never was: the find handler looks it up as the caller, so
+ * calls, property reads and introspection all end there, and the enumerator lists what the caller
+ * may see. Signals go to the
  * creator's unique name, since a broadcast reaches whoever has a match for it. There are no
  * properties, because PropertiesChanged would be a broadcast too. */
 #include "session-object.h"
@@ -15,13 +17,12 @@
 #include "call.h"
 #include "log.h"
 
-static Session *find_session(Door *door, sd_bus_message *m, const char *path) {
-        const Peer *peer = auth_get_peer(door->auth, m);
+static Session *find_session(Door *door, const Peer *peer, SessionReach reach, const char *path) {
         size_t prefix = strlen(KT_SESSION_PREFIX "/");
 
-        if (!peer || strncmp(path, KT_SESSION_PREFIX "/", prefix) != 0)
+        if (strncmp(path, KT_SESSION_PREFIX "/", prefix) != 0)
                 return NULL;
-        return registry_find(door->registry, &peer->subject, path + prefix);
+        return registry_find(door->registry, &peer->subject, reach, path + prefix);
 }
 
 static int on_find(sd_bus *bus,
@@ -31,8 +32,9 @@ static int on_find(sd_bus *bus,
                 void **ret_found,
                 sd_bus_error *ret_error) {
         Door *door = userdata;
+        const Peer *peer = auth_get_peer(door->auth, sd_bus_get_current_message(bus));
 
-        if (!find_session(door, sd_bus_get_current_message(bus), path))
+        if (!peer || !find_session(door, peer, call_get_reach(peer), path))
                 return 0;
         /* The door, not the session: handlers look it up again and have both. */
         *ret_found = door;
@@ -75,7 +77,7 @@ static int on_enumerate(sd_bus *bus,
 
         if (!peer)
                 return 0;
-        registry_visit(door->registry, &peer->subject, append_node, &nodes);
+        registry_visit(door->registry, &peer->subject, call_get_reach(peer), append_node, &nodes);
         if (nodes.result < 0) {
                 for (size_t i = 0; i < nodes.n; i++)
                         free(nodes.paths[i]);
@@ -86,21 +88,50 @@ static int on_enumerate(sd_bus *bus,
         return 0;
 }
 
-static int refuse_unknown(sd_bus_message *m) {
-        return call_refuse(m, KT_E_NO_SUCH_SESSION, NULL);
+/* What a method does with its session. */
+typedef enum Purpose {
+        PURPOSE_OWN, /* starts or reads it */
+        PURPOSE_MANAGE,
+} Purpose;
+
+/* KT_E_*: the answer. */
+static int get_session(Door *door,
+                sd_bus_message *m,
+                Purpose purpose,
+                Session **ret,
+                Reason *reason) {
+        const Peer *peer = auth_get_peer(door->auth, m);
+        const char *path = sd_bus_message_get_path(m);
+        Session *session = NULL;
+
+        if (peer)
+                session = find_session(door,
+                                peer,
+                                purpose == PURPOSE_MANAGE ? call_get_reach(peer) : REACH_OWN,
+                                path);
+        if (session) {
+                *ret = session;
+                return 0;
+        }
+        if (!peer || !find_session(door, peer, call_get_reach(peer), path))
+                return KT_E_NO_SUCH_SESSION;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "the session is another user's: Administrate lets look at it, stop it and "
+                        "destroy it; its owner and root start and read it");
 }
 
 typedef int (*Verb)(Session *session, Request *request, Reason *reason);
 
-static int call_verb(Door *door, sd_bus_message *m, Verb verb, CallAnswer answer) {
+static int call_verb(Door *door, sd_bus_message *m, Purpose purpose, Verb verb, CallAnswer answer) {
         _cleanup_(call_free_cleanup) Request *request = NULL;
-        Session *session = find_session(door, m, sd_bus_message_get_path(m));
+        Session *session = NULL;
         Reason reason = { "" };
         int r;
 
-        if (!session)
-                return refuse_unknown(m);
-        r = call_new(door, m, answer, &request, &reason);
+        r = get_session(door, m, purpose, &session, &reason);
+        if (r == 0)
+                r = call_new(door, m, answer, &request, &reason);
         if (r == 0)
                 r = verb(session, request, &reason);
         if (r != 0)
@@ -110,15 +141,15 @@ static int call_verb(Door *door, sd_bus_message *m, Verb verb, CallAnswer answer
 }
 
 static int method_start(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_verb(userdata, m, session_start, call_reply_empty);
+        return call_verb(userdata, m, PURPOSE_OWN, session_start, call_reply_empty);
 }
 
 static int method_stop(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_verb(userdata, m, session_stop, call_reply_empty);
+        return call_verb(userdata, m, PURPOSE_MANAGE, session_stop, call_reply_empty);
 }
 
 static int method_destroy(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_verb(userdata, m, session_destroy, call_reply_empty);
+        return call_verb(userdata, m, PURPOSE_MANAGE, session_destroy, call_reply_empty);
 }
 
 static int answer_fd(sd_bus_message *m, Request *request) {
@@ -141,7 +172,7 @@ static int call_open(Door *door, sd_bus_message *m, Verb verb) {
         r = call_read_no_options(m, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        return call_verb(door, m, verb, answer_fd);
+        return call_verb(door, m, PURPOSE_OWN, verb, answer_fd);
 }
 
 static int method_open_stream(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
@@ -154,12 +185,13 @@ static int method_open_sink(sd_bus_message *m, void *userdata, sd_bus_error *ret
 
 static int call_json(Door *door, sd_bus_message *m, int (*get)(const Session *, json_object **)) {
         _cleanup_json_ json_object *o = NULL;
-        Session *session = find_session(door, m, sd_bus_message_get_path(m));
+        Session *session = NULL;
+        Reason reason = { "" };
 
-        if (!session)
-                return refuse_unknown(m);
-        int r = get(session, &o);
-        return call_reply_json(m, r, o, NULL);
+        int r = get_session(door, m, PURPOSE_MANAGE, &session, &reason);
+        if (r == 0)
+                r = get(session, &o);
+        return call_reply_json(m, r, o, &reason);
 }
 
 static int method_describe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
@@ -172,13 +204,14 @@ static int method_get_statistics(sd_bus_message *m, void *userdata, sd_bus_error
 
 static int method_get_metadata(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_close_ int fd = -1;
-        const Session *session = find_session(userdata, m, sd_bus_message_get_path(m));
+        Session *session = NULL;
+        Reason reason = { "" };
 
-        if (!session)
-                return refuse_unknown(m);
-        int r = session_metadata(session, &fd);
+        int r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        if (r == 0)
+                r = session_metadata(session, &fd);
         if (r != 0)
-                return call_refuse(m, r, NULL);
+                return call_refuse(m, r, &reason);
         return sd_bus_reply_method_return(m, "h", fd);
 }
 

@@ -77,6 +77,12 @@ static const KindText kinds[_AUDIT_KIND_N] = {
                         "denied",
                         "Polkit did not allow it",
                         true },
+        [AUDIT_MANAGED] = { AUDIT_ID_MANAGED,
+                        LOG_NOTICE,
+                        "manage",
+                        "allowed",
+                        "Session of another managed",
+                        false },
         [AUDIT_RELOADED] = { AUDIT_ID_RELOADED,
                         LOG_NOTICE,
                         "reload",
@@ -143,13 +149,15 @@ static void format_events(const Spec *spec, char text[static EVENTS_SHOWN]) {
 static void write_record(const AuditRecord *record) {
         const KindText *kind = &kinds[record->kind];
         _cleanup_free_ char *scope = NULL;
-        char events[EVENTS_SHOWN] = "";
+        char events[EVENTS_SHOWN] = "", by[16] = "";
 
         if (record->spec) {
                 format_events(record->spec, events);
                 if (spec_format_scope(record->spec, &scope) < 0)
                         scope = NULL; /* told without it rather than not at all */
         }
+        if (record->by)
+                snprintf(by, sizeof(by), "%u", *record->by);
         const LogField fields[] = {
                 { "MESSAGE_ID", kind->id },
                 { "KTRACE_VERB", kind->verb },
@@ -157,24 +165,28 @@ static void write_record(const AuditRecord *record) {
                 { "KTRACE_RULE", record->rule },
                 { "KTRACE_SCOPE", scope },
                 { "KTRACE_EVENTS", record->spec ? events : NULL },
+                { "KTRACE_BY_UID", record->by ? by : NULL },
         };
         const LogContext context = { record->session, NULL, record->uid };
         bool has_uid = record->uid != (uid_t)-1;
-        char uid[24] = "";
+        char uid[24] = "", by_whom[24] = "";
 
         if (has_uid)
                 snprintf(uid, sizeof(uid), " (uid %u)", record->uid);
+        if (record->by)
+                snprintf(by_whom, sizeof(by_whom), " by uid %u", *record->by);
         log_record(kind->level,
                         &context,
                         fields,
                         ELEMENTSOF(fields),
-                        "%s%s%s" SCOPE_SHOWN "%s%s",
+                        "%s%s%s" SCOPE_SHOWN "%s%s%s",
                         kind->title,
                         uid,
                         scope ? ", scope " : "",
                         scope ?: "",
                         record->text ? ": " : "",
-                        record->text ?: "");
+                        record->text ?: "",
+                        by_whom);
 }
 
 /* Of a window that is over. */

@@ -12,6 +12,7 @@
 #define AUDIT_ID_START_DENIED       "f521966e71244f03841b739a267b8548"
 #define AUDIT_ID_POLKIT_ALLOWED     "187a49fdb5aa4953ad8849e8aea6ea0e"
 #define AUDIT_ID_POLKIT_DENIED      "2e615a533d3f4358ab58ba69afdfdab1"
+#define AUDIT_ID_MANAGED            "fb7f4aaf5db84710934eb67c0eb99282"
 #define AUDIT_ID_RELOADED           "05180567933a4fe29b54b55165b8f5ab"
 #define AUDIT_ID_RELOAD_FAILED      "ad86665a36a34ed59ea71817fc7dd3d6"
 #define AUDIT_ID_ENDED_POLICY       "3dd54906772141148a894f392511252c"
@@ -26,6 +27,7 @@ typedef enum AuditKind {
         AUDIT_START_DENIED,
         AUDIT_POLKIT_ALLOWED,
         AUDIT_POLKIT_DENIED,
+        AUDIT_MANAGED, /* a session, by somebody else than its owner */
         AUDIT_RELOADED,
         AUDIT_RELOAD_FAILED,
         AUDIT_ENDED_POLICY,
@@ -39,6 +41,7 @@ typedef enum AuditKind {
 typedef struct AuditRecord {
         AuditKind kind;
         uid_t uid;
+        const uid_t *by;     /* who did it, where `uid` is the session's owner */
         const char *session; /* id */
         const char *rule;
         const char *text; /* why, for people */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* All sessions: who may see which, and the one tracefs. Made by
- * the manager, used by the doors. A stranger's session does not exist for anybody but root.
+ * the manager, used by the doors. A stranger's session does not exist for anybody but root
+ * and whom polkit lets manage it.
  *
  * Instances called ktrace-* that no session owns are left by a daemon that was killed: they are
  * removed when the tracefs is first opened, before any session is made. */
@@ -154,29 +155,34 @@ const Limits *registry_get_limits(const Registry *registry) {
         return &registry->options.limits;
 }
 
-static bool session_is_visible(const Session *session, const Subject *subject) {
+/* The one place that says whose sessions exist for whom. */
+static bool session_is_visible(const Session *session, const Subject *subject, SessionReach reach) {
         return session->end == END_NOT && session->state != SESSION_CREATING &&
-               (subject->uid == 0 || subject->uid == session->owner.uid);
+               (reach == REACH_ALL || subject->uid == 0 || subject->uid == session->owner.uid);
 }
 
-Session *registry_find(Registry *registry, const Subject *subject, const char *id) {
+Session *registry_find(Registry *registry,
+                const Subject *subject,
+                SessionReach reach,
+                const char *id) {
         Session *session;
 
         TAILQ_FOREACH(session, &registry->sessions, sessions)
         if (strcmp(session->id, id) == 0)
-                return session_is_visible(session, subject) ? session : NULL;
+                return session_is_visible(session, subject, reach) ? session : NULL;
         return NULL;
 }
 
 void registry_visit(Registry *registry,
                 const Subject *subject,
+                SessionReach reach,
                 void (*visit)(Session *session, void *userdata),
                 void *userdata) {
         Session *session, *next;
 
         for (session = TAILQ_FIRST(&registry->sessions); session; session = next) {
                 next = TAILQ_NEXT(session, sessions);
-                if (session_is_visible(session, subject))
+                if (session_is_visible(session, subject, reach))
                         visit(session, userdata);
         }
 }

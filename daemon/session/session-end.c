@@ -209,10 +209,16 @@ int session_on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, v
 int session_destroy(Session *session, Request *request, Reason *reason) {
         if (session->end != END_NOT)
                 return reason_set(reason, KT_E_BUSY, "the session is ending already");
+        const char *code = session->state == SESSION_STOPPED ? "stopped" : "destroyed";
+        Reason why;
+
         session->destroyer = request;
-        if (session->state == SESSION_STOPPED)
-                session_begin_end(session, "stopped", "stopped by its owner");
-        else
-                session_begin_end(session, "destroyed", "destroyed by its owner");
+        if (session_record_other(session, request, "destroyed")) {
+                reason_set(&why, 0, "destroyed by an administrator");
+                session->registry->options.handlers.on_ended(
+                                session, code, why.text, session->registry->options.userdata);
+        } else
+                reason_set(&why, 0, "%s by its owner", code);
+        session_begin_end(session, code, why.text);
         return 0;
 }

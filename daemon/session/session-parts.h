@@ -22,6 +22,8 @@ void session_set_timer(Session *session, uint64_t usec);
 void session_submit(Session *session, void (*then)(Session *, int, const Reason *));
 /* Into the journal. */
 void session_record(const Session *session, AuditKind kind, const char *text);
+/* That this was done by whoever `request` is of, unless that is the owner. Returns whether. */
+bool session_record_other(const Session *session, const Request *request, const char *text);
 /* Nothing of it is in the kernel. Returns NULL. */
 Session *session_free(Session *session);
 

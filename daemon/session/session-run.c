@@ -237,6 +237,7 @@ int session_stop(Session *session, Request *request, Reason *reason) {
                                 KT_E_WRONG_STATE,
                                 "the session is %s: only a running one can be stopped",
                                 session_state_to_string(session->state));
+        (void)session_record_other(session, request, "stopped");
         session->request = request;
         session->state_before = session->state;
         if (session->newcomers)

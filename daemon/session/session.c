@@ -169,6 +169,20 @@ void session_record(const Session *session, AuditKind kind, const char *text) {
                         });
 }
 
+bool session_record_other(const Session *session, const Request *request, const char *text) {
+        if (request->subject.uid == session->owner.uid)
+                return false;
+        audit_write(session->registry->audit,
+                        &(AuditRecord){
+                                        .kind = AUDIT_MANAGED,
+                                        .uid = session->owner.uid,
+                                        .by = &request->subject.uid,
+                                        .session = session->id,
+                                        .text = text,
+                        });
+        return true;
+}
+
 /* Create */
 
 static void session_then_created(Session *session, int result, const Reason *reason) {

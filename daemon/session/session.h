@@ -24,6 +24,12 @@ typedef enum SessionState {
         _SESSION_STATE_N,
 } SessionState;
 
+/* How far a look-up reaches, for others than root. */
+typedef enum SessionReach {
+        REACH_OWN, /* sessions of one's own */
+        REACH_ALL, /* everybody's; for whom polkit lets manage them, and to no other end */
+} SessionReach;
+
 typedef struct Session Session;
 typedef struct Registry Registry;
 typedef struct Request Request;
@@ -96,11 +102,16 @@ Audit *registry_get_audit(const Registry *registry);
 /* {"max-sessions":…, "sessions":…} for this uid. */
 int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret);
 
-/* The caller's session of that id (root: anybody's), or NULL; strangers' sessions do not exist. */
-Session *registry_find(Registry *registry, const Subject *subject, const char *id);
-/* Calls visit for each session that the subject may see, in creation order. */
+/* The session of that id if it is within reach (root's is everybody's), or NULL: others do not
+ * exist. */
+Session *registry_find(Registry *registry,
+                const Subject *subject,
+                SessionReach reach,
+                const char *id);
+/* Calls visit for each session within reach, in creation order. */
 void registry_visit(Registry *registry,
                 const Subject *subject,
+                SessionReach reach,
                 void (*visit)(Session *session, void *userdata),
                 void *userdata);
 

@@ -90,6 +90,21 @@ static void test_allowed(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(count(lines, "Trace allowed (uid 1000)"), ==, 30);
 }
 
+/* Of whose session, and by whom; as often as it is done. */
+static void test_managed(Fixture *f, gconstpointer userdata) {
+        uid_t by = 1001;
+
+        (void)userdata;
+        for (unsigned i = 0; i < 30; i++)
+                audit_write(f->audit,
+                                &(AuditRecord){ .kind = AUDIT_MANAGED,
+                                                .uid = 1000,
+                                                .by = &by,
+                                                .text = "destroyed" });
+        g_auto(GStrv) lines = finish(f);
+        g_assert_cmpuint(count(lines, "(uid 1000): destroyed by uid 1001"), ==, 30);
+}
+
 static void test_ends(void) {
         AuditKind kind;
 
@@ -106,6 +121,7 @@ int main(int argc, char **argv) {
         g_test_add("/audit/denials", Fixture, NULL, set_up, test_denials, tear_down);
         g_test_add("/audit/many-users", Fixture, NULL, set_up, test_many_users, tear_down);
         g_test_add("/audit/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
+        g_test_add("/audit/managed", Fixture, NULL, set_up, test_managed, tear_down);
         g_test_add_func("/audit/ends", test_ends);
         return g_test_run();
 }

@@ -156,7 +156,7 @@ static void test_loop_goes_on(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(other.result, ==, KT_E_BUSY);
         g_assert_cmpint(registry_describe_limits(f->registry, 0, &limits), ==, 0);
         json_object_put(limits);
-        registry_visit(f->registry, &root, count, &n);
+        registry_visit(f->registry, &root, REACH_OWN, count, &n);
         g_assert_cmpuint(n, ==, 1);
         g_assert_false(start.is_answered);
         fake_kernel_release();
@@ -175,7 +175,7 @@ static void test_destroy_cancels_start(Fixture *f, gconstpointer userdata) {
         fixture_start(f, &start, session);
         fixture_wait_held(f);
         fixture_destroy(f, &destroy, session);
-        g_assert_null(registry_find(f->registry, &root, id));
+        g_assert_null(registry_find(f->registry, &root, REACH_OWN, id));
         fake_kernel_release();
         fixture_wait(f, &destroy);
         g_assert_true(start.is_answered);
@@ -265,10 +265,16 @@ static void test_strangers(Fixture *f, gconstpointer userdata) {
         unsigned n = 0;
 
         (void)userdata;
-        g_assert_null(registry_find(f->registry, &stranger, session_get_id(session)));
-        registry_visit(f->registry, &stranger, count, &n);
+        g_assert_null(registry_find(f->registry, &stranger, REACH_OWN, session_get_id(session)));
+        registry_visit(f->registry, &stranger, REACH_OWN, count, &n);
         g_assert_cmpuint(n, ==, 0);
-        g_assert_true(registry_find(f->registry, &root, session_get_id(session)) == session);
+        g_assert_true(registry_find(f->registry, &root, REACH_OWN, session_get_id(session)) ==
+                        session);
+        /* Who may manage them sees all. */
+        g_assert_true(registry_find(f->registry, &stranger, REACH_ALL, session_get_id(session)) ==
+                        session);
+        registry_visit(f->registry, &stranger, REACH_ALL, count, &n);
+        g_assert_cmpuint(n, ==, 1);
 }
 
 static void test_limits(Fixture *f, gconstpointer userdata) {
@@ -372,7 +378,7 @@ static void test_orphans(void) {
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
         g_assert_true(fake_kernel_has_instance("ktrace-somebody"));
         fake_kernel_reset();
-        registry_visit(f.registry, &root, count, &n);
+        registry_visit(f.registry, &root, REACH_OWN, count, &n);
         g_assert_cmpuint(n, ==, 0);
         fixture_tear_down(&f, NULL);
 }
