@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What the tables in the sources say stands in the man pages and completions, and every page renders without a
 complaint: docs.py SOURCE KTRACECTL KTRACED. TAP."""
+import json
 import pathlib
 import re
 import shutil
@@ -56,9 +57,22 @@ check("org.ktrace1.5 has every key of a session", absent(keys, page("org.ktrace1
 check("org.ktrace1.5 has every error", absent(errors, page("org.ktrace1.5")))
 check("org.ktrace1.5 has every method and signal", absent(members, page("org.ktrace1.5")))
 rule_keys = sorted({key for name in ("read", "subject", "event", "probes")
-                    for key in re.findall(r'\{ "([a-z-]+)", read_', text(f"daemon/policy/rule-{name}.c"))})
+                    for key in re.findall(r'\{ "([a-z-]+)", (?:rule_)?read_', text(f"daemon/policy/rule-{name}.c"))})
 check("ktrace-policy.5 has every key of rules", absent(rule_keys, page("ktrace-policy.5")))
-for number, example in enumerate(re.findall(r'^\.EX\n(\{"rules".*?)^\.EE', page("ktrace-policy.5"), re.M | re.S)):
+described = page("ktrace-policy.5").split(".SH KEYS OF A RULE\n")[1].split("\n.SH ")[0]
+tags = {key for tag in re.findall(r"^\.TP\n\.BR? (.*)$", described, re.M) for key in re.findall(r"[a-z-]+", tag)}
+check("ktrace-policy.5 has no other key, and each as a tag", sorted(tags ^ (set(rule_keys) - {"rules"})))
+rule_limits = re.findall(r'LIMIT_OF_RULES\("([a-z-]+)"', text("daemon/policy/limit.c"))
+named = set(re.findall(r"(?<![\w-])max-[a-z-]+", described)) - {"max-linger-sec"}
+check("ktrace-policy.5 has the limits of rules, and no other", sorted(named ^ set(rule_limits)))
+shipped = page("ktrace-policy.5").split(".SH SHIPPED RULES\n")[1].split("\n.SH ")[0]
+shipped_rules = [rule["name"] for rule in json.loads(text("policy/50-default.json"))["rules"]]
+check("ktrace-policy.5 has the shipped rules, in their order",
+      [] if re.findall(r"^\.TP\n\.B (.*)$", shipped, re.M) == shipped_rules else shipped_rules)
+examples = re.findall(r'^\.EX\n(\{"rules".*?)^\.EE', page("ktrace-policy.5"), re.M | re.S)
+check("every example of ktrace-policy.5 is found",
+      [] if len(examples) == text("man/ktrace-policy.5").count("\n.EX\n") >= 5 else ["examples"])
+for number, example in enumerate(examples):
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(example)
         file.flush()
