@@ -32,7 +32,8 @@ static const char description[] =
                 "((unsigned long)(REC->flags)), ((unsigned long)(REC->mode))\n";
 
 static char *names[N_EVENTS];
-static json_object *file;
+static char *rules_text;
+static size_t rules_size;
 static Policy policy;
 static const Subject subject = { .uid = 1000, .gids = (gid_t[]){ 1000, 27 }, .n_gids = 2 };
 
@@ -61,11 +62,16 @@ static int make_names(void) {
         return 0;
 }
 
+static int read_rules(RuleList *list) {
+        _cleanup_json_ json_object *file = NULL;
+
+        int r = json_parse_strict("x.json", rules_text, rules_size, &file, NULL);
+        return r ?: rule_list_add_json(list, "x.json", file, NULL);
+}
+
 static int make_rules(void) {
         static const char first[] = "{\"rules\":[", last[] = "]}";
-        char *text;
-        size_t size;
-        FILE *out = open_memstream(&text, &size);
+        FILE *out = open_memstream(&rules_text, &rules_size);
 
         if (!out)
                 return -1;
@@ -80,9 +86,7 @@ static int make_rules(void) {
         fputs(last, out);
         if (fclose(out) != 0)
                 return -1;
-        int r = json_parse_strict("x.json", text, size, &file, NULL);
-        free(text);
-        return r ?: rule_list_add_json(&policy.list, "x.json", file, NULL);
+        return read_rules(&policy.list);
 }
 
 static int decide(const char *event, const char *filter) {
@@ -125,7 +129,7 @@ static int do_list(void) {
 static int do_read(void) {
         RuleList list = {};
 
-        int r = rule_list_add_json(&list, "x.json", file, NULL);
+        int r = read_rules(&list);
         rule_list_clear(&list);
         return r;
 }
