@@ -2,7 +2,7 @@
 
 /* What a rule says of probes, from a file, and what that grants. The first rule of a subject that
  * has the key "probes" counts, whatever its scopes: a probe is defined for the kernel, not for a
- * session. An empty object grants nothing. */
+ * session. An empty object grants nothing, and so does a rule before it that denies every scope. */
 
 #include <errno.h>
 #include <string.h>
@@ -104,11 +104,18 @@ static bool has(const PlaceStrings *globs, const char *name) {
         return false;
 }
 
+/* A refusal of every scope is one of probes, too: they would be of no use. */
+static bool speaks_of_probes(const Rule *rule) {
+        return rule->probes || (rule->deny && rule->scopes == (1U << _SCOPE_N) - 1);
+}
+
 static const Rule *find_rule(const Policy *policy, const Subject *subject) {
-        for (size_t i = 0; i < policy->list.n_rules; i++)
-                if (policy->list.rules[i].probes &&
-                                rule_covers_subject(&policy->list.rules[i], subject))
-                        return &policy->list.rules[i];
+        for (size_t i = 0; i < policy->list.n_rules; i++) {
+                const Rule *rule = &policy->list.rules[i];
+
+                if (speaks_of_probes(rule) && rule_covers_subject(rule, subject))
+                        return rule;
+        }
         return NULL;
 }
 
@@ -141,6 +148,8 @@ int policy_decide_probe(const Policy *policy,
                                 KT_E_ACCESS_DENIED,
                                 "probes: no rule grants uid %u any",
                                 subject->uid);
+        if (rule->deny)
+                return reason_set(reason, KT_E_ACCESS_DENIED, "probes: denied by %s", rule->label);
         const RuleProbes *probes = rule->probes;
         if (request->entry)
                 return has(&probes->uses, request->entry) ? 0

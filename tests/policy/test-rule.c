@@ -262,6 +262,15 @@ static void test_probes(void) {
                         "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"],\"probes\":{}},"
                         "{\"name\":\"b\",\"subjects\":[\"any\"],\"probes\":{\"use\":[\"*\"]}}]}";
 
+        static const char denied[] =
+                        "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"],\"deny\":true,\"scopes\":"
+                        "[\"command\",\"own\",\"pids\",\"unit\",\"cgroup\",\"system\"]},"
+                        "{\"name\":\"b\",\"subjects\":[\"any\"],\"probes\":{\"use\":[\"*\"]}}]}";
+        static const char denied_some[] =
+                        "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"],\"deny\":true,\"scopes\":"
+                        "[\"system\"]},"
+                        "{\"name\":\"b\",\"subjects\":[\"any\"],\"probes\":{\"use\":[\"*\"]}}]}";
+
         static const struct {
                 const char *rules;
                 ProbeRequest request;
@@ -277,6 +286,8 @@ static void test_probes(void) {
                                 false },
                 { some, { .function = "tcp_md5_key", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
                 { some, { .function = "udp_sendmsg", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
+                { denied, { .entry = "tcp_out" }, KT_E_ACCESS_DENIED, false },
+                { denied_some, { .entry = "tcp_out" }, 0, false },
                 { none, { .entry = "tcp_out" }, KT_E_ACCESS_DENIED, false },
                 { none, { .function = "f", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
         };
