@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl start, stop, destroy: one method of a session each. */
 
-#include "proxy.h"
+#include "administrator.h"
 #include "verb.h"
 
 static int control_call(Context *context, int argc, char **argv, const char *member) {
@@ -14,7 +14,7 @@ static int control_call(Context *context, int argc, char **argv, const char *mem
                 return status;
         r = proxy_open(&proxy, &reason);
         if (r == 0)
-                r = proxy_resolve(proxy, argv[optind], &path, &reason);
+                r = administrator_resolve(context, proxy, argv[optind], &path, &reason);
         if (r == 0)
                 r = proxy_call(proxy, path, KT_SESSION_INTERFACE, member, NULL, NULL, &reason);
         return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
@@ -43,7 +43,8 @@ const Verb verb_stop = {
         .name = "stop",
         .arguments = "SESSION",
         .summary = "Stop recording; returns once no further event can arrive",
-        .help = "What was recorded stays and can be read; 'start' goes on.\n",
+        .help = "What was recorded stays and can be read; 'start' goes on.\n\n" HELP_ADMINISTRATOR,
+        .manages = true,
         .run = stop_run,
 };
 
@@ -51,5 +52,7 @@ const Verb verb_destroy = {
         .name = "destroy",
         .arguments = "SESSION",
         .summary = "End a session and take everything of it out of the kernel",
+        .help = HELP_ADMINISTRATOR,
+        .manages = true,
         .run = destroy_run,
 };

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "administrator.h"
 #include "table.h"
 
 static json_object *get(json_object *object, const char *key) {
@@ -126,7 +127,7 @@ int describe_session(const Context *context,
                 Reason *reason) {
         _cleanup_json_ json_object *session = NULL, *statistics = NULL;
         _cleanup_free_ char *path = NULL;
-        int r = proxy_resolve(proxy, name, &path, reason);
+        int r = administrator_resolve(context, proxy, name, &path, reason);
 
         if (r == 0)
                 r = proxy_call_json(proxy,

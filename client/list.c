@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl list: the caller's sessions; root's list has everybody's. */
+/* ktracectl list: the caller's sessions; root's list, and an administrator's, has everybody's. */
 
-#include "proxy.h"
+#include "administrator.h"
 #include "table.h"
 #include "verb.h"
+
+static const struct option list_options[] = { OPTIONS_GLOBAL,
+        { "all-users", no_argument, NULL, OPTION_ADMINISTRATOR },
+        {} };
 
 static int list_run(Context *context, int argc, char **argv) {
         static const TableColumn columns[] = {
@@ -17,9 +21,12 @@ static int list_run(Context *context, int argc, char **argv) {
         Reason reason = {};
         int status, r;
 
-        if (options_parse(context, argc, argv, 0, 0, &status) != OPTIONS_END)
+        if (options_next(context, argc, argv, "hq", list_options, &status) != OPTIONS_END ||
+                        options_count(context, argc, argv, 0, 0, &status) != OPTIONS_END)
                 return status;
         r = proxy_open(&proxy, &reason);
+        if (r == 0 && context->administrator)
+                r = administrator_begin(context, proxy, &reason);
         if (r == 0)
                 r = proxy_list(proxy, &rows, &reason);
         if (r != 0)
@@ -32,6 +39,8 @@ const Verb verb_list = {
         .name = "list",
         .arguments = "",
         .summary = "List your sessions (root: everybody's)",
+        .help = "  --all-users                everybody's, where polkit allows to manage them; exit\n"
+                "                             status 3 where it does not\n",
         .paged = true,
         .run = list_run,
 };

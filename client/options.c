@@ -55,6 +55,9 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
         case OPTION_NO_ASK_PASSWORD:
                 context->ask_password = false;
                 return true;
+        case OPTION_ADMINISTRATOR:
+                context->administrator = true;
+                return true;
         case OPTION_NO_LEGEND:
                 context->legend = false;
                 return true;
@@ -146,7 +149,15 @@ int options_count(const Context *context,
 
 int options_parse(Context *context, int argc, char **argv, int min, int max, int *ret_status) {
         static const struct option options[] = { OPTIONS_GLOBAL, {} };
-        int option = options_next(context, argc, argv, "hq", options, ret_status);
+        static const struct option managing[] = {
+                OPTIONS_GLOBAL, { "administrator", no_argument, NULL, OPTION_ADMINISTRATOR }, {}
+        };
+        int option = options_next(context,
+                        argc,
+                        argv,
+                        "hq",
+                        context->verb->manages ? managing : options,
+                        ret_status);
 
         if (option != OPTIONS_END)
                 return OPTIONS_EXIT;

@@ -20,6 +20,7 @@ typedef struct Context {
         bool pager;
         bool quiet;
         bool ask_password;
+        bool administrator; /* sessions of others too, of verbs that manage them */
 } Context;
 
 enum {
@@ -27,6 +28,7 @@ enum {
         OPTION_NO_PAGER,
         OPTION_NO_LEGEND,
         OPTION_NO_ASK_PASSWORD,
+        OPTION_ADMINISTRATOR,
         OPTION_HELP,
         OPTION_VERSION,
         OPTION_VERB, /* a verb's own long options count from here */
@@ -56,8 +58,8 @@ int options_next(Context *context,
                 const char *short_options,
                 const struct option *long_options,
                 int *ret_status);
-/* A verb without options of its own: OPTIONS_END, or OPTIONS_EXIT. Refuses fewer than min and more
- * than max arguments. */
+/* A verb without options of its own, but for --administrator where it manages sessions:
+ * OPTIONS_END, or OPTIONS_EXIT. Refuses fewer than min and more than max arguments. */
 int options_parse(Context *context, int argc, char **argv, int min, int max, int *ret_status);
 /* The check of options_parse for verbs with options: arguments from optind on. */
 int options_count(const Context *context, int argc, char **argv, int min, int max, int *ret_status);

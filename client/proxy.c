@@ -492,21 +492,19 @@ int proxy_resolve(Proxy *proxy, const char *name, char **ret_path, Reason *reaso
                 }
                 if (*name == '\0' || strcmp(row_get(row, "name"), name) != 0)
                         continue;
-                /* Names are unique per owner, and root sees all owners. */
+                /* Names are unique per owner, and root and administrators see all owners. */
                 if (found)
                         return reason_set(reason,
                                         KT_E_NO_SUCH_SESSION,
                                         "%s: several users have a session of this name; "
-                                        "give the id "
-                                        "('ktracectl list')",
+                                        "give the id",
                                         name);
                 found = row;
         }
         if (!found)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
-                                "%s: no session of yours has this name or id; 'ktracectl list' "
-                                "shows them",
+                                "%s: no session has this name or id; 'ktracectl list' shows yours",
                                 name);
         *ret_path = strdup(row_get(found, "path"));
         return *ret_path ? 0 : -ENOMEM;

@@ -66,7 +66,7 @@ int proxy_open_fd(Proxy *proxy, const char *path, const char *member, int *ret_f
 int proxy_create(Proxy *proxy, json_object *spec, char **ret_id, char **ret_path, Reason *reason);
 /* What ktraced would say to this spec, as CheckSession answers it. */
 int proxy_check(Proxy *proxy, json_object *spec, json_object **ret, Reason *reason);
-/* [{"id","path","name","uid","state"}], of one caller or, for root, of all. */
+/* [{"id","path","name","uid","state"}], of one caller or, for root and administrators, of all. */
 int proxy_list(Proxy *proxy, json_object **ret, Reason *reason);
 /* The path of the session with this id or, failing that, this name. */
 int proxy_resolve(Proxy *proxy, const char *name, char **ret_path, Reason *reason);

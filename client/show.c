@@ -24,6 +24,8 @@ const Verb verb_show = {
         .name = "show",
         .arguments = "SESSION",
         .summary = "Show a session with its events, counts and what policy granted",
+        .help = HELP_ADMINISTRATOR,
         .paged = true,
+        .manages = true,
         .run = show_run,
 };

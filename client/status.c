@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "administrator.h"
 #include "describe.h"
 #include "table.h"
 #include "verb.h"
@@ -51,6 +52,8 @@ static int status_run(Context *context, int argc, char **argv) {
                 r = describe_session(context, proxy, argv[optind], false, &reason);
                 return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
         }
+        if (r == 0 && context->administrator)
+                r = administrator_begin(context, proxy, &reason);
         if (r == 0)
                 r = proxy_call_json(proxy,
                                 KT_OBJECT,
@@ -70,5 +73,7 @@ const Verb verb_status = {
         .name = "status",
         .arguments = "[SESSION]",
         .summary = "Show how ktraced does and your limits, or one session's state and counts",
+        .help = HELP_ADMINISTRATOR,
+        .manages = true,
         .run = status_run,
 };

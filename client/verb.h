@@ -12,10 +12,16 @@ typedef struct Verb {
         const char *summary;   /* one line */
         const char *help;      /* its own options and what to know, whole lines; NULL: none */
         void (*print_more)(void);
-        bool paged; /* its listing may go through a pager */
+        bool paged;   /* its listing may go through a pager */
+        bool manages; /* sessions of others too, with --administrator */
         /* argv[0] is the verb's name. Returns the exit status. */
         int (*run)(Context *context, int argc, char **argv);
 } Verb;
+
+/* For the help of verbs that manage. */
+#define HELP_ADMINISTRATOR                                                                         \
+        "  --administrator            another user's session, where polkit allows to manage it;\n" \
+        "                             exit status 3 where it does not\n"
 
 extern const Verb verb_convert;
 extern const Verb verb_create;

@@ -295,3 +295,65 @@ EOS
         ktracectl probes remove "ktrace_u$USER_UID:mine"
         boasts
 }
+
+case_administrator() { # more than polkit gave to the one connection that may manage sessions
+        defended_by
+        polkit_rules=/etc/polkit-1/rules.d/10-attack.rules
+        trap 'rm -f "$polkit_rules"; systemctl restart polkit.service; leave_case' EXIT
+        mkdir -p "${polkit_rules%/*}"
+        echo 'polkit.addRule(function(action, subject) {
+                if (action.id == "org.ktrace1.manage-sessions" && subject.user == "u1000") return polkit.Result.YES; });' \
+                >"$polkit_rules"
+        systemctl restart polkit.service
+        stranger ktracectl create victims -e raw_syscalls:sys_enter --scope own
+        attack >said 2>&1 <<'EOS'
+from attack import *
+OPTIONS = dbus.Dictionary(signature="sv")
+
+def connect():
+    connection = dbus.SystemBus(private=True)
+    return connection, dbus.Interface(connection.get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
+
+def gained(what, verb, *args):
+    try:
+        print("GAINED", what, verb(*args))
+    except dbus.DBusException as e:
+        print(what, e)
+
+manager.Administrate()
+sessions = manager.ListSessions()
+assert len(sessions) == 1, sessions
+path = sessions[0][1]
+victim = dbus.Interface(bus.get_object("org.ktrace1", path), "org.ktrace1.Session")
+print(victim.Describe()["uid"], victim.GetStatistics()["recorded"])
+# What the stranger records.
+gained("a start", victim.Start)
+gained("metadata", victim.GetMetadata)
+gained("the stream", victim.OpenStream, OPTIONS)
+gained("a sink", victim.OpenSink, OPTIONS)
+
+def other_connection(name, connection, itself):
+    if len(itself.ListSessions()) > 0:
+        print("GAINED the list by", name)
+    gained(f"the path by {name}", itself.GetSession, sessions[0][0])
+    for member in "Describe", "GetStatistics", "Stop", "Destroy", "Start", "GetMetadata":
+        for sender in None, bus.get_unique_name():
+            m = dbus.lowlevel.MethodCallMessage("org.ktrace1", path, "org.ktrace1.Session", member)
+            if sender:
+                m.set_sender(sender)
+            gained(f"{member} by {name} as {sender}", connection.send_message_with_reply_and_block, m, 20)
+
+# Another connection of the same user, beside the one that may and after it.
+second = connect()
+other_connection("a second connection", *second)
+third = connect()
+third[1].Administrate()
+third[0].close()
+other_connection("a connection after the end of one that might", *connect())
+print("DONE")
+EOS
+        boasts
+        # And another user has to ask for oneself.
+        expect 3 stranger ktracectl --no-ask-password list --all-users
+        stranger ktracectl destroy victims
+}

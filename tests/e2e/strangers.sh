@@ -17,6 +17,22 @@ case_stranger_sees_no_session() { # list, show, destroy, GetSession: the session
         user ktracectl destroy mine
 }
 
+case_stranger_no_administrator() { # whom polkit does not let manage sessions is told the same of one and of none
+        user ktracectl create mine -e raw_syscalls:sys_enter --scope own
+        id=$(session_id mine)
+        expect 3 stranger ktracectl --no-ask-password list --all-users
+        ! grep -q "$id" out || fail "listed: $(cat out)"
+        for verb in show stop destroy status; do
+                expect 3 stranger ktracectl --no-ask-password "$verb" "$id" --administrator
+                mv err known
+                expect 3 stranger ktracectl --no-ask-password "$verb" 0123456789abcdef --administrator
+                same "$(cat known)" "$(cat err)" "answers about a session and about none"
+        done
+        n_instances 1
+        # One's own is no matter of polkit's.
+        user ktracectl --no-ask-password destroy mine --administrator
+}
+
 case_stranger_introspects_nothing() { # tree, introspect, get-property: no path, no property
         user ktracectl create mine -e raw_syscalls:sys_enter --scope own
         id=$(session_id mine)

@@ -143,3 +143,57 @@ case_polkit_define() { # a probe is defined when polkit says yes to it, and is t
         denied 'authentication failed' out typing wrong ktracectl probes add mine --on vfs_read count
         ! ktracectl --json probes list | grep -q '"mine"' || fail "it is defined"
 }
+
+case_polkit_administrator() { # whom polkit lets can see, stop and end sessions of others, and is recorded
+        polkit_begin
+        rm "$KTRACE_RULES"
+        stranger ktracectl create theirs -e raw_syscalls:sys_enter --scope own
+        id=$(ktracectl list --json=short | jq -r '.[0].id')
+        stranger ktracectl start theirs
+        same '[]' "$(user ktracectl list --json=short)" "sessions seen without asking"
+        denied_to_manage 'leave out --no-ask-password' user ktracectl --no-ask-password list --all-users
+        typing "$ROOT_PASSWORD" ktracectl list --all-users >out || fail "$(cat out)"
+        grep -q 'manage trace sessions of other users' out || fail "the dialog does not say what: $(cat out)"
+        grep -q "$id" out || fail "not listed: $(cat out)"
+        typing "$ROOT_PASSWORD" ktracectl show "$id" --administrator >out || fail "$(cat out)"
+        grep -q raw_syscalls:sys_enter out || fail "not shown: $(cat out)"
+        # By its name as well; each time anew.
+        typing "$ROOT_PASSWORD" ktracectl stop theirs --administrator >out || fail "$(cat out)"
+        same stopped "$(stranger ktracectl list --json=short | jq -r '.[0].state')" state
+        denied_to_manage 'leave out --no-ask-password' user ktracectl --no-ask-password destroy "$id" --administrator
+        typing "$ROOT_PASSWORD" ktracectl destroy "$id" --administrator >out || fail "$(cat out)"
+        no_agent_left
+        no_instance || fail "it is still there"
+        within 10 sh -c "journalctl -q --no-pager -o cat MESSAGE_ID=fb7f4aaf5db84710934eb67c0eb99282 KTRACE_SESSION=$id KTRACE_BY_UID=$USER_UID |
+                grep -q destroyed" || fail "not recorded"
+}
+
+denied_to_manage() { # TEXT COMMAND...: ends with 3, says so, and tells nothing of the session $id
+        local text=$1
+        shift
+        expect 3 "$@"
+        grep -q -- "$text" err || fail "no \"$text\" in: $(cat err)"
+        ! grep -q -- "$id" out err || fail "told: $(cat out err)"
+        ktracectl list | grep -q "$id" || fail "the session is gone"
+}
+
+case_polkit_administrator_denied() { # a no, a wrong password and no polkit tell nothing
+        polkit_begin 'polkit.addRule(function(action, subject) {
+                if (action.id == "org.ktrace1.manage-sessions" && subject.user == "u1000") return polkit.Result.NO; });'
+        rm "$KTRACE_RULES"
+        ktracectl create roots -e raw_syscalls:sys_enter --scope system
+        id=$(ktracectl list --json=short | jq -r '.[0].id')
+        for session in "$id" 0123456789abcdef; do
+                denied_to_manage 'polkit does not allow' user ktracectl destroy "$session" --administrator
+        done
+        denied_to_manage 'polkit does not allow' user ktracectl list --all-users
+        rm "$POLKIT_RULES"
+        systemctl restart polkit.service
+        ! typing wrong ktracectl list --all-users >said || fail "listed: $(cat said)"
+        grep -q 'authentication failed' said || fail "$(cat said)"
+        ! grep -q "$id" said || fail "told: $(cat said)"
+        no_agent_left
+        systemctl mask --runtime -q --now polkit.service
+        denied_to_manage 'which is not available' user ktracectl stop "$id" --administrator
+        ktracectl destroy roots
+}
