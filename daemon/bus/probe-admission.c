@@ -9,9 +9,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #define ACTION    KT_BUS_NAME ".define-probe"
-#define SHOWN_MAX 200 /* bytes of a definition; a dialog is read by humans */
+#define SHOWN_MAX 300 /* bytes of a definition; a dialog is read by humans */
 
 typedef struct Admission {
         Door *door; /* not touched but on a yes: the door may be gone when the daemon ends */
@@ -70,7 +71,12 @@ static int ask(Admission *admission, sd_bus_message *m, Reason *reason) {
         int r = definition_to_text(admission->definition, &text);
         if (r < 0)
                 return r;
-        reason_set(&shown, 0, "%.*s", SHOWN_MAX, text);
+        if (strlen(text) > SHOWN_MAX)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "a definition of more than %d bytes cannot be shown to an administrator: take less, or have root define it",
+                                SHOWN_MAX);
+        reason_set(&shown, 0, "%s", text);
         snprintf(owner, sizeof(owner), "%" PRIu32, (uint32_t)request->subject.uid);
         const PolkitDetail details[] = {
                 { "ktrace.probe", shown.text },

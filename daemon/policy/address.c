@@ -94,6 +94,9 @@ static bool is_printed_as_pointer(const char *text, const char *name) {
         if (*text != '"')
                 return strstr(text, "%p") && has_field(text, text + strlen(text), name);
         const char *end = skip_string(text), *argument = skip_argument(end);
+        /* "a" "b", or what is no list of arguments. */
+        if (argument != end)
+                return strstr(text, "%p") && has_field(text, text + strlen(text), name);
 
         for (const char *p = text; p < end;) {
                 bool is_pointer;

@@ -41,6 +41,10 @@ static bool member_is_covered(const GrantEvent *now, const GrantMember *then) {
 static bool fields_are_covered(const GrantEvent *now, const GrantEvent *then) {
         if (!list_has_all(then->cut, then->n_cut, now->cut, now->n_cut))
                 return false;
+        /* What speaks of a task is less than what is shown of any. */
+        for (size_t i = 0; i < now->n_members; i++)
+                if (!member_is_covered(then, &now->members[i]))
+                        return false;
         /* All of them, but those cut. */
         if (!now->speaks_of_others && now->n_keep == 0)
                 return true;

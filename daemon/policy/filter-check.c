@@ -127,12 +127,14 @@ static int find_operand(FilterTree *tree, FilterNode *node, const char *name, Op
 
         if (!field && (strcmp(name, "CPU") == 0 || strcmp(name, "cpu") == 0)) {
                 *ret = (Operand){ .type = TYPE_CPU, .size = 4, .is_signed = true };
-                node->name = "CPU";
+                /* As it was written: by the other spelling the event may have a field of its own.
+                 */
+                node->name = strcmp(name, "CPU") == 0 ? "CPU" : "cpu";
                 return 0;
         }
         if (!field && (strcmp(name, "comm") == 0 || strcmp(name, "COMM") == 0)) {
                 *ret = (Operand){ .type = TYPE_STRING, .size = COMM_SIZE };
-                node->name = "comm";
+                node->name = strcmp(name, "COMM") == 0 ? "COMM" : "comm";
                 return 0;
         }
         if (!field)

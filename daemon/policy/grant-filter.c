@@ -16,8 +16,11 @@
 #include "defence.h"
 #include "filter.h"
 
-/* What the kernel takes in one write, less what the fence joins to it and the parentheses. */
+/* What the kernel takes in one write, less what the fence joins to it and the parentheses; of a
+ * user's, less what a rule may join, whether it does or not: a limit on both together would tell
+ * how long the rule's is. */
 #define JOINED_FILTER_MAX 4000
+#define RULE_FILTER_MAX   1000
 /* Fields of eight bytes that one filter may compare, each of which costs a comparison more. */
 #define WORDS_MAX 16
 /* Where the consumer finds addresses of the kernel, see mask.c: from 0xff00000000000000 on, but for
@@ -33,10 +36,13 @@ typedef struct Reading {
         size_t n_words;
 } Reading;
 
+static bool is_pointer_to_text(const FormatField *field) {
+        return strcmp(field->type, "char *") == 0 || strcmp(field->type, "const char *") == 0;
+}
+
 static bool is_compared_as_number(const FormatField *field) {
         return field->kind == FIELD_PLAIN && field->n_elements == 0 &&
-               field->size == sizeof(uint64_t) && strcmp(field->type, "char *") != 0 &&
-               strcmp(field->type, "const char *") != 0;
+               field->size == sizeof(uint64_t) && !is_pointer_to_text(field);
 }
 
 /* Is asked about fields for suggestions, too: one more clause does no harm. */
@@ -44,6 +50,9 @@ static bool may_read(const FormatField *field, void *userdata) {
         Reading *reading = userdata;
         const char *pid;
 
+        /* What it points to is in the memory of whoever runs, and in no record. */
+        if (!reading->d->grant->fenced && is_pointer_to_text(field))
+                return false;
         FieldVerdict verdict = grant_judge_field(
                         reading->d->grant, reading->event, reading->format, field, &pid);
         if (verdict == VERDICT_KEEP)
@@ -93,8 +102,7 @@ static int compile(const Decision *d,
                 const char *key,
                 const char *text,
                 char **ret) {
-        bool is_free = !d->rule || (!d->grant->fenced && !d->grant->redacted) ||
-                       !defence_is_on("filter-fields");
+        bool is_free = !d->rule || !defence_is_on("filter-fields");
         Reading reading = { .d = d, .event = event };
         _cleanup_free_ char *compiled = NULL;
         char full[2 * EVENT_NAME_MAX + 2];
@@ -126,17 +134,16 @@ static int compile(const Decision *d,
 }
 
 static int check_length(const Decision *d, const GrantEvent *event) {
-        size_t length = (event->filter ? strlen(event->filter) : 0) +
-                        (event->policy_filter ? strlen(event->policy_filter) : 0);
+        size_t max = d->rule ? JOINED_FILTER_MAX - RULE_FILTER_MAX : JOINED_FILTER_MAX;
 
-        if (length <= JOINED_FILTER_MAX)
+        if (strlen(event->filter) <= max)
                 return 0;
         return reason_set(d->reason,
                         KT_E_INVALID_SPEC,
-                        "%s:%s: its filters are longer than %d bytes together",
+                        "%s:%s: its filters are longer than %zu bytes together",
                         event->system,
                         event->name,
-                        JOINED_FILTER_MAX);
+                        max);
 }
 
 /* Adds OPERATOR (text) to what is there. */
@@ -186,12 +193,12 @@ int decision_add_policy_filter(Decision *d, Choice *choice, const char *text) {
 
         int r = get_format(d, event, &context.format);
         r = r ?: filter_compile(&context, text, &event->policy_filter, &secret);
-        if (r > 0)
+        if (r > 0 || (r == 0 && strlen(event->policy_filter) > RULE_FILTER_MAX))
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
                                 "%s:%s: the filter that %s joins does not fit this kernel's event: tell the administrator",
                                 event->system,
                                 event->name,
                                 d->grant->rule);
-        return r ?: check_length(d, event);
+        return r;
 }

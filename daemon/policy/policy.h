@@ -168,7 +168,7 @@ typedef enum ProbeTakes {
 /* What is asked for; exactly one of the first two. */
 typedef struct ProbeRequest {
         const char *entry;    /* an entry of the catalogue, to be used */
-        const char *function; /* a definition on this function of the kernel */
+        const char *function; /* a definition on this function of the kernel; "": somewhere */
         unsigned takes;       /* of definitions: bits 1 << ProbeTakes */
 } ProbeRequest;
 

@@ -127,6 +127,13 @@ static int refuse(const Rule *rule, const char *what, Reason *reason) {
                         rule->label);
 }
 
+static bool is_everything(const PlaceStrings *globs) {
+        for (size_t i = 0; i < globs->n; i++)
+                if (strcmp(globs->strings[i], "*") == 0)
+                        return true;
+        return false;
+}
+
 static int check_takes(const Rule *rule, unsigned takes, Reason *reason) {
         for (int i = 0; i < _PROBE_TAKES_N; i++)
                 if (takes & ~rule->probes->takes & (1U << i))
@@ -154,11 +161,15 @@ int policy_decide_probe(const Policy *policy,
         if (request->entry)
                 return has(&probes->uses, request->entry) ? 0
                                                           : refuse(rule, request->entry, reason);
+        /* What stands anywhere is for who may probe everything. */
+        if (request->function && !*request->function &&
+                        (!is_everything(&probes->functions) || probes->except.n > 0))
+                return refuse(rule, "a place that no function's name tells", reason);
         if (request->function && (!has(&probes->functions, request->function) ||
                                                  has(&probes->except, request->function)))
                 return refuse(rule, request->function, reason);
         int r = check_takes(rule, request->takes, reason);
-        if (r == 0 && probes->asks_polkit)
+        if (r == 0 && (probes->asks_polkit || rule->polkit_action))
                 *ret_action = KT_BUS_NAME ".define-probe";
         return r;
 }

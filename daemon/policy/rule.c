@@ -32,13 +32,17 @@ bool rule_covers_subject(const Rule *rule, const Subject *subject) {
 
 bool rule_is_of_definers(const char *system) {
         static const char *const systems[] = {
-                "kprobes", "uprobes", "eprobes", "fprobes", "synthetic"
+                "kprobes", "uprobes", "eprobes", "fprobes", "synthetic", "probe", "user_events"
         };
+        static const char *const prefixes[] = { "ktrace_", "probe_", "sdt_", "user_events_" };
 
         for (size_t i = 0; i < ELEMENTSOF(systems); i++)
                 if (strcmp(system, systems[i]) == 0)
                         return true;
-        return strncmp(system, "ktrace_", strlen("ktrace_")) == 0;
+        for (size_t i = 0; i < ELEMENTSOF(prefixes); i++)
+                if (strncmp(system, prefixes[i], strlen(prefixes[i])) == 0)
+                        return true;
+        return false;
 }
 
 /* "ktrace_web:*", not "k*:*" */
@@ -63,7 +67,8 @@ bool rule_is_unredacted(const Rule *rule) {
         if (!rule->processes_any || rule->addresses != ADDRESS_KEEP)
                 return false;
         for (size_t i = 0; i < rule->n_events; i++)
-                if (rule->events[i].gives.n_keep + rule->events[i].gives.n_cut > 0)
+                if (rule->events[i].gives.n_keep + rule->events[i].gives.n_cut > 0 ||
+                                rule->events[i].gives.policy_filter)
                         return false;
         return true;
 }

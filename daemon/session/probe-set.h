@@ -21,10 +21,11 @@ typedef struct Request Request;
 typedef struct Probe {
         ProbeSet *set;
         Definition *definition;
-        uid_t uid;      /* who defined it; (uid_t)-1: it is of the catalogue */
-        char *source;   /* file of the catalogue, else NULL */
-        char group[32]; /* in the kernel */
-        char *line;     /* for the kernel; NULL: not resolved (yet) */
+        bool is_approved; /* polkit has allowed it */
+        uid_t uid;        /* who defined it; (uid_t)-1: it is of the catalogue */
+        char *source;     /* file of the catalogue, else NULL */
+        char group[32];   /* in the kernel */
+        char *line;       /* for the kernel; NULL: not resolved (yet) */
         ProbeForm *form;
         Reason broken; /* why it cannot be resolved; "": it can, or nobody has asked */
 

@@ -13,11 +13,11 @@
 #include "quote.h"
 #include "registry.h"
 
-/* Of "[MODULE:]FUNCTION[+OFFSET]", as rules have it. */
+/* Of "[MODULE:]FUNCTION[+OFFSET]", as rules have it. With an offset it may stand in any other. */
 static char *get_function(const char *on) {
         const char *colon = strchr(on, ':'), *name = colon ? colon + 1 : on;
 
-        return strndup(name, strcspn(name, "+"));
+        return strdup(strchr(name, '+') ? "" : name);
 }
 
 /* takes: 0 while that is not known yet. */
@@ -53,13 +53,36 @@ int registry_resolve_function(Registry *registry,
                                                   reason);
 }
 
-/* The catalogue's by name; one's own always, another's never. */
+/* A definition of the subject's own that is resolved, by the rules of now. KT_E_AUTH_REQUIRED:
+ * polkit has not been asked about it. */
+static int check_own(Registry *registry,
+                const Subject *subject,
+                const Probe *probe,
+                bool is_authorized,
+                Reason *reason) {
+        const char *action = NULL;
+
+        int r = check_define(registry,
+                        subject,
+                        probe->definition->on,
+                        probe_get_takes(probe),
+                        &action,
+                        reason);
+        if (r == 0 && action && !is_authorized)
+                r = reason_set(reason, KT_E_AUTH_REQUIRED, "polkit has to allow this (%s)", action);
+        return r;
+}
+
+/* The catalogue's by name; one's own while rules grant it, another's never. */
 static bool may_use(Registry *registry, const Subject *subject, const Probe *probe) {
         const ProbeRequest request = { .entry = probe->definition->name };
         const char *action;
 
+        if (subject->uid == 0)
+                return true;
         if (!probe->source)
-                return probe->uid == subject->uid || subject->uid == 0;
+                return probe->uid == subject->uid &&
+                       check_own(registry, subject, probe, probe->is_approved, NULL) == 0;
         return policy_decide_probe(registry->options.policy, subject, &request, &action, NULL) == 0;
 }
 
@@ -121,6 +144,14 @@ int registry_add_probe(Registry *registry,
                 return r;
         probe = find_own(set, uid, definition->name);
         if (probe)
+                r = check_own(registry,
+                                &request->subject,
+                                probe,
+                                request->is_authorized || probe->is_approved,
+                                reason);
+        if (r != 0)
+                return r;
+        if (probe)
                 return add_again(probe, request, definition, reason);
         if (count_own(set, uid) >= PROBE_SET_MAX)
                 return reason_set(reason,
@@ -129,20 +160,13 @@ int registry_add_probe(Registry *registry,
                                 PROBE_SET_MAX);
         r = probe_set_add(set, definition, uid, NULL, &probe);
         r = r ?: probe_resolve(probe, reason);
-        r = r
-                            ?: check_define(registry,
-                                               &request->subject,
-                                               definition->on,
-                                               probe_get_takes(probe),
-                                               &action,
-                                               reason);
-        if (r == 0 && action && !request->is_authorized)
-                r = reason_set(reason, KT_E_AUTH_REQUIRED, "polkit has to allow this (%s)", action);
+        r = r ?: check_own(registry, &request->subject, probe, request->is_authorized, reason);
         if (r != 0) {
                 probe->definition = NULL; /* the caller's still */
                 probe_free(probe);
                 return r;
         }
+        probe->is_approved = request->is_authorized;
         probe_submit_define(probe, request);
         return 0;
 }
@@ -192,6 +216,11 @@ static int describe_counts(json_object *object, const Tracefs *tracefs, const Pr
         return r ?: describe_put(object, "misses", json_object_new_uint64(misses));
 }
 
+/* Who else uses what is the catalogue's is not everybody's business. */
+static bool may_count(const Subject *subject, const Probe *probe) {
+        return subject->uid == 0 || !probe->source;
+}
+
 /* "ready": its words are right; "defined": it stands in the kernel; "gone": it should. */
 static int describe_state(json_object *object,
                 const Tracefs *tracefs,
@@ -202,7 +231,7 @@ static int describe_state(json_object *object,
 
         if (probe->broken.text[0])
                 state = "broken";
-        else if (probe_is_supported(tracefs)) {
+        else if (may_count(subject, probe) && probe_is_supported(tracefs)) {
                 int r = probe_read(tracefs, probe->group, probe->definition->name, &stands);
                 if (r < 0)
                         return r;
@@ -241,11 +270,10 @@ static int describe_probe(json_object *object,
         r = r ?: describe_put(object, "definition", json_object_new_string(text));
         r = r ?: describe_put(object, "resolved", json_object_new_string(probe->line ?: ""));
         r = r ?: describe_put(object, "why", json_object_new_string(probe->broken.text));
-        r = r
-                            ?: describe_put(object,
-                                               "users",
-                                               json_object_new_uint64(
-                                                               atomic_load(&probe->n_users)));
+        if (r == 0 && may_count(subject, probe))
+                r = describe_put(object,
+                                "users",
+                                json_object_new_uint64(atomic_load(&probe->n_users)));
         r = r ?: describe_fields(object, probe->form);
         return r ?: describe_state(object, tracefs, subject, probe);
 }

@@ -131,6 +131,7 @@ static void test_printed(void) {
                 { "\"%p\", REC->identity", false },
                 { "\"%lx\", REC->id", false },
                 { "REC->id ? \"%p\" : \"\", REC->id", true },
+                { "\"a=%p \" \"b=%p\", REC->ip, REC->id", true },
                 { "\"%p\"", false },
                 { "\"%p", false },
                 { "\"%", false },

@@ -17,6 +17,17 @@ static int get_format(const char *system, const char *name, const Format **ret, 
                                 .offset = 8,
                                 .size = 4,
                                 .is_signed = true },
+                { .type = (char *)"char[16]",
+                                .name = (char *)"comm",
+                                .offset = 16,
+                                .size = 16,
+                                .n_elements = 16,
+                                .is_string = true },
+                { .type = (char *)"const char *",
+                                .name = (char *)"buffer",
+                                .offset = 32,
+                                .size = 8,
+                                .is_pointer = true },
                 { .type = (char *)"int",
                                 .name = (char *)"hidden",
                                 .offset = 12,
@@ -134,6 +145,10 @@ static void test_unredacted(void) {
                       "\"events\":[{\"name\":\"*:*\",\"cut\":[\"hidden\"]}]",
                         request,
                         "unredacted, scope system: no rule grants uid 1000 anything in it");
+        expect_denied("\"scopes\":[\"system\"],\"processes\":\"any\",\"addresses\":\"keep\","
+                      "\"events\":[{\"name\":\"*:*\",\"filter\":\"shown == 1\"}]",
+                        request,
+                        "unredacted, scope system: no rule grants uid 1000 anything in it");
         expect_denied("\"scopes\":[\"system\"],\"deny\":true",
                         request,
                         "scope system: denied by 10-x.json: r");
@@ -179,6 +194,45 @@ static void test_policy_filter(void) {
                         ASK,
                         "a:one: the filter that 10-x.json: r joins does not fit this kernel's event: "
                         "tell the administrator");
+}
+
+/* The event's own field of that name is cut: the other spelling must not bring it back. */
+static void test_comm(void) {
+        static const char rule[] =
+                        "\"scopes\":[\"own\"],\"events\":[{\"name\":\"a:*\",\"cut\":[\"comm\"]}]";
+        Grant *grant = grant_of(rule,
+                        "{\"scope\":\"own\",\"events\":[{\"name\":\"a:one\",\"filter\":\"COMM=='x'\"}]}");
+
+        g_assert_cmpstr(grant->events[0].filter, ==, "COMM == \"x\"");
+        grant_free(grant);
+        expect_denied(rule,
+                        "{\"scope\":\"own\",\"events\":[{\"name\":\"a:one\",\"filter\":\"comm=='x'\"}]}",
+                        "a:one: filter column 1: policy cuts the field comm, and a filter would tell "
+                        "its value");
+}
+
+/* What others have in their memory is in no record, whatever a rule keeps. */
+static void test_memory_of_others(void) {
+        expect_denied(SYSTEM ",\"addresses\":\"keep\"",
+                        "{\"scope\":\"system\",\"events\":[{\"name\":\"a:one\",\"filter\":\"buffer.ustring ~ 'p*'\"}]}",
+                        "a:one: filter column 1: policy cuts the field buffer, and a filter would "
+                        "tell its value");
+        grant_free(grant_of(OWN,
+                        "{\"scope\":\"own\",\"events\":[{\"name\":\"a:one\",\"filter\":\"buffer.ustring ~ 'p*'\"}]}"));
+}
+
+/* A field that was shown of any task and is now a member's only is less. */
+static void test_members_cover(void) {
+#define OTHERS(rest)                                                                                     \
+        "\"scopes\":[\"own\"],\"events\":[{\"name\":\"a:*\",\"class\":\"others\",\"keep\":[\"h*\"]" rest \
+        "}]"
+        Grant *then = grant_of(OTHERS(""), ASK),
+              *now = grant_of(OTHERS(",\"members\":{\"shown\":[\"h*\"]}"), ASK);
+
+        g_assert_cmpint(grant_check_covers(now, then, NULL), ==, KT_E_ACCESS_DENIED);
+        g_assert_cmpint(grant_check_covers(now, now, NULL), ==, 0);
+        grant_free(then);
+        grant_free(now);
 }
 
 static void test_members(void) {
@@ -271,6 +325,10 @@ static void test_probes(void) {
                         "[\"system\"]},"
                         "{\"name\":\"b\",\"subjects\":[\"any\"],\"probes\":{\"use\":[\"*\"]}}]}";
 
+        static const char all[] = "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"]," OWN
+                                  ",\"polkit\":\"trace-own\","
+                                  "\"probes\":{\"functions\":[\"*\"],\"takes\":[\"values\"]}}]}";
+
         static const struct {
                 const char *rules;
                 ProbeRequest request;
@@ -288,6 +346,10 @@ static void test_probes(void) {
                 { some, { .function = "udp_sendmsg", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
                 { denied, { .entry = "tcp_out" }, KT_E_ACCESS_DENIED, false },
                 { denied_some, { .entry = "tcp_out" }, 0, false },
+                /* Somewhere: only by a rule for all functions without exceptions. */
+                { some, { .function = "", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
+                { all, { .function = "", .takes = VALUES }, 0, true },
+                { all, { .function = "vfs_read", .takes = VALUES }, 0, true },
                 { none, { .entry = "tcp_out" }, KT_E_ACCESS_DENIED, false },
                 { none, { .function = "f", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
         };
@@ -346,6 +408,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/rule/unredacted", test_unredacted);
         g_test_add_func("/rule/first-entry", test_first_entry);
         g_test_add_func("/rule/policy-filter", test_policy_filter);
+        g_test_add_func("/rule/comm", test_comm);
+        g_test_add_func("/rule/memory-of-others", test_memory_of_others);
+        g_test_add_func("/rule/members-cover", test_members_cover);
         g_test_add_func("/rule/members", test_members);
         g_test_add_func("/rule/limits", test_limits);
         g_test_add_func("/rule/lifetimes", test_lifetimes);
