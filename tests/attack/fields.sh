@@ -102,8 +102,9 @@ EOS
 
 case_addresses_of_all() { # addresses of the kernel's by a trace of all processes, in any form and at any place
         defended_by addresses redaction
-        system '"events": ["kmem:*", "sched:*", "irq:*", "timer:*", "workqueue:*", "rcu:*", "skb:*", "net:*", "signal:*", "exceptions:*"]'
-        of_all 'kmem:*' 'timer:*' 'workqueue:*' 'skb:*' 'net:*' 'exceptions:*' 'irq:*'
+        # Not timer: jiffies begin five minutes before 2^32, and then look like the upper half of an address.
+        system '"events": ["kmem:*", "sched:*", "irq:*", "workqueue:*", "skb:*", "net:*", "signal:*", "exceptions:*"]'
+        of_all 'kmem:*' 'workqueue:*' 'skb:*' 'net:*' 'exceptions:*' 'irq:*'
         scan words t.kts >found || true
         head found
         verdict "$(wc -l <found)" "addresses"
