@@ -125,7 +125,8 @@ static void scan_bytes(Scan *scan) {
                         if (!is_tail_of_number(at, left))
                                 hit(scan, at, word, "kernel text or module");
                 } else if (word >= 0xffff888000000000 && word < 0xffffeb0000000000) {
-                        if (left == 8 || at[8] != 0xff)
+                        /* Jiffies begin five minutes before 2^32, mostly behind zeroes. */
+                        if ((left == 8 || at[8] != 0xff) && (uint32_t)word != 0)
                                 hit(scan, at, word, "kernel memory");
                 }
         }
