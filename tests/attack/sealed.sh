@@ -262,9 +262,10 @@ for n, raw in enumerate(["p:raw vfs_read x=@linux_banner:string", "r:raw vfs_rea
         print("GAINED", raw)
 
 # A system call's argument that is an address of the kernel's.
+go, start = os.pipe()
 p = os.fork()
 if p == 0:
-    pause(1)
+    os.read(go, 1)
     libc = ctypes.CDLL(None, use_errno=True)
     for _ in range(20):
         libc.syscall(ctypes.c_long(257), ctypes.c_long(-100), ctypes.c_ulong(at), ctypes.c_long(0), ctypes.c_long(0))
@@ -277,6 +278,7 @@ try:
     verbs = dbus.Interface(bus.get_object("org.ktrace1", path), "org.ktrace1.Session")
     stream = verbs.OpenStream(dbus.Dictionary(signature="sv")).take()
     verbs.Start()
+    os.write(start, b"x")
     os.waitpid(p, 0)
     verbs.Destroy()
     data = b""
