@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # How sessions end, wanted or not.
 
-case_client_killed() { # the client is killed: session and instance are gone within a second
+# The session has no time set that would end it.
+case_client_killed() { # the client is killed: session and instance are gone
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 60
-        within 10 n_instances 1 || fail "did not start: $(cat background.err)"
-        sleep 0.5
+        within 30 is_running || fail "did not start: $(cat background.err)"
         pkill -9 -x -P "$BACKGROUND" ktracectl || kill -9 "$BACKGROUND"
-        within 1 no_instance || fail "the instance is still there"
+        within 30 no_instance || fail "the instance is still there"
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
 case_linger() { # linger:TIME: the session outlives its creator by that time
-        user ktracectl create lingers -e raw_syscalls:sys_enter --scope own --lifetime linger:2s
-        sleep 1
-        n_instances 1 || fail "gone too early"
-        within 4 no_instance || fail "still there after 5 s"
+        begun=$(date +%s)
+        user ktracectl create lingers -e raw_syscalls:sys_enter --scope own --lifetime linger:4s
+        n_instances 1 || fail "gone with its creator"
+        within 60 no_instance || fail "still there after a minute"
+        [ $(($(date +%s) - begun)) -ge 4 ] || fail "gone too early"
 }
 
 case_hanging_client() { # a client that hangs between CreateSession and Start loses its session after the set time
@@ -26,7 +27,7 @@ print("created", flush=True)
 time.sleep(60)'
         within 10 grep -q created background.out || fail "$(cat background.err)"
         n_instances 1 || fail "no instance"
-        within 8 no_instance || fail "still there after the set time of 4 s"
+        within 60 no_instance || fail "still there, long after the set time of 4 s"
         kill -0 "$BACKGROUND" || fail "the client did not hang"
 }
 

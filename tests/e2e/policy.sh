@@ -124,7 +124,7 @@ case_policy_reload_broken() { # a broken file leaves the old rules in force, and
 case_policy_reload_ends() { # a session that no longer fits ends; its client is told which rule says so
         background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 500 20000
         within 30 is_running || fail "did not start: $(cat background.err)"
-        sleep 1
+        within 30 recorded 150 || fail "it does not record"
         deny "$USER_UID"
         kill -HUP "$(daemon_pid)"
         status=0

@@ -109,20 +109,20 @@ case_status_of_command() { # the exit status is the command's
 }
 
 case_interrupt() { # ^C is the normal end of a recording
-        background ktracectl record -a -e sched:sched_process_exec -o t.kts
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        recording ktracectl record -a -e sched:sched_process_exec -o t.kts
         /bin/true
-        kill -INT "$BACKGROUND"
-        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        ends_well
         [ "$(count t.kts true)" -gt 0 ] || fail "nothing recorded"
         same stopped "$(ktracectl convert t.kts --to json | jq -r "select(.end != null) | .end.code")" "the end frame's code"
 }
 
 case_pids() { # -p: a process of the user's own without new privileges
-        background user setpriv --no-new-privs "$TARGET" paced 100 50000
-        expect 0 user timeout --preserve-status -s INT 2 ktracectl record -e raw_syscalls:sys_enter -o t.kts -p "$BACKGROUND"
-        [ "$(count t.kts ".pid == $BACKGROUND and .fields.id == $GETPPID")" -gt 3 ] || fail "few events"
-        same 0 "$(count t.kts ".pid != $BACKGROUND")" "others' events"
+        background user setpriv --no-new-privs "$TARGET" paced 2000 50000
+        process=$BACKGROUND
+        recording user ktracectl record -e raw_syscalls:sys_enter -o t.kts -p "$process"
+        ends_well 20
+        [ "$(count t.kts ".pid == $process and .fields.id == $GETPPID")" -gt 3 ] || fail "few events"
+        same 0 "$(count t.kts ".pid != $process")" "others' events"
 }
 
 case_threads() { # -p: every thread of a process

@@ -4,16 +4,7 @@ GETPPID=110
 
 paced() { background user setpriv --no-new-privs "$TARGET" paced 2000 50000; }
 
-# recording ARGUMENTS...: in the background into t.kts, running when this returns; ended by ends_well.
-recording() {
-        background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts "$@"
-        within 30 is_running || fail "did not start: $(cat background.err)"
-        RECORDING=$BACKGROUND
-}
-ends_well() {
-        kill -INT "$RECORDING"
-        wait "$RECORDING" || fail "status $?: $(cat background.err)"
-}
+CALLS=(ktracectl record -q -e raw_syscalls:sys_enter -o t.kts)
 # Its session is told of as the notes of Describe.
 joined() { ktracectl list --json=short | jq -r '.[0].id' | xargs ktracectl show 2>&1 | grep -q "$1 processes came while it ran"; }
 calls_of() { count t.kts ".pid == $1 and .fields.id == $GETPPID"; }
@@ -21,8 +12,11 @@ calls_of() { count t.kts ".pid == $1 and .fields.id == $GETPPID"; }
 case_scope_every_thread() { # -p: what each thread of a running process does, and nobody else
         background user setpriv --no-new-privs "$TARGET" callers 4 $GETPPID
         within 5 sh -c "[ \$(ls /proc/$BACKGROUND/task | wc -l) = 5 ]" || fail "no threads"
-        expect 0 user timeout --preserve-status -s INT 3 ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p "$BACKGROUND"
-        tids=$(cd "/proc/$BACKGROUND/task" && ls)
+        process=$BACKGROUND
+        recording user "${CALLS[@]}" -p "$process"
+        # Each calls every 10 ms.
+        ends_well 400
+        tids=$(cd "/proc/$process/task" && ls)
         same 4 "$(ktracectl convert t.kts --to json | jq "select(.fields.id == $GETPPID) | .pid" | sort -u | wc -l)" "threads that called"
         ktracectl convert t.kts --to json | jq 'select(.event != null) | .pid' | sort -u >seen
         for tid in $(cat seen); do
@@ -44,7 +38,8 @@ case_scope_thread_execs() { # a thread that is not its process's first and execs
 
 case_scope_forks_all_the_time() { # -p: a process whose children come and go faster than they can be looked at
         background user setpriv --no-new-privs sh -c 'while :; do /bin/true; done'
-        expect 0 user timeout --preserve-status -s INT 3 ktracectl record -q -b 4096 -e sched:sched_process_exec -o t.kts -p "$BACKGROUND"
+        recording user ktracectl record -q -b 4096 -e sched:sched_process_exec -o t.kts -p "$BACKGROUND"
+        ends_well 200
         [ "$(count t.kts '.event == "sched_process_exec"')" -gt 20 ] || fail "too few: $(count t.kts true)"
         same 0 "$(count t.kts '.event == "sched_process_exec" and .fields.filename != "/bin/true"')" "others' events"
 }
@@ -52,7 +47,7 @@ case_scope_forks_all_the_time() { # -p: a process whose children come and go fas
 case_scope_own_later() { # own: a process that somebody else starts for the user is found while the session runs
         paced
         first=$BACKGROUND
-        recording --scope own
+        recording user "${CALLS[@]}" --scope own
         paced
         later=$BACKGROUND
         within 10 joined 1 || fail "nobody came"
@@ -72,7 +67,7 @@ case_scope_cgroup() { # cgroup: what is in it and below, and what is moved into 
         moved=$BACKGROUND
         paced
         outside=$BACKGROUND
-        recording --scope cgroup:/kt-scopes
+        recording user "${CALLS[@]}" --scope cgroup:/kt-scopes
         sleep 0.5
         echo "$moved" >"$CGROUP/cgroup.procs"
         within 10 joined 1 || fail "nobody came"
@@ -92,7 +87,8 @@ case_scope_cgroup_mixed() { # a cgroup with another's process: refused to a user
         echo "$mine" >"$CGROUP/cgroup.procs"
         echo "$roots" >"$CGROUP/cgroup.procs"
         refused 3 '1 of its 2 processes are not yours' user ktracectl record -e raw_syscalls:sys_enter -o t.kts --scope cgroup:/kt-scopes
-        expect 0 timeout --preserve-status -s INT 3 ktracectl record -q -e raw_syscalls:sys_enter -o t.kts --scope cgroup:/kt-scopes
+        recording "${CALLS[@]}" --scope cgroup:/kt-scopes
+        ends_well 100
         [ "$(calls_of "$mine")" -gt 3 ] || fail "too few of the user's: $(calls_of "$mine")"
         [ "$(calls_of "$roots")" -gt 3 ] || fail "too few of root's: $(calls_of "$roots")"
         same 0 "$(count t.kts ".pid != $mine and .pid != $roots")" "others' events"
@@ -114,26 +110,34 @@ in_unit() {
 
 case_scope_unit() { # -u: the processes of a unit that runs as the user
         in_unit kt-mine.service "$USER_UID"
-        expect 0 user timeout --preserve-status -s INT 3 ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -u kt-mine
-        [ "$(calls_of "$BACKGROUND")" -gt 3 ] || fail "too few: $(calls_of "$BACKGROUND")"
-        same 0 "$(count t.kts ".pid != $BACKGROUND")" "others' events"
+        mine=$BACKGROUND
+        recording user "${CALLS[@]}" -u kt-mine
+        ends_well 20
+        [ "$(calls_of "$mine")" -gt 3 ] || fail "too few: $(calls_of "$mine")"
+        same 0 "$(count t.kts ".pid != $mine")" "others' events"
 }
 
 case_scope_unit_foreign() { # -u: another user's unit and none get the same answer
         in_unit kt-theirs.service "$STRANGER_UID"
+        theirs=$BACKGROUND
         for name in kt-theirs kt-absent; do
                 refused 1 'no process of yours' user ktracectl record -e raw_syscalls:sys_enter -o t.kts -u $name
                 sed "s/$name/NAME/g" err >$name.err
         done
         same "$(cat kt-absent.err)" "$(cat kt-theirs.err)" answers
-        expect 0 timeout --preserve-status -s INT 3 ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -u kt-theirs
-        [ "$(calls_of "$BACKGROUND")" -gt 3 ] || fail "too few for root"
+        recording "${CALLS[@]}" -u kt-theirs
+        ends_well 20
+        [ "$(calls_of "$theirs")" -gt 3 ] || fail "too few for root"
 }
 
 case_scope_container() { # -p in a pid namespace: the number that the process has there
+        (within 60 recorded 20 && touch enough) &
+        started+=($!)
         expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups \
-                --no-new-privs sh -c '"$0" paced 2000 50000 & timeout --preserve-status -s INT 3 \
-                ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p $!; s=$?; echo $!; kill $!; exit $s' "$TARGET"
+                --no-new-privs sh -c '"$0" paced 2000 50000 & target=$!
+                ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p $target & recording=$!
+                while kill -0 $recording && [ ! -e enough ]; do sleep 0.1; done
+                kill -INT $recording; wait $recording; s=$?; echo $target; kill $target; exit $s' "$TARGET"
         [ "$(cat out)" -lt 20 ] || fail "not a namespace: pid $(cat out)"
         [ "$(count t.kts ".fields.id == $GETPPID")" -gt 3 ] || fail "too few"
         same 1 "$(ktracectl convert t.kts --to json | jq 'select(.event != null) | .pid' | sort -u | wc -l)" "processes seen"

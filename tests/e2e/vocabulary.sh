@@ -79,6 +79,23 @@ no_instance() { [ "$(instances)" = 0 ]; }
 n_instances() { [ "$(instances)" = "$1" ]; }
 
 is_running() { ktracectl list --json=short | jq -e 'any(.state == "running")'; }
+# recorded N: at least so many events, by the session that is there.
+recorded() {
+        ktracectl show --json=short "$(ktracectl list --json=short | jq -r '.[0].id')" | jq -e ".statistics.recorded >= $1"
+}
+
+# recording COMMAND...: a recording in the background, running when this returns.
+recording() {
+        background "$@"
+        RECORDING=$BACKGROUND
+        within 30 is_running || fail "did not start: $(cat background.err)"
+}
+# ends_well [N]: by ^C, when it has recorded so many events.
+ends_well() {
+        within 30 recorded "${1:-0}" || fail "it has not recorded $1 events"
+        kill -INT "$RECORDING"
+        wait "$RECORDING" || fail "status $?: $(cat background.err)"
+}
 
 wait_clean() {
         within 5 ktracectl verify || fail "verify: $(ktracectl verify 2>&1)"

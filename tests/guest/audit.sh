@@ -83,7 +83,7 @@ case_audit_flood() { # a user who is denied again and again fills no journal
                         scope s own events as 1 task:task_rename 2>/dev/null &
         done
         wait
-        sleep 1
+        journalctl --sync
         n=$(records $DENIED | wc -l)
         # Some may have been written by cases before, of the same half minute.
         [ "$n" -le 10 ] && [ "$n" -ge 7 ] || fail "$n records"
