@@ -11,6 +11,8 @@
 #include "pager.h"
 #include "verb.h"
 
+#define HELP_COLUMN 37 /* where summaries begin */
+
 static const Verb *const verbs[] = {
         &verb_record,
         &verb_report,
@@ -34,11 +36,12 @@ static void print_help(void) {
                "Record what the kernel does for your own processes, as any user.\n\n"
                "Verbs:\n");
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
-                char usage[64];
+                int width = printf("  %s %s", verbs[i]->name, verbs[i]->arguments);
 
-                (void)snprintf(usage, sizeof(usage), "%s %s", verbs[i]->name, verbs[i]->arguments);
-                printf("  %-34s %c%s\n",
-                                usage,
+                printf("%s%*s%c%s\n",
+                                width >= HELP_COLUMN ? "\n" : "",
+                                width >= HELP_COLUMN ? HELP_COLUMN : HELP_COLUMN - width,
+                                "",
                                 toupper(verbs[i]->summary[0]),
                                 verbs[i]->summary + 1);
         }
