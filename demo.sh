@@ -64,6 +64,7 @@ case ${1:-} in
 show) show ;;
 root) as_root "$2" ;;
 '')
+        [ "$(id -u)" = 0 ] || { echo 'demo.sh: only root can show it: sudo ./demo.sh' >&2; exit 1; }
         tests/packages.sh build run
         [ -e build/build.ninja ] || meson setup build --prefix=/usr --sysconfdir=/etc --localstatedir=/var >/dev/null
         ninja -C build >/dev/null
