@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl probes: what can be probed, and the probes that there are. Everything is asked of the
- * daemon: it alone reads what the kernel tells of its functions. What it finds wrong with an
+/* ktracectl probes: what can be probed, and the probes that there are. It is asked of the daemon,
+ * which alone reads what the kernel tells of its functions; programs and libraries are read here
+ * (probes-user.c). What the daemon finds wrong with an
  * argument it tells by its number and a column; the text is here, so the place is shown here. */
 
 #include <errno.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 
 #include "definition-message.h"
+#include "elf-place.h"
+#include "probes-user.h"
 #include "proxy.h"
 #include "table.h"
 #include "verb.h"
@@ -20,10 +23,11 @@ enum {
         OPTION_RETURN,
         OPTION_RAW,
         OPTION_ABOUT,
+        OPTION_USDT,
 };
 
 typedef struct ProbeOptions {
-        const char *on, *raw, *about;
+        const char *on, *raw, *about, *usdt;
         bool is_return, verbose;
 } ProbeOptions;
 
@@ -75,6 +79,8 @@ static int probes_resolve(const Context *context,
         _cleanup_json_ json_object *answer = NULL;
         Reason reason = {};
 
+        if (elf_place_is_meant(argv[1]))
+                return probes_user_resolve(context, argv[1]);
         int r = proxy_open(&proxy, &reason);
         if (r == 0)
                 r = proxy_call_json(proxy,
@@ -227,6 +233,8 @@ static int probes_list(const Context *context,
         _cleanup_json_ json_object *list = NULL;
         Reason reason = {};
 
+        if (options->usdt)
+                return probes_user_list(context, options->usdt);
         int r = load_list(&list, &reason);
         if (r != 0)
                 return tell_failure(r, &reason);
@@ -280,8 +288,8 @@ static int check_options(const Context *context, const ProbeOptions *o, const ch
                 return tell_usage(context, "--on, --return, --raw and --about are options of add");
         if (is_add && !o->on && !o->raw)
                 return tell_usage(context, "probes add: --on FUNCTION is wanted");
-        if (o->verbose && strcmp(what, "list") != 0)
-                return tell_usage(context, "-v is an option of list");
+        if ((o->verbose || o->usdt) && strcmp(what, "list") != 0)
+                return tell_usage(context, "-v and --usdt are options of list");
         return KT_EXIT_OK;
 }
 
@@ -321,6 +329,7 @@ static int probes_run(Context *context, int argc, char **argv) {
                 { "return", no_argument, NULL, OPTION_RETURN },
                 { "raw", required_argument, NULL, OPTION_RAW },
                 { "about", required_argument, NULL, OPTION_ABOUT },
+                { "usdt", required_argument, NULL, OPTION_USDT },
                 { "verbose", no_argument, NULL, 'v' },
                 {} };
         ProbeOptions o = {};
@@ -336,6 +345,9 @@ static int probes_run(Context *context, int argc, char **argv) {
                         break;
                 case OPTION_ABOUT:
                         o.about = optarg;
+                        break;
+                case OPTION_USDT:
+                        o.usdt = optarg;
                         break;
                 case OPTION_RETURN:
                         o.is_return = true;
@@ -361,9 +373,14 @@ const Verb verb_probes = {
                 "  --about TEXT       one line for people\n"
                 "list                 the catalogue, and those that users have defined\n"
                 "  -v, --verbose      all that is known of them\n"
+                "  --usdt FILE|PID    instead, the markers of a program, a library, or of all that\n"
+                "                     a process has loaded\n"
                 "show NAME            all that is known of one\n"
                 "remove NAME          one of your own\n"
-                "resolve FUNCTION     its signature, and what can be taken at it; MODULE:FUNCTION\n",
+                "resolve FUNCTION     its signature, and what can be taken at it; MODULE:FUNCTION\n"
+                "resolve FILE:SYMBOL[+OFFSET], FILE:SOURCE:LINE, FILE:0xOFFSET\n"
+                "                     where in the file of a program or library that lies; FILE has\n"
+                "                     a slash in it\n",
         .paged = true,
         .run = probes_run,
 };

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* "FILE:SYMBOL+OFFSET" taken apart. Called by probes-user.c. Names of C++ have colons too, and so
+ * may files: the file ends at the first colon before which there is one. */
+
+#include "elf-place.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "quote.h"
+
+bool elf_place_is_meant(const char *text) {
+        return memchr(text, '/', strcspn(text, ":")) != NULL;
+}
+
+void elf_place_clear(ElfPlace *place) {
+        free(place->file);
+        free(place->symbol);
+        free(place->source);
+        *place = (ElfPlace){};
+}
+
+/* All of it a number, in C's ways of writing one. */
+static bool read_number(const char *text, uint64_t *ret) {
+        char *end;
+
+        if (!isdigit((unsigned char)*text))
+                return false;
+        errno = 0;
+        *ret = strtoull(text, &end, 0);
+        return errno == 0 && *end == '\0';
+}
+
+static int split_file(const char *text, ElfPlace *place, const char **ret_rest) {
+        struct stat status;
+
+        for (const char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+                _cleanup_free_ char *file = strndup(text, (size_t)(colon - text));
+
+                if (!file)
+                        return -ENOMEM;
+                if (!*ret_rest || stat(file, &status) == 0) {
+                        free(place->file);
+                        place->file = TAKE_PTR(file);
+                        *ret_rest = colon + 1;
+                        if (stat(place->file, &status) == 0)
+                                break;
+                }
+        }
+        return 0;
+}
+
+/* "main.c:12", and not "ns::12". */
+static int split_line(const char *rest, ElfPlace *place) {
+        const char *colon = strrchr(rest, ':');
+        uint64_t line;
+
+        if (!colon || colon == rest || colon[-1] == ':' || !read_number(colon + 1, &line) ||
+                        line == 0 || line > INT32_MAX)
+                return 0;
+        place->line = (unsigned)line;
+        place->source = strndup(rest, (size_t)(colon - rest));
+        return place->source ? 0 : -ENOMEM;
+}
+
+static int split_symbol(const char *rest, ElfPlace *place) {
+        const char *plus = strrchr(rest, '+');
+        size_t size = strlen(rest);
+
+        if (plus && plus > rest && read_number(plus + 1, &place->offset))
+                size = (size_t)(plus - rest);
+        place->symbol = strndup(rest, size);
+        return place->symbol ? 0 : -ENOMEM;
+}
+
+int elf_place_parse(const char *text, ElfPlace *ret, Reason *reason) {
+        ElfPlace place = {};
+        const char *rest = NULL;
+
+        int r = split_file(text, &place, &rest);
+        if (r == 0 && (!rest || !*rest || !*place.file))
+                r = reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: FILE:SYMBOL[+OFFSET], FILE:SOURCE:LINE or FILE:0xOFFSET is "
+                                "wanted",
+                                quote(text).text);
+        if (r == 0)
+                r = split_line(rest, &place);
+        if (r == 0 && !place.source && !read_number(rest, &place.offset))
+                r = split_symbol(rest, &place);
+        if (r == 0)
+                *ret = place;
+        else
+                elf_place_clear(&place);
+        return r;
+}

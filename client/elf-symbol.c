@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A function by its name: as the linker has it, or as C++ and Rust write it, with or without the
+ * types of its parameters. Called by elf-code.c. All symbols are looked at, those of the program
+ * and of its debug file; a name that several functions have gives all of them. */
+
+#include <errno.h>
+#include <libiberty/demangle.h>
+#include <string.h>
+
+#include "elf-code.h"
+#include "nearest.h"
+#include "quote.h"
+
+#define SYMBOLS_MAX 4000000
+#define NEAR_MAX    100000 /* symbols compared for "did you mean" */
+
+char *elf_demangle(const char *symbol, bool with_parameters) {
+        if (strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0)
+                return NULL;
+        if (strnlen(symbol, ELF_SYMBOL_MAX) == ELF_SYMBOL_MAX)
+                return NULL;
+        return cplus_demangle(symbol, DMGL_AUTO | DMGL_ANSI | (with_parameters ? DMGL_PARAMS : 0));
+}
+
+/* The last word of a name of C++: what is mangled holds it as it is. */
+static void get_last_word(const char *name, char *out, size_t size) {
+        static const char word[] =
+                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+        size_t end = strcspn(name, "(<"), start;
+
+        while (end > 0 && !strchr(word, name[end - 1]))
+                end--;
+        for (start = end; start > 0 && strchr(word, name[start - 1]);)
+                start--;
+        (void)snprintf(out, size, "%.*s", (int)MIN_OF(end - start, size - 1), name + start);
+}
+
+static bool is_named(const char *symbol, const char *wanted, const char *last_word) {
+        if (strcmp(symbol, wanted) == 0)
+                return true;
+        /* Demangling is slow; operators have no word of theirs in it. */
+        if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R') ||
+                        (!strstr(symbol, last_word) && !strstr(wanted, "operator")))
+                return false;
+        _cleanup_free_ char *whole = elf_demangle(symbol, true);
+        if (whole && strcmp(whole, wanted) == 0)
+                return true;
+        _cleanup_free_ char *plain = elf_demangle(symbol, false);
+        return plain && strcmp(plain, wanted) == 0;
+}
+
+static bool is_code(const GElf_Sym *symbol, GElf_Word section) {
+        unsigned type = GELF_ST_TYPE(symbol->st_info);
+
+        return section != SHN_UNDEF &&
+               (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+}
+
+/* What the search came by. */
+typedef struct Passed {
+        char near[NEAREST_NAME_MAX + 1];
+        uint32_t distance;
+        bool is_variable;
+        int n;
+} Passed;
+
+static void look_near(const char *name, const char *wanted, Passed *passed) {
+        uint32_t distance = nearest_distance(name, wanted);
+
+        if (distance >= passed->distance)
+                return;
+        passed->distance = distance;
+        (void)snprintf(passed->near, sizeof(passed->near), "%s", name);
+}
+
+static int search(const ElfCode *code, const ElfPlace *place, json_object *list, Passed *passed) {
+        char last_word[256];
+        int r = 0;
+
+        get_last_word(place->symbol, last_word, sizeof(last_word));
+        passed->n = MIN_OF(dwfl_module_getsymtab(code->module), SYMBOLS_MAX);
+        for (int i = 1; r == 0 && i < passed->n; i++) {
+                GElf_Word section;
+                GElf_Addr address;
+                GElf_Sym symbol;
+                const char *name = dwfl_module_getsym_info(
+                                code->module, i, &symbol, &address, &section, NULL, NULL);
+
+                if (!name || !*name)
+                        continue;
+                if (!is_code(&symbol, section)) {
+                        passed->is_variable |=
+                                        section != SHN_UNDEF && strcmp(name, place->symbol) == 0;
+                        continue;
+                }
+                if (i < NEAR_MAX)
+                        look_near(name, place->symbol, passed);
+                if (is_named(name, place->symbol, last_word))
+                        r = elf_code_add(code,
+                                        place->file,
+                                        address - code->bias + place->offset,
+                                        place->offset == 0 ? name : NULL,
+                                        list);
+        }
+        return r;
+}
+
+typedef struct Inlined {
+        const char *name;
+        bool found;
+} Inlined;
+
+static int on_function(Dwarf_Die *die, void *userdata) {
+        Inlined *inlined = userdata;
+        const char *name = dwarf_diename(die);
+
+        if (!name || strcmp(name, inlined->name) != 0)
+                return DWARF_CB_OK;
+        inlined->found = true;
+        return DWARF_CB_ABORT;
+}
+
+/* In the source, but not in the symbols. */
+static bool is_inlined(const ElfCode *code, const char *name) {
+        Inlined inlined = { .name = name };
+        Dwarf_Addr bias;
+
+        for (Dwarf_Die *unit = NULL;
+                        !inlined.found && (unit = dwfl_module_nextcu(code->module, unit, &bias));)
+                (void)dwarf_getfuncs(unit, on_function, &inlined, 0);
+        return inlined.found;
+}
+
+/* But for the symbols that others are linked to. */
+static bool is_stripped(const ElfCode *code) {
+        const char *debug_file = NULL;
+        GElf_Shdr header;
+        Elf_Data *data;
+
+        (void)dwfl_module_info(code->module, NULL, NULL, NULL, NULL, NULL, NULL, &debug_file);
+        return !debug_file && !elf_image_find_section(code->image, ".symtab", &header, &data);
+}
+
+static int refuse(const ElfCode *code,
+                const ElfPlace *place,
+                const Passed *passed,
+                Reason *reason) {
+        const char *why = "";
+        char near[NEAREST_NAME_MAX + 32] = "";
+
+        if (passed->distance <= MAX_OF(strlen(place->symbol) / 4, (size_t)1))
+                (void)snprintf(near, sizeof(near), ": did you mean %s", passed->near);
+        else if (passed->is_variable)
+                why = ": that is a variable";
+        else if (is_inlined(code, place->symbol))
+                why = ": it is inlined everywhere; FILE:SOURCE:LINE finds the places";
+        else if (is_stripped(code))
+                why = ": it is stripped; install its debug symbols, or name a place in the file as "
+                      "FILE:0xOFFSET";
+        return reason_set(reason,
+                        KT_E_NO_SUCH_FUNCTION,
+                        "%.200s has no function %s%s%s",
+                        place->file,
+                        quote(place->symbol).text,
+                        near,
+                        why);
+}
+
+int elf_find_symbol(const ElfCode *code, const ElfPlace *place, json_object *list, Reason *reason) {
+        Passed passed = { .distance = UINT32_MAX };
+
+        int r = search(code, place, list, &passed);
+        if (r == 0 && json_object_array_length(list) == 0)
+                r = refuse(code, place, &passed, reason);
+        return r;
+}

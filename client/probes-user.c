@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Probes in programs and libraries, as far as no daemon is needed: the markers that a file has, and
+ * where in it a symbol or a line of the source lies. For the user's convenience: the daemon
+ * believes none of it. Called by probes.c; files are read by elf-reader.c's child. */
+
+#include "probes-user.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "elf-code.h"
+#include "elf-place.h"
+#include "elf-reader.h"
+#include "elf-usdt.h"
+#include "table.h"
+#include "tell.h"
+
+static const char *get_text(json_object *object, const char *key) {
+        return json_object_get_string(json_object_object_get(object, key)) ?: "";
+}
+
+static uint64_t get_number(json_object *object, const char *key) {
+        return json_object_get_uint64(json_object_object_get(object, key));
+}
+
+/* Places are read in hexadecimal. */
+static int show_hexadecimal(json_object *object, const char *key) {
+        char text[24];
+
+        if (!json_object_object_get(object, key))
+                return 0;
+        (void)snprintf(text, sizeof(text), "%#" PRIx64, get_number(object, key));
+        return elf_put(object, key, json_object_new_string(text));
+}
+
+/* list --usdt */
+
+static int make_markers_readable(json_object *list) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
+                json_object *marker = json_object_array_get_idx(list, i);
+                bool has_semaphore = get_number(marker, "semaphore") != 0;
+
+                r = show_hexadecimal(marker, "offset");
+                r = r
+                                    ?: elf_put(marker,
+                                                       "semaphore",
+                                                       json_object_new_string(
+                                                                       has_semaphore ? "yes"
+                                                                                     : "no"));
+        }
+        return r;
+}
+
+int probes_user_list(const Context *context, const char *file) {
+        static const TableColumn columns[] = {
+                { "provider", "PROVIDER", false },
+                { "name", "NAME", false },
+                { "offset", "OFFSET", true },
+                { "semaphore", "SEMAPHORE", false },
+                { "args", "ARGUMENTS", false },
+                { "file", "FILE", false },
+        };
+        _cleanup_json_ json_object *list = NULL;
+        Reason reason = {};
+
+        int r = elf_read(elf_read_usdt, file, &list, &reason);
+        if (r == 0 && context->json == JSON_OFF)
+                r = make_markers_readable(list);
+        if (r != 0)
+                return tell_failure(r, &reason);
+        table_print(context, list, columns, ELEMENTSOF(columns), "marker");
+        return KT_EXIT_OK;
+}
+
+/* resolve */
+
+/* "main+4", "ns::f(int) (_ZN2ns1fEi)". */
+static int make_title(json_object *place) {
+        const char *symbol = get_text(place, "symbol"), *name = get_text(place, "name");
+        uint64_t into = get_number(place, "into");
+        _cleanup_free_ char *text = NULL;
+        char behind[24] = "";
+
+        if (!*symbol)
+                return 0;
+        if (into > 0)
+                (void)snprintf(behind, sizeof(behind), "+%#" PRIx64, into);
+        int n = *name ? asprintf(&text, "%s%s (%s)", name, behind, symbol)
+                      : asprintf(&text, "%s%s", symbol, behind);
+        if (n < 0) {
+                text = NULL;
+                return -ENOMEM;
+        }
+        return elf_put(place, "symbol", json_object_new_string(text));
+}
+
+static int make_place_readable(json_object *place) {
+        const char *source = get_text(place, "source");
+        _cleanup_free_ char *text = NULL;
+        int r = make_title(place);
+
+        if (r == 0 && *source) {
+                if (asprintf(&text, "%s:%" PRIu64, source, get_number(place, "line")) < 0) {
+                        text = NULL;
+                        return -ENOMEM;
+                }
+                r = elf_put(place, "source", json_object_new_string(text));
+        }
+        r = r ?: show_hexadecimal(place, "function");
+        r = r ?: show_hexadecimal(place, "offset");
+        return r ?: show_hexadecimal(place, "address");
+}
+
+static int print_places(json_object *list) {
+        static const TableColumn columns[] = {
+                { "symbol", "Symbol", false },
+                { "offset", "Offset in the file", false },
+                { "address", "Address as linked", false },
+                { "function", "Function from", false },
+                { "size", "Size", false },
+                { "source", "Source", false },
+                { "note", "Note", false },
+        };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
+                json_object *place = json_object_array_get_idx(list, i);
+
+                r = make_place_readable(place);
+                if (r == 0) {
+                        printf("%s", i > 0 ? "\n" : "");
+                        table_print_object(place, columns, ELEMENTSOF(columns));
+                }
+        }
+        return r;
+}
+
+int probes_user_resolve(const Context *context, const char *text) {
+        _cleanup_json_ json_object *list = NULL;
+        ElfPlace place = {};
+        Reason reason = {};
+
+        int r = elf_place_parse(text, &place, &reason);
+        r = r ?: elf_read(elf_read_place, &place, &list, &reason);
+        elf_place_clear(&place);
+        if (r == 0 && context->json != JSON_OFF)
+                table_print_json(context, list);
+        else if (r == 0)
+                r = print_places(list);
+        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Where functions begin in a program without symbols: .eh_frame_hdr holds a sorted table of their
+ * beginnings (LSB core specification, "Exception frames"), which programs keep when they are
+ * stripped. Read by the client and by the confined reader. Pure; the bytes come from strangers: a
+ * table that is not sorted gives a wrong answer, and that is all. */
+
+#include "unwind-table.h"
+
+#include <string.h>
+
+#define VERSION     1
+#define OMIT        0xff
+#define UDATA4      0x03            /* DW_EH_PE_udata4 */
+#define SDATA4      0x0b            /* DW_EH_PE_sdata4 */
+#define TABLE_FORM  (0x30 | SDATA4) /* behind DW_EH_PE_datarel: as every linker writes it */
+#define POINTER_AT  4
+#define ENTRY_BYTES (2 * sizeof(int32_t))
+
+static uint64_t get_start(const uint8_t *table, size_t index, uint64_t base) {
+        int32_t distance;
+
+        memcpy(&distance, table + index * ENTRY_BYTES, sizeof(distance));
+        return base + (uint64_t)(int64_t)distance;
+}
+
+bool unwind_table_find(const uint8_t *data,
+                size_t size,
+                uint64_t base,
+                uint64_t address,
+                uint64_t *ret_start,
+                uint64_t *ret_next) {
+        size_t pointer_bytes = 4, low = 0, high;
+        uint32_t n;
+
+        if (size < POINTER_AT || data[0] != VERSION || data[1] == OMIT || data[2] != UDATA4 ||
+                        data[3] != TABLE_FORM)
+                return false;
+        if ((data[1] & 0x0f) != SDATA4 && (data[1] & 0x0f) != UDATA4)
+                pointer_bytes = 8;
+        size_t table_at = POINTER_AT + pointer_bytes + sizeof(n);
+        if (size < table_at)
+                return false;
+        memcpy(&n, data + POINTER_AT + pointer_bytes, sizeof(n));
+        high = n;
+        if (high > (size - table_at) / ENTRY_BYTES)
+                return false;
+
+        /* The last that begins at the address or before it. */
+        const uint8_t *table = data + table_at;
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (get_start(table, middle, base) <= address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        if (low == 0)
+                return false;
+        *ret_start = get_start(table, low - 1, base);
+        *ret_next = low < n ? get_start(table, low, base) : UINT64_MAX;
+        return true;
+}
