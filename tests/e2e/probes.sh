@@ -228,6 +228,27 @@ EOS
         grep -q "tcp_accept: .* family=2 sport=$server daddr=127\.0\.0\.1 dport=$client" report || fail "$(cat ports report)"
 }
 
+case_probes_catalogue_retransmit() { # a listener that takes no more: what was sent to it is sent once more
+        kprobes
+        command -v python3 >/dev/null || skip "no python3"
+        cat >insist.py <<'EOS'
+import socket, time
+a = socket.socket()
+a.bind(("127.0.0.1", 0))
+a.listen(0)
+waiting = []
+for i in range(4):
+    c = socket.socket()
+    c.setblocking(False)
+    c.connect_ex(a.getsockname())
+    waiting.append(c)
+time.sleep(2.5)
+open("port", "w").write(f"{a.getsockname()[1]}\n")
+EOS
+        recorded tcp_retransmit '.fields.daddr == 2130706433 and .fields.state == 2' python3 insist.py
+        [ "$(count t.kts ".fields.dport == $(cat port) and .fields.family == 2 and .fields.bytes == 0")" -gt 0 ] || fail "$(cat port; ktracectl report t.kts)"
+}
+
 case_probes_catalogue_oom() { # who dies when memory runs out
         kprobes
         command -v python3 >/dev/null || skip "no python3"
