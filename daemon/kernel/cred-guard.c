@@ -93,15 +93,15 @@ static int make_definition(void) {
 int cred_guard_define(const Tracefs *tracefs) {
         _cleanup_free_ char *stands = NULL;
 
-        if (!probe_is_supported(tracefs))
+        if (!probe_is_supported(tracefs, PROBE_KERNEL))
                 return -EOPNOTSUPP;
         int r = make_definition();
-        r = r ?: probe_read(tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT, &stands);
+        r = r ?: probe_read(tracefs, PROBE_KERNEL, CRED_GUARD_GROUP, CRED_GUARD_EVENT, &stands);
         if (r < 0)
                 return r;
         if (stands)
                 return strcmp(stands, definition) == 0 ? 0 : -EEXIST;
-        r = probe_add(tracefs, definition);
+        r = probe_add(tracefs, PROBE_KERNEL, definition);
         /* No such function, or one that takes no probe. */
         return r == -EINVAL || r == -ENOENT || r == -EILSEQ ? -EOPNOTSUPP : r;
 }
@@ -110,9 +110,9 @@ int cred_guard_remove_unused(const Tracefs *tracefs) {
         _cleanup_free_ char *stands = NULL;
         char **names = NULL;
 
-        if (!probe_is_supported(tracefs))
+        if (!probe_is_supported(tracefs, PROBE_KERNEL))
                 return 0;
-        int r = probe_read(tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT, &stands);
+        int r = probe_read(tracefs, PROBE_KERNEL, CRED_GUARD_GROUP, CRED_GUARD_EVENT, &stands);
         if (r < 0 || !stands)
                 return r;
         r = instance_list(tracefs, &names);
@@ -120,7 +120,8 @@ int cred_guard_remove_unused(const Tracefs *tracefs) {
                 return r;
         bool is_used = names[0] != NULL;
         instance_list_free(names);
-        return is_used ? 0 : probe_remove(tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT);
+        return is_used ? 0
+                       : probe_remove(tracefs, PROBE_KERNEL, CRED_GUARD_GROUP, CRED_GUARD_EVENT);
 }
 
 static int write_trigger(const Instance *instance,

@@ -8,10 +8,12 @@
  *   which everybody shares;
  * - EILSEQ means that the place is in the middle of an instruction, ENOENT that no such symbol
  *   exists, EINVAL everything else;
- * - "r:" reads back with a number, "r10:";
- * - kprobe_events takes many lines in one write, carries them out one by one and stops at the first
- *   that fails;
- * - kprobe_profile has "NAME HITS MISSES" a line, without the group, for all instances together. */
+ * - "r:" reads back with a number, "r10:", in kprobe_events alone;
+ * - both files take many lines in one write, carry them out one by one and stop at the first that
+ *   fails;
+ * - a second place of one event is listed on a line of its own, behind the first; "-:" removes all;
+ * - kprobe_profile has "NAME HITS MISSES" a line, without the group, for all instances together,
+ *   uprobe_profile "FILE NAME HITS" with the file as it was written. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,9 +24,8 @@
 #include "error-log.h"
 #include "probe.h"
 
-#define PROBE_FILE   "kprobe_events"
-#define PROFILE_FILE "kprobe_profile"
-#define BATCH_MAX    3500 /* the kernel takes 4095 in one write */
+#define BATCH_MAX 3500 /* the kernel takes 4095 in one write */
+#define EVENT_MAX 200  /* bytes of "GROUP/NAME" */
 
 static const char *skip_number(const char *line) {
         return *line ? line + 1 + strspn(line + 1, "0123456789") : line;
@@ -55,14 +56,33 @@ static int refuse(const Tracefs *tracefs, const char *definition, int error, Rea
                         strerrordesc_np(-error));
 }
 
-int probe_define(const Tracefs *tracefs, const char *definition, Reason *reason) {
-        int r = probe_is_supported(tracefs) ? probe_add(tracefs, definition) : -EOPNOTSUPP;
+static int define_line(const Tracefs *tracefs, ProbeKind kind, const char *line, Reason *reason) {
+        int r = probe_add(tracefs, kind, line);
 
-        if (r == -EOPNOTSUPP)
+        return r == 0 || r == -ENOMEM ? r : refuse(tracefs, line, r, reason);
+}
+
+int probe_define(const Tracefs *tracefs, ProbeKind kind, const char *lines, Reason *reason) {
+        char group[EVENT_MAX], name[EVENT_MAX];
+        int r = 0;
+
+        if (!probe_is_supported(tracefs, kind))
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
-                                "this kernel takes no probes: it was built without kprobes");
-        return r == 0 || r == -ENOMEM ? r : refuse(tracefs, definition, r, reason);
+                                "this kernel takes no such probes: it was built without %s",
+                                kind == PROBE_USER ? "uprobes" : "kprobes");
+        for (const char *line = lines; r == 0 && *line; line += *line == '\n') {
+                size_t size = strcspn(line, "\n");
+                _cleanup_free_ char *copy = strndup(line, size);
+
+                r = copy ? define_line(tracefs, kind, copy, reason) : -ENOMEM;
+                /* Nothing stood there before: what came to be is what this call has made. */
+                if (r != 0 && line > lines &&
+                                sscanf(lines, "%*[^:]:%199[^/]/%199[^ ]", group, name) == 2)
+                        (void)probe_remove(tracefs, kind, group, name);
+                line += size;
+        }
+        return r;
 }
 
 /* "p:GROUP/NAME …": the part between colon and blank, when the group begins so. */
@@ -76,26 +96,44 @@ static bool line_is_of(const char *line, const char *prefix, const char **ret, s
         return true;
 }
 
-static int write_batch(const Tracefs *tracefs, char *batch, size_t *size) {
-        int r = *size > 0 ? tracefs_write(tracefs->fd, PROBE_FILE, batch) : 0;
+/* Is this the first line of its event? */
+static bool line_is_first(const char *text, const char *event, size_t size) {
+        char key[EVENT_MAX + 2];
+
+        (void)snprintf(key, sizeof(key), ":%.*s ", (int)size, event);
+        return strstr(text, key) == event - 1;
+}
+
+static int write_batch(const Tracefs *tracefs, ProbeKind kind, char *batch, size_t *size) {
+        int r = *size > 0 ? probe_add(tracefs, kind, batch) : 0;
 
         *size = 0;
         return r;
 }
 
-int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const char *except) {
+static int read_all(const Tracefs *tracefs, ProbeKind kind, char **ret) {
+        return tracefs_read(tracefs->fd,
+                        kind == PROBE_USER ? "uprobe_events" : "kprobe_events",
+                        ret,
+                        NULL);
+}
+
+static int remove_groups(const Tracefs *tracefs,
+                ProbeKind kind,
+                const char *prefix,
+                const char *except) {
         _cleanup_free_ char *text = NULL;
-        char batch[BATCH_MAX + 256];
+        char batch[BATCH_MAX + EVENT_MAX + 8];
         size_t used = 0, size;
         const char *event;
-        int r = 0;
 
-        if (!probe_is_supported(tracefs))
+        if (!probe_is_supported(tracefs, kind))
                 return 0;
-        r = tracefs_read(tracefs->fd, PROBE_FILE, &text, NULL);
+        int r = read_all(tracefs, kind, &text);
         for (const char *line = text; r == 0 && *line; line += line[0] == '\n') {
-                if (line_is_of(line, prefix, &event, &size) && size < 200 &&
-                                strncmp(event, except, strlen(except)) != 0)
+                if (line_is_of(line, prefix, &event, &size) && size < EVENT_MAX &&
+                                strncmp(event, except, strlen(except)) != 0 &&
+                                line_is_first(text, event, size))
                         used += (size_t)snprintf(batch + used,
                                         sizeof(batch) - used,
                                         "-:%.*s\n",
@@ -103,30 +141,74 @@ int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const char *
                                         event);
                 line += strcspn(line, "\n");
                 if (used >= BATCH_MAX)
-                        r = write_batch(tracefs, batch, &used);
+                        r = write_batch(tracefs, kind, batch, &used);
         }
-        return r ?: write_batch(tracefs, batch, &used);
+        return r ?: write_batch(tracefs, kind, batch, &used);
+}
+
+int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const char *except) {
+        int r = 0;
+
+        /* What is in use of one kind keeps none of the other. */
+        for (ProbeKind kind = 0; kind < _PROBE_KIND_N; kind++) {
+                int error = remove_groups(tracefs, kind, prefix, except);
+
+                r = r ?: error;
+        }
+        return r;
+}
+
+/* "  NAME  HITS  MISSES" of this name? */
+static bool read_kernel_line(const char *line,
+                const char *name,
+                uint64_t *ret_hits,
+                uint64_t *ret_misses) {
+        uint64_t hits, misses;
+        char found[128];
+
+        if (sscanf(line, " %127s %" SCNu64 " %" SCNu64, found, &hits, &misses) != 3 ||
+                        strcmp(found, name) != 0)
+                return false;
+        *ret_hits = hits;
+        *ret_misses = misses;
+        return true;
+}
+
+/* "  FILE NAME  HITS" */
+static bool read_user_line(const char *line, const char *file, const char *name, uint64_t *ret) {
+        char found_file[64], found[128];
+        uint64_t hits;
+
+        if (sscanf(line, " %63s %127s %" SCNu64, found_file, found, &hits) != 3 ||
+                        strcmp(found_file, file) != 0 || strcmp(found, name) != 0)
+                return false;
+        *ret = hits;
+        return true;
 }
 
 int probe_read_counts(const Tracefs *tracefs,
+                const char *file,
                 const char *name,
                 uint64_t *ret_hits,
                 uint64_t *ret_misses) {
         _cleanup_free_ char *text = NULL;
+        uint64_t hits = 0, misses = 0, sum = 0;
         unsigned n = 0;
 
-        int r = tracefs_read(tracefs->fd, PROFILE_FILE, &text, NULL);
+        int r = tracefs_read(tracefs->fd, file ? "uprobe_profile" : "kprobe_profile", &text, NULL);
         for (const char *line = text; r == 0 && *line; line += line[0] == '\n') {
-                uint64_t hits, misses;
-                char found[128];
-
-                if (sscanf(line, " %127s %" SCNu64 " %" SCNu64, found, &hits, &misses) == 3 &&
-                                strcmp(found, name) == 0) {
-                        *ret_hits = hits;
-                        *ret_misses = misses;
+                if (file ? read_user_line(line, file, name, &hits)
+                         : read_kernel_line(line, name, &hits, &misses)) {
+                        sum += hits;
                         n++;
                 }
                 line += strcspn(line, "\n");
         }
-        return r ?: n == 1 ? 0 : -ENOENT;
+        if (r < 0)
+                return r;
+        if (n == 0 || (!file && n > 1))
+                return -ENOENT;
+        *ret_hits = sum;
+        *ret_misses = misses;
+        return 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Definitions of kernel probes: global, each instance enables them for itself. Called on the worker
- * thread by cred-guard.c; owns none of them.
+/* Definitions of probes: global, each instance enables them for itself. Called on the worker
+ * thread by cred-guard.c and probe-group.c; owns none of them.
  *
  * It relies on these behaviours of the kernel:
- * - kprobe_events is missing where the kernel has no kprobes, and a write without O_TRUNC adds or
- *   removes one definition;
+ * - kprobe_events is missing where the kernel has no kprobes, uprobe_events where it has no
+ *   uprobes, and a write without O_TRUNC adds or removes one definition;
  * - it reads back as "p:GROUP/NAME SYMBOL ARGS" a line, arguments as they were written;
  * - a definition that another one with the same event name follows becomes a second probe of the
  *   same event;
@@ -20,11 +20,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROBE_FILE "kprobe_events"
-#define NAME_MAX_  128
+#define NAME_MAX_ 128
 
-bool probe_is_supported(const Tracefs *tracefs) {
-        return faccessat(tracefs->fd, PROBE_FILE, W_OK, AT_EACCESS) == 0;
+static const char *const files[_PROBE_KIND_N] = {
+        [PROBE_KERNEL] = "kprobe_events",
+        [PROBE_USER] = "uprobe_events",
+};
+
+bool probe_is_supported(const Tracefs *tracefs, ProbeKind kind) {
+        return faccessat(tracefs->fd, files[kind], W_OK, AT_EACCESS) == 0;
 }
 
 /* "p:GROUP/NAME SYMBOL": the line after the colon, or NULL. The type may carry a number ("r10"). */
@@ -34,7 +38,11 @@ static const char *line_event(const char *line) {
         return line[type] == ':' ? line + type + 1 : NULL;
 }
 
-int probe_read(const Tracefs *tracefs, const char *group, const char *name, char **ret) {
+int probe_read(const Tracefs *tracefs,
+                ProbeKind kind,
+                const char *group,
+                const char *name,
+                char **ret) {
         _cleanup_free_ char *text = NULL;
         char event[NAME_MAX_];
         size_t n = 0;
@@ -42,7 +50,7 @@ int probe_read(const Tracefs *tracefs, const char *group, const char *name, char
         int size = snprintf(event, sizeof(event), "%s/%s ", group, name);
         if (size < 0 || (size_t)size >= sizeof(event))
                 return -EINVAL;
-        int r = tracefs_read(tracefs->fd, PROBE_FILE, &text, NULL);
+        int r = tracefs_read(tracefs->fd, files[kind], &text, NULL);
         if (r < 0)
                 return r;
 
@@ -64,16 +72,16 @@ int probe_read(const Tracefs *tracefs, const char *group, const char *name, char
         return 0;
 }
 
-int probe_add(const Tracefs *tracefs, const char *definition) {
-        return tracefs_write(tracefs->fd, PROBE_FILE, definition);
+int probe_add(const Tracefs *tracefs, ProbeKind kind, const char *definition) {
+        return tracefs_write(tracefs->fd, files[kind], definition);
 }
 
-int probe_remove(const Tracefs *tracefs, const char *group, const char *name) {
+int probe_remove(const Tracefs *tracefs, ProbeKind kind, const char *group, const char *name) {
         char command[NAME_MAX_ + 2];
 
         int size = snprintf(command, sizeof(command), "-:%s/%s", group, name);
         if (size < 0 || (size_t)size >= sizeof(command))
                 return -EINVAL;
-        int r = tracefs_write(tracefs->fd, PROBE_FILE, command);
+        int r = tracefs_write(tracefs->fd, files[kind], command);
         return r == -ENOENT ? 0 : r;
 }

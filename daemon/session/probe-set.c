@@ -281,8 +281,12 @@ int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
         _cleanup_free_ char *stands = NULL;
         int r = 0;
 
-        if (probe_is_supported(tracefs))
-                r = probe_read(tracefs, probe->group, probe->definition->name, &stands);
+        if (probe_is_supported(tracefs, probe->kind))
+                r = probe_read(tracefs,
+                                probe->kind,
+                                probe->group,
+                                probe->definition->name,
+                                &stands);
         if (r < 0)
                 return r;
         if (stands && !probe->definition->raw && !probe_line_is_same(stands, probe->line))
@@ -294,7 +298,7 @@ int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
         if (stands)
                 return 0;
         Reason inner = {};
-        r = probe_define(tracefs, probe->line, &inner);
+        r = probe_define(tracefs, probe->kind, probe->line, &inner);
         if (r > 0 && probe->form && probe->form->takes_entry)
                 return reason_set(reason,
                                 r,
@@ -316,13 +320,15 @@ static int step_define(void *context, Reason *reason) {
 static int step_remove(void *context, Reason *reason) {
         Probe *probe = context;
 
+        const Tracefs *tracefs = probe->set->tracefs;
+        int r = 0;
+
         probe->was_removed = false;
         if (atomic_load(&probe->n_users) > 0)
                 return 0;
-        int r = probe_is_supported(probe->set->tracefs) ? probe_remove(probe->set->tracefs,
-                                                                          probe->group,
-                                                                          probe->definition->name)
-                                                        : 0;
+
+        if (probe_is_supported(tracefs, probe->kind))
+                r = probe_remove(tracefs, probe->kind, probe->group, probe->definition->name);
         probe->was_removed = r == 0;
         if (r == -EBUSY)
                 return reason_set(reason,

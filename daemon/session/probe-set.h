@@ -6,6 +6,7 @@
 #include "compile.h"
 #include "plan.h"
 #include "policy.h"
+#include "probe.h"
 #include "probes.h"
 #include "worker.h"
 
@@ -25,7 +26,8 @@ typedef struct Probe {
         uid_t uid;        /* who defined it; (uid_t)-1: it is of the catalogue */
         char *source;     /* file of the catalogue, else NULL */
         char group[32];   /* in the kernel */
-        char *line;       /* for the kernel; NULL: not resolved (yet) */
+        ProbeKind kind;
+        char *line; /* for the kernel; NULL: not resolved (yet) */
         ProbeForm *form;
         Reason broken; /* why it cannot be resolved; "": it can, or nobody has asked */
 

@@ -209,8 +209,9 @@ static int describe_fields(json_object *object, const ProbeForm *form) {
 static int describe_counts(json_object *object, const Tracefs *tracefs, const Probe *probe) {
         uint64_t hits, misses;
 
-        if (!probe_is_supported(tracefs) ||
-                        probe_read_counts(tracefs, probe->definition->name, &hits, &misses) < 0)
+        if (!probe_is_supported(tracefs, probe->kind) ||
+                        probe_read_counts(tracefs, NULL, probe->definition->name, &hits, &misses) <
+                                        0)
                 return 0;
         int r = describe_put(object, "hits", json_object_new_uint64(hits));
         return r ?: describe_put(object, "misses", json_object_new_uint64(misses));
@@ -231,8 +232,12 @@ static int describe_state(json_object *object,
 
         if (probe->broken.text[0])
                 state = "broken";
-        else if (may_count(subject, probe) && probe_is_supported(tracefs)) {
-                int r = probe_read(tracefs, probe->group, probe->definition->name, &stands);
+        else if (may_count(subject, probe) && probe_is_supported(tracefs, probe->kind)) {
+                int r = probe_read(tracefs,
+                                probe->kind,
+                                probe->group,
+                                probe->definition->name,
+                                &stands);
                 if (r < 0)
                         return r;
                 if (stands)

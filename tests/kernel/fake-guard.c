@@ -35,7 +35,8 @@ int pid_max_read(uint64_t *ret) {
 
 /* probe.h */
 
-bool probe_is_supported(const Tracefs *tracefs) {
+/* uprobes are there with kprobes: one list holds both */
+bool probe_is_supported(const Tracefs *tracefs, ProbeKind kind) {
         pthread_mutex_lock(&kernel.lock);
         bool is_supported = kernel.probes != NULL;
         pthread_mutex_unlock(&kernel.lock);
@@ -86,7 +87,11 @@ static int remove_probe(const char *name) {
         return 0;
 }
 
-int probe_read(const Tracefs *tracefs, const char *group, const char *name, char **ret) {
+int probe_read(const Tracefs *tracefs,
+                ProbeKind kind,
+                const char *group,
+                const char *name,
+                char **ret) {
         g_autofree char *event = g_strdup_printf("%s/%s", group, name);
         int r = fake_begin(FAKE_READ);
         guint at;
@@ -96,12 +101,19 @@ int probe_read(const Tracefs *tracefs, const char *group, const char *name, char
         return fake_finish_read(r);
 }
 
-static int add_probe(const char *definition) {
+/* A second place of a user's probe is a line behind the first. */
+static int add_probe(ProbeKind kind, const char *definition) {
         g_autofree char *name = g_strndup(definition + 2, strcspn(definition + 2, " "));
         guint at;
 
-        if (find_probe(name, &at))
-                return -EEXIST;
+        if (find_probe(name, &at)) {
+                g_autofree char *first = kernel.probes->pdata[at];
+
+                kernel.probes->pdata[at] =
+                                kind == PROBE_USER ? g_strjoin("\n", first, definition, NULL)
+                                                   : g_strdup(first);
+                return kind == PROBE_USER ? 0 : -EEXIST;
+        }
         g_ptr_array_add(kernel.probes, g_strdup(definition));
         FakeEvent *event = g_new0(FakeEvent, 1);
         event->key = g_strdelimit(g_strdup(name), "/", ':');
@@ -111,14 +123,14 @@ static int add_probe(const char *definition) {
         return 0;
 }
 
-int probe_add(const Tracefs *tracefs, const char *definition) {
+int probe_add(const Tracefs *tracefs, ProbeKind kind, const char *definition) {
         int r = fake_begin(FAKE_WRITE);
 
-        r = r ?: add_probe(definition);
+        r = r ?: add_probe(kind, definition);
         return fake_finish(r, "probe %s", definition);
 }
 
-int probe_remove(const Tracefs *tracefs, const char *group, const char *name) {
+int probe_remove(const Tracefs *tracefs, ProbeKind kind, const char *group, const char *name) {
         g_autofree char *event = g_strdup_printf("%s/%s", group, name);
         int r = fake_begin(FAKE_WRITE);
 

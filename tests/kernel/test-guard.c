@@ -176,7 +176,12 @@ static void guard_lift(Instance *instance) {
         g_assert_cmpint(cred_guard_lift(instance, USER, USER), ==, 0);
         g_assert_cmpint(cred_guard_stands(instance, USER, USER, &stands), ==, 0);
         g_assert_false(stands);
-        g_assert_cmpint(probe_remove(native_tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT), ==, 0);
+        g_assert_cmpint(probe_remove(native_tracefs,
+                                        PROBE_KERNEL,
+                                        CRED_GUARD_GROUP,
+                                        CRED_GUARD_EVENT),
+                        ==,
+                        0);
 }
 
 static void assert_guard(Instance *instance, bool is_on, bool wants_fired) {
@@ -194,12 +199,20 @@ static void test_definition(Instance *instance) {
 
         if (lacks_guard())
                 return;
-        g_assert_cmpint(probe_read(native_tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT, &first),
+        g_assert_cmpint(probe_read(native_tracefs,
+                                        PROBE_KERNEL,
+                                        CRED_GUARD_GROUP,
+                                        CRED_GUARD_EVENT,
+                                        &first),
                         ==,
                         0);
         g_assert_nonnull(first);
         g_assert_cmpint(cred_guard_define(native_tracefs), ==, 0);
-        g_assert_cmpint(probe_read(native_tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT, &second),
+        g_assert_cmpint(probe_read(native_tracefs,
+                                        PROBE_KERNEL,
+                                        CRED_GUARD_GROUP,
+                                        CRED_GUARD_EVENT,
+                                        &second),
                         ==,
                         0);
         g_assert_cmpstr(first, ==, second);
@@ -208,10 +221,15 @@ static void test_definition(Instance *instance) {
         g_assert_cmpint(cred_guard_define(native_tracefs), ==, 0);
         GString *other = g_string_new(first);
         g_string_replace(other, " commit_creds ", " prepare_creds ", 0);
-        g_assert_cmpint(probe_add(native_tracefs, other->str), ==, 0);
+        g_assert_cmpint(probe_add(native_tracefs, PROBE_KERNEL, other->str), ==, 0);
         g_string_free(other, TRUE);
         g_assert_cmpint(cred_guard_define(native_tracefs), ==, -EEXIST);
-        g_assert_cmpint(probe_remove(native_tracefs, CRED_GUARD_GROUP, CRED_GUARD_EVENT), ==, 0);
+        g_assert_cmpint(probe_remove(native_tracefs,
+                                        PROBE_KERNEL,
+                                        CRED_GUARD_GROUP,
+                                        CRED_GUARD_EVENT),
+                        ==,
+                        0);
 }
 
 /* The last program executed made no system call after that. Its name tells nothing: the trace names

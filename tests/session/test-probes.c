@@ -160,7 +160,7 @@ static void test_gone(Fixture *f, gconstpointer userdata) {
 
         (void)userdata;
         g_assert_cmpint(add(f, 0, "mine", "p:x vfs_read", &answer), ==, 0);
-        g_assert_cmpint(probe_remove(NULL, "ktrace_u0", "mine"), ==, 0);
+        g_assert_cmpint(probe_remove(NULL, PROBE_KERNEL, "ktrace_u0", "mine"), ==, 0);
         fixture_create(f, &call, 0, NULL, SPEC_MINE);
         fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, 0);
