@@ -51,6 +51,7 @@ struct Request {
 
         Session *session; /* create: the new one; valid during `done` */
         char *text;       /* add_probe: the name of its event */
+        uint32_t ticket;  /* inspections_open: of the file to come */
         int fd; /* open_stream: the client's end; `done` takes it with TAKE_FD or request_free
                    closes it */
 };

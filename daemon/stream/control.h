@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "sink.h"
+#include "user-place.h"
 
 /* What the daemon and a consumer say to each other: SOCK_SEQPACKET, one struct a message, fds by
  * SCM_RIGHTS. Both are of one build; the version refuses a mixed pair.
@@ -31,9 +32,21 @@
  *                                           what was not yet released is discarded, then RELEASED,
  *                                           GONE
  *
- * Closing the socket means FINISH without names. */
-#define CONTROL_VERSION  3
+ * Closing the socket means FINISH without names.
+ *
+ * A process that is told INSPECT first looks into a program's file and has no stream:
+ *
+ *   INSPECT {client's socket}        ->
+ *                                   <-      READY
+ *                                   <-      EXAMINING    the client's file came
+ *                                   <-      FACTS {O_PATH fd}  before a byte of it was read
+ *                                   <-      or REFUSED {text}
+ *   QUESTION                         ->     once
+ *                                   <-      PLACE        for each that was found
+ *                                   <-      ANSWER {errno, text}, and exits */
+#define CONTROL_VERSION  4
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
+#define CONTROL_NAME_MAX 520 /* of a marker, "PROVIDER:NAME" with its NUL */
 
 typedef enum ControlType {
         CONTROL_SETUP = 1,
@@ -42,6 +55,8 @@ typedef enum ControlType {
         CONTROL_FINISH,
         CONTROL_MEMBERS,
         CONTROL_GUARD,
+        CONTROL_INSPECT,
+        CONTROL_QUESTION,
         CONTROL_READY = 16,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -50,6 +65,9 @@ typedef enum ControlType {
         CONTROL_RELEASED,
         CONTROL_GONE,
         CONTROL_TRIPPED,
+        CONTROL_FACTS,
+        CONTROL_PLACE,
+        CONTROL_ANSWER,
 } ControlType;
 
 /* A task whose records may pass, from a time of the trace's clock on; its children follow by their
@@ -59,6 +77,16 @@ typedef struct ControlMember {
         uint32_t reserved;   /* 0 */
         uint64_t since_nsec; /* 0: from the beginning */
 } ControlMember;
+
+/* Of a file: as fstat(2) and fstatfs(2) tell. */
+typedef struct ControlFacts {
+        uint64_t dev, ino;
+        uint64_t size;
+        uint64_t fs_type; /* f_type, linux/magic.h */
+        uint32_t uid, gid;
+        uint32_t mode;
+        uint32_t reserved; /* 0 */
+} ControlFacts;
 
 typedef enum ControlSink {
         CONTROL_SINK_PIPE = 1, /* the second fd is a pipe that the daemon made, O_NONBLOCK */
@@ -114,5 +142,14 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t n; /* entries of the memfd */
                 } members;          /* fd: ControlMember[n] */
+
+                ControlFacts facts; /* fd: the file, O_PATH */
+
+                struct {
+                        uint64_t offset;
+                        char marker[CONTROL_NAME_MAX]; /* "": the offset is asked about */
+                } question;
+
+                UserPlace place;
         };
 } ControlMessage;
