@@ -27,6 +27,7 @@ static int make_object(const DefinitionMessage *d, json_object **ret) {
         int r = object ? 0 : -ENOMEM;
         r = r ?: put_text(object, "name", d->name);
         r = r ?: put_text(object, "on", d->on);
+        r = r ?: put_text(object, "event", d->event);
         r = r ?: put_text(object, "raw", d->raw);
         r = r ?: put_text(object, "about", d->about);
         if (r == 0 && d->is_return)

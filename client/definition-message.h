@@ -5,7 +5,7 @@
 
 /* A definition as the command line has it: the daemon judges it. */
 typedef struct DefinitionMessage {
-        const char *name, *on, *raw, *about; /* NULL: not given */
+        const char *name, *on, *event, *raw, *about; /* NULL: not given */
         bool is_return;
         char **args;
         size_t n_args;

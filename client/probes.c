@@ -21,13 +21,14 @@
 enum {
         OPTION_ON = OPTION_VERB,
         OPTION_RETURN,
+        OPTION_EVENT,
         OPTION_RAW,
         OPTION_ABOUT,
         OPTION_USDT,
 };
 
 typedef struct ProbeOptions {
-        const char *on, *raw, *about, *usdt;
+        const char *on, *event, *raw, *about, *usdt;
         bool is_return, verbose;
 } ProbeOptions;
 
@@ -120,6 +121,7 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
         DefinitionMessage definition = {
                 .name = argv[1],
                 .on = options->on,
+                .event = options->event,
                 .raw = options->raw,
                 .about = options->about,
                 .is_return = options->is_return,
@@ -284,10 +286,12 @@ static int probes_show(const Context *context,
 static int check_options(const Context *context, const ProbeOptions *o, const char *what) {
         bool is_add = strcmp(what, "add") == 0;
 
-        if (!is_add && (o->on || o->raw || o->about || o->is_return))
-                return tell_usage(context, "--on, --return, --raw and --about are options of add");
-        if (is_add && !o->on && !o->raw)
-                return tell_usage(context, "probes add: --on FUNCTION is wanted");
+        if (!is_add && (o->on || o->event || o->raw || o->about || o->is_return))
+                return tell_usage(context,
+                                "--on, --return, --event, --raw and --about are options of add");
+        if (is_add && !o->on && !o->raw && !o->event)
+                return tell_usage(context,
+                                "probes add: --on FUNCTION or --event SYSTEM:EVENT is wanted");
         if ((o->verbose || o->usdt) && strcmp(what, "list") != 0)
                 return tell_usage(context, "-v and --usdt are options of list");
         return KT_EXIT_OK;
@@ -327,6 +331,7 @@ static int probes_run(Context *context, int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "on", required_argument, NULL, OPTION_ON },
                 { "return", no_argument, NULL, OPTION_RETURN },
+                { "event", required_argument, NULL, OPTION_EVENT },
                 { "raw", required_argument, NULL, OPTION_RAW },
                 { "about", required_argument, NULL, OPTION_ABOUT },
                 { "usdt", required_argument, NULL, OPTION_USDT },
@@ -339,6 +344,9 @@ static int probes_run(Context *context, int argc, char **argv) {
                 switch (option) {
                 case OPTION_ON:
                         o.on = optarg;
+                        break;
+                case OPTION_EVENT:
+                        o.event = optarg;
                         break;
                 case OPTION_RAW:
                         o.raw = optarg;
@@ -369,6 +377,8 @@ const Verb verb_probes = {
                 "                     define a probe; an ARG is '[NAME =] EXPRESSION [: TYPE]', as\n"
                 "                     'dport = sk.__sk_common.skc_dport'; ktrace-probes(5)\n"
                 "  --return           when the function returns; $retval is what\n"
+                "  --event SYSTEM:EVENT\n"
+                "                     of an event instead, by its fields; in place of --on\n"
                 "  --raw DEFINITION   in the kernel's own syntax, instead of --on\n"
                 "  --about TEXT       one line for people\n"
                 "list                 the catalogue, and those that users have defined\n"

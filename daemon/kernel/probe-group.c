@@ -12,6 +12,8 @@
  * - both files take many lines in one write, carry them out one by one and stop at the first that
  *   fails;
  * - a second place of one event is listed on a line of its own, behind the first; "-:" removes all;
+ * - a kernel without event probes has dynamic_events all the same, and refuses "e:" with EINVAL
+ *   without a complaint;
  * - kprobe_profile has "NAME HITS MISSES" a line, without the group, for all instances together,
  *   uprobe_profile "FILE NAME HITS" with the file as it was written. */
 
@@ -50,6 +52,11 @@ static int refuse(const Tracefs *tracefs, const char *definition, int error, Rea
                                 "the kernel refuses the probe: %.*s",
                                 (int)entry.message_size,
                                 entry.message);
+        if (*definition == 'e' && error == -EINVAL) /* of what is wrong it complains */
+                return reason_set(reason,
+                                KT_E_NO_TRACING,
+                                "this kernel takes no such probes: it was built without event "
+                                "probes");
         return reason_set(reason,
                         KT_E_KERNEL_REFUSED,
                         "the kernel refuses the probe: %s",
@@ -66,11 +73,17 @@ int probe_define(const Tracefs *tracefs, ProbeKind kind, const char *lines, Reas
         char group[EVENT_MAX], name[EVENT_MAX];
         int r = 0;
 
+        static const char *const names[_PROBE_KIND_N] = {
+                [PROBE_KERNEL] = "kprobes",
+                [PROBE_USER] = "uprobes",
+                [PROBE_EVENT] = "event probes",
+        };
+
         if (!probe_is_supported(tracefs, kind))
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
                                 "this kernel takes no such probes: it was built without %s",
-                                kind == PROBE_USER ? "uprobes" : "kprobes");
+                                names[kind]);
         for (const char *line = lines; r == 0 && *line; line += *line == '\n') {
                 size_t size = strcspn(line, "\n");
                 _cleanup_free_ char *copy = strndup(line, size);
@@ -112,10 +125,13 @@ static int write_batch(const Tracefs *tracefs, ProbeKind kind, char *batch, size
 }
 
 static int read_all(const Tracefs *tracefs, ProbeKind kind, char **ret) {
-        return tracefs_read(tracefs->fd,
-                        kind == PROBE_USER ? "uprobe_events" : "kprobe_events",
-                        ret,
-                        NULL);
+        static const char *const files[_PROBE_KIND_N] = {
+                [PROBE_KERNEL] = "kprobe_events",
+                [PROBE_USER] = "uprobe_events",
+                [PROBE_EVENT] = "dynamic_events",
+        };
+
+        return tracefs_read(tracefs->fd, files[kind], ret, NULL);
 }
 
 static int remove_groups(const Tracefs *tracefs,
@@ -131,7 +147,8 @@ static int remove_groups(const Tracefs *tracefs,
                 return 0;
         int r = read_all(tracefs, kind, &text);
         for (const char *line = text; r == 0 && *line; line += line[0] == '\n') {
-                if (line_is_of(line, prefix, &event, &size) && size < EVENT_MAX &&
+                if ((kind != PROBE_EVENT || *line == 'e') &&
+                                line_is_of(line, prefix, &event, &size) && size < EVENT_MAX &&
                                 strncmp(event, except, strlen(except)) != 0 &&
                                 line_is_first(text, event, size))
                         used += (size_t)snprintf(batch + used,

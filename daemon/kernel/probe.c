@@ -6,6 +6,7 @@
  * It relies on these behaviours of the kernel:
  * - kprobe_events is missing where the kernel has no kprobes, uprobe_events where it has no
  *   uprobes, and a write without O_TRUNC adds or removes one definition;
+ * - dynamic_events lists and takes those on events ("e:"), and lists the other kinds too;
  * - it reads back as "p:GROUP/NAME SYMBOL ARGS" a line, arguments as they were written;
  * - a definition that another one with the same event name follows becomes a second probe of the
  *   same event;
@@ -25,6 +26,7 @@
 static const char *const files[_PROBE_KIND_N] = {
         [PROBE_KERNEL] = "kprobe_events",
         [PROBE_USER] = "uprobe_events",
+        [PROBE_EVENT] = "dynamic_events",
 };
 
 bool probe_is_supported(const Tracefs *tracefs, ProbeKind kind) {

@@ -9,6 +9,7 @@
 typedef enum ProbeKind {
         PROBE_KERNEL, /* on functions of its own */
         PROBE_USER,   /* in programs and libraries */
+        PROBE_EVENT,  /* on other events */
         _PROBE_KIND_N,
 } ProbeKind;
 
@@ -32,7 +33,7 @@ int probe_remove(const Tracefs *tracefs, ProbeKind kind, const char *group, cons
 int probe_define(const Tracefs *tracefs, ProbeKind kind, const char *lines, Reason *reason);
 /* Is what stands in the kernel this definition, with all its lines? */
 bool probe_line_is_same(const char *stands, const char *definition);
-/* All of the groups that begin so, of both kinds, but that one ("GROUP/"). What is in use stays,
+/* All of the groups that begin so, of all kinds, but that one ("GROUP/"). What is in use stays,
  * and what comes behind it: -EBUSY. */
 int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const char *except);
 /* Of all instances since it was defined. file: of a user's, the path in its definition; misses are

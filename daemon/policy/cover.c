@@ -58,11 +58,13 @@ static bool fields_are_covered(const GrantEvent *now, const GrantEvent *then) {
         return true;
 }
 
-static const GrantEvent *find_event(const Grant *grant, const GrantEvent *wanted) {
-        for (size_t i = 0; i < grant->n_events; i++)
-                if (strcmp(grant->events[i].system, wanted->system) == 0 &&
-                                strcmp(grant->events[i].name, wanted->name) == 0)
-                        return &grant->events[i];
+static const GrantEvent *find_event(const GrantEvent *events,
+                size_t n_events,
+                const GrantEvent *wanted) {
+        for (size_t i = 0; i < n_events; i++)
+                if (strcmp(events[i].system, wanted->system) == 0 &&
+                                strcmp(events[i].name, wanted->name) == 0)
+                        return &events[i];
         return NULL;
 }
 
@@ -100,9 +102,14 @@ int grant_check_covers(const Grant *now, const Grant *then, Reason *reason) {
                                 KT_E_ACCESS_DENIED,
                                 "polkit has to allow this now (%s)",
                                 now->rule);
-        for (size_t i = 0; i < then->n_events; i++) {
-                const GrantEvent *event = &then->events[i];
-                const char *lack = find_lack(find_event(now, event), event);
+        for (size_t i = 0; i < then->n_events + then->n_sources; i++) {
+                bool is_source = i >= then->n_events;
+                const GrantEvent *event =
+                                is_source ? &then->sources[i - then->n_events] : &then->events[i];
+                const GrantEvent *found =
+                                is_source ? find_event(now->sources, now->n_sources, event)
+                                          : find_event(now->events, now->n_events, event);
+                const char *lack = find_lack(found, event);
 
                 if (lack)
                         return reason_set(reason,

@@ -52,9 +52,12 @@ Grant *grant_free(Grant *grant) {
                 return NULL;
         for (size_t i = 0; i < grant->n_events; i++)
                 grant_event_clear(&grant->events[i]);
+        for (size_t i = 0; i < grant->n_sources; i++)
+                grant_event_clear(&grant->sources[i]);
         for (size_t i = 0; i < grant->n_requests; i++)
                 free(grant->requests[i].pattern);
         free(grant->events);
+        free(grant->sources);
         free(grant->requests);
         free(grant->rule);
         free(grant);
@@ -285,6 +288,52 @@ static int decide_entry(Decision *d, const SpecEvent *wanted, GrantRequest *requ
         return request->n_granted > 0 ? 0 : refuse_entry(d, wanted->name);
 }
 
+static bool has_name(const Decision *d, const char *full) {
+        return d->events->n_names > 0 && bsearch(full,
+                                                         d->events->names,
+                                                         d->events->n_names,
+                                                         sizeof(d->events->names[0]),
+                                                         name_compare);
+}
+
+/* What a probe is made of is granted as if it were asked for, but turned on by nobody. */
+static int decide_source(Decision *d, const char *full) {
+        char system[EVENT_NAME_MAX];
+        const RuleEvent *from = NULL;
+        Choice choice = {};
+        const char *name;
+
+        if (!decision_split_name(full, system, &name) || !has_name(d, full))
+                return refuse_entry(d, full);
+        if (d->rule) {
+                from = rule_find_event(d->rule, system, name);
+                if (!from)
+                        return refuse_entry(d, full);
+                if (from->gives.policy_filter)
+                        return reason_set(d->reason,
+                                        KT_E_ACCESS_DENIED,
+                                        "%s: %s grants some of its records only: no probe is made "
+                                        "of those",
+                                        full,
+                                        d->grant->rule);
+        }
+        int r = grant_event(d, system, name, from ? &from->gives : NULL, &choice);
+        d->grant->sources[d->grant->n_sources++] = choice.event; /* also half of it: to be freed */
+        return r;
+}
+
+static int decide_sources(Decision *d) {
+        size_t n = d->events->n_sources;
+        int r = 0;
+
+        d->grant->sources = calloc(n ?: 1, sizeof(GrantEvent));
+        if (!d->grant->sources)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = decide_source(d, d->events->sources[i]);
+        return r;
+}
+
 static int collect_events(Decision *d, const char *where) {
         Grant *grant = d->grant;
         size_t n = 0;
@@ -396,6 +445,7 @@ int policy_decide(const Policy *policy,
                 d.is_probe = i < events->n_probes;
                 r = decide_entry(&d, &spec->events[i], &d.grant->requests[d.grant->n_requests++]);
         }
+        r = r ?: decide_sources(&d);
         r = r ?: collect_events(&d, spec->where);
         if (r != 0)
                 return r;

@@ -31,7 +31,9 @@ typedef struct PolicyEvents {
         void *userdata;
         size_t n_probes; /* so many of the spec's events, the first, are probes that the subject
                             may use: granted whole, whatever the rule's events are */
-        unsigned n_cpus; /* possible CPUs, where filters take CPUS{…}; else 0 */
+        const char *const *sources; /* plain names of events that these probes are made of */
+        size_t n_sources;
+        unsigned n_cpus;      /* possible CPUs, where filters take CPUS{…}; else 0 */
         const Limits *limits; /* as configured: a rule's own take their place */
 } PolicyEvents;
 
@@ -98,6 +100,9 @@ typedef struct Grant {
         Limits limits;             /* the rule's where it has them, else the configured */
         GrantEvent *events;        /* sorted, each once */
         size_t n_events;
+        GrantEvent *sources; /* events that granted probes are made of: not turned on by themselves
+                              */
+        size_t n_sources;
         GrantRequest *requests;
         size_t n_requests;
 } Grant;
@@ -165,10 +170,11 @@ typedef enum ProbeTakes {
         _PROBE_TAKES_N,
 } ProbeTakes;
 
-/* What is asked for; exactly one of the first two. */
+/* What is asked for; exactly one of the first three. */
 typedef struct ProbeRequest {
         const char *entry;    /* an entry of the catalogue, to be used */
         const char *function; /* a definition on this function of the kernel; "": somewhere */
+        bool is_derived;      /* a definition on events, which are granted or not by themselves */
         unsigned takes;       /* of definitions: bits 1 << ProbeTakes */
 } ProbeRequest;
 

@@ -62,6 +62,12 @@ static int read_polkit(void *target, json_object *o, const Place *place) {
         return place_read_boolean(place, o, &probes->asks_polkit);
 }
 
+static int read_derive(void *target, json_object *o, const Place *place) {
+        RuleProbes *probes = target;
+
+        return place_read_boolean(place, o, &probes->derives);
+}
+
 int rule_read_probes(void *target, json_object *o, const Place *place) {
         static const PlaceKey keys[] = {
                 { "use", read_use },
@@ -69,6 +75,7 @@ int rule_read_probes(void *target, json_object *o, const Place *place) {
                 { "except", read_except },
                 { "takes", read_takes },
                 { "polkit", read_polkit },
+                { "derive", read_derive },
         };
         Rule *rule = target;
 
@@ -161,6 +168,18 @@ int policy_decide_probe(const Policy *policy,
         if (request->entry)
                 return has(&probes->uses, request->entry) ? 0
                                                           : refuse(rule, request->entry, reason);
+        /* Fields are no more than their events, which are asked about on their own: only what is
+         * read besides counts. */
+        if (request->is_derived) {
+                unsigned takes = request->takes & ~(1U << PROBE_TAKES_VALUES);
+
+                if (!probes->derives)
+                        return refuse(rule, "those on events", reason);
+                int r = check_takes(rule, takes, reason);
+                if (r == 0 && takes != 0 && (probes->asks_polkit || rule->polkit_action))
+                        *ret_action = KT_BUS_NAME ".define-probe";
+                return r;
+        }
         /* What stands anywhere is for who may probe everything. */
         if (request->function && !*request->function &&
                         (!is_everything(&probes->functions) || probes->except.n > 0))

@@ -33,6 +33,7 @@ typedef struct RuleProbes {
         PlaceStrings except;    /* of those, not these */
         unsigned takes;         /* bits 1 << ProbeTakes */
         bool asks_polkit;       /* for definitions */
+        bool derives;           /* definitions on events that are granted */
 } RuleProbes;
 
 typedef struct RuleLimit {

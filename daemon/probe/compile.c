@@ -41,6 +41,7 @@ ProbeForm *probe_form_free(ProbeForm *form) {
         for (size_t i = 0; i < form->n_fields; i++) {
                 free(form->fields[i].names);
                 free(form->fields[i].c_type);
+                free(form->fields[i].source);
         }
         free(form->fields);
         free(form->place);
@@ -68,7 +69,7 @@ static int compile_arg(ProbeForm *form,
                 const char *text,
                 Reason *reason) {
         _cleanup_free_ ProbeTree *tree = calloc(1, sizeof(*tree));
-        Place place;
+        Place place = {};
 
         if (!tree)
                 return -ENOMEM;
@@ -78,8 +79,12 @@ static int compile_arg(ProbeForm *form,
         tree->text = tree->next = text;
         ProbeField *field = &form->fields[form->n_fields++];
         int r = probe_parse(tree);
-        r = r ?: probe_evaluate(tree, &place);
-        r = r ?: probe_fetch(tree, &place, field);
+        if (context->format)
+                r = r ?: probe_fetch_field(tree, field);
+        else {
+                r = r ?: probe_evaluate(tree, &place);
+                r = r ?: probe_fetch(tree, &place, field);
+        }
         r = r ?: check_unique(tree, form);
         if (r == 0 && context->is_return && strncmp(place.base, "$arg", strlen("$arg")) == 0)
                 form->takes_entry = true;
@@ -96,6 +101,20 @@ static int make_place(const ProbeFunction *f, char **ret) {
                 return -ENOMEM;
         }
         return 0;
+}
+
+static int compile_args(ProbeForm *form,
+                const CompileContext *context,
+                const Definition *definition,
+                Reason *reason) {
+        int r = 0;
+
+        form->fields = calloc(MAX_OF(definition->n_args, (size_t)1), sizeof(ProbeField));
+        if (!form->fields)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < definition->n_args; i++)
+                r = compile_arg(form, context, i, definition->args[i], reason);
+        return r;
 }
 
 int probe_compile(ProbeKernel *kernel,
@@ -117,11 +136,27 @@ int probe_compile(ProbeKernel *kernel,
         if (r != 0)
                 return r;
         form->is_return = definition->is_return;
-        form->fields = calloc(MAX_OF(definition->n_args, (size_t)1), sizeof(ProbeField));
-        if (!form->fields)
+        r = compile_args(form, &context, definition, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(form);
+        return r;
+}
+
+int probe_compile_event(const Definition *definition,
+                const Format *format,
+                ProbeForm **ret,
+                Reason *reason) {
+        _cleanup_(probe_form_free_cleanup) ProbeForm *form = calloc(1, sizeof(*form));
+        CompileContext context = { .format = format };
+
+        if (!form)
                 return -ENOMEM;
-        for (size_t i = 0; r == 0 && i < definition->n_args; i++)
-                r = compile_arg(form, &context, i, definition->args[i], reason);
+        form->is_event = true;
+        form->place = strdup(definition->event);
+        if (!form->place)
+                return -ENOMEM;
+        form->place[strcspn(form->place, ":")] = '.';
+        int r = compile_args(form, &context, definition, reason);
         if (r == 0)
                 *ret = TAKE_PTR(form);
         return r;
@@ -138,7 +173,14 @@ int probe_form_to_line(const ProbeForm *form,
 
         if (!f)
                 return -ENOMEM;
-        fprintf(f, "%c:%s/%s %s", form->is_return ? 'r' : 'p', group, name, form->place);
+        fprintf(f,
+                        "%c:%s/%s %s",
+                        form->is_event    ? 'e'
+                        : form->is_return ? 'r'
+                                          : 'p',
+                        group,
+                        name,
+                        form->place);
         for (size_t i = 0; i < form->n_fields; i++)
                 fprintf(f, " %s=%s", form->fields[i].name, form->fields[i].fetch);
         if (fclose(f) != 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "definition.h"
+#include "format.h"
 #include "function.h"
 
 #define PROBE_FIELD_NAME_MAX 31 /* bytes; the kernel's MAX_ARG_NAME_LEN */
@@ -23,13 +24,15 @@ typedef struct ProbeField {
         FieldShow show;
         bool is_free; /* a cast, a register, a number as an address: leads wherever a caller likes
                        */
+        char *source; /* the field of an event that it has its value of; NULL: none */
         char *names;  /* SHOW_NAMES: "{ 0, \"RED\" }, …" */
         char *c_type; /* as the kernel's source has it; NULL: unknown */
 } ProbeField;
 
 /* What became of a definition. */
 typedef struct ProbeForm {
-        char *place; /* "tcp_sendmsg", "mod:function+16" */
+        char *place; /* "tcp_sendmsg", "mod:function+16"; "SYSTEM.EVENT" */
+        bool is_event;
         bool is_return;
         bool takes_entry; /* arguments of the function, at its return */
         ProbeField *fields;
@@ -37,7 +40,8 @@ typedef struct ProbeForm {
 } ProbeForm;
 
 typedef struct CompileContext {
-        const ProbeFunction *function;
+        const ProbeFunction *function; /* either this */
+        const Format *format;          /* or that */
         bool is_return;
 } CompileContext;
 
@@ -45,6 +49,11 @@ typedef struct CompileContext {
  * "args[N] column M: …", KT_E_NO_SUCH_FUNCTION. */
 int probe_compile(ProbeKernel *kernel,
                 const Definition *definition,
+                ProbeForm **ret,
+                Reason *reason);
+/* The same of one on an event, by that event's format. */
+int probe_compile_event(const Definition *definition,
+                const Format *format,
                 ProbeForm **ret,
                 Reason *reason);
 ProbeForm *probe_form_free(ProbeForm *form);

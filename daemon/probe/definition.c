@@ -24,6 +24,7 @@ Definition *definition_free(Definition *definition) {
         free(definition->args);
         free(definition->name);
         free(definition->on);
+        free(definition->event);
         free(definition->raw);
         free(definition->about);
         free(definition);
@@ -36,8 +37,8 @@ static bool is_same_text(const char *a, const char *b) {
 
 bool definition_is_same(const Definition *a, const Definition *b) {
         if (!is_same_text(a->name, b->name) || !is_same_text(a->on, b->on) ||
-                        !is_same_text(a->raw, b->raw) || a->is_return != b->is_return ||
-                        a->n_args != b->n_args)
+                        !is_same_text(a->raw, b->raw) || !is_same_text(a->event, b->event) ||
+                        a->is_return != b->is_return || a->n_args != b->n_args)
                 return false;
         for (size_t i = 0; i < a->n_args; i++)
                 if (strcmp(a->args[i], b->args[i]) != 0)
@@ -92,6 +93,7 @@ int definition_set_string(Definition *d, const char *key, const char *value, Rea
         } strings[] = {
                 { "name", &d->name, DEFINITION_NAME_MAX },
                 { "on", &d->on, DEFINITION_ON_MAX },
+                { "event", &d->event, DEFINITION_EVENT_MAX },
                 { "raw", &d->raw, DEFINITION_RAW_MAX },
                 { "about", &d->about, DEFINITION_ABOUT_MAX },
         };
@@ -117,7 +119,8 @@ int definition_set_string(Definition *d, const char *key, const char *value, Rea
                                 *key == 'r' ? "true or false" : "a list");
         return reason_set(reason,
                         KT_E_UNKNOWN_KEY,
-                        "unknown key %s: a probe has name, on, return, args, raw, about",
+                        "unknown key %s: a probe has name, on, return, event, args, raw, "
+                        "about",
                         quote(key).text);
 }
 
@@ -157,11 +160,21 @@ int definition_add_arg(Definition *d, const char *value, Reason *reason) {
 int definition_complete(const Definition *d, Reason *reason) {
         if (!d->name)
                 return reason_set(reason, KT_E_INVALID_SPEC, "name: missing");
-        if (!d->raw == !d->on)
+        if (!d->raw && !d->on && !d->event)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                d->raw ? "raw: stands alone, without on"
-                                       : "on: missing: name a function of the kernel");
+                                "on: missing: name a function of the kernel, or an event by the key "
+                                "event");
+        if (!!d->raw + !!d->on + !!d->event > 1)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: stands alone, without %s",
+                                d->raw ? "raw" : "event",
+                                d->on ? "on" : "event");
+        if (d->event && d->is_return)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "return: an event returns nothing: that is a key beside on");
         if (d->raw && (d->n_args > 0 || d->is_return))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -224,7 +237,12 @@ int definition_to_text(const Definition *d, char **ret) {
         f = open_memstream(&text, &size);
         if (!f)
                 return -ENOMEM;
-        fprintf(f, "%s%s", d->is_return ? "return of " : "", d->on ?: "");
+        fprintf(f,
+                        "%s%s",
+                        d->is_return ? "return of "
+                        : d->event   ? "event "
+                                     : "",
+                        d->event     ?: d->on ?: "");
         for (size_t i = 0; i < d->n_args; i++)
                 fprintf(f, "%s%s", i == 0 ? ": " : ", ", d->args[i]);
         if (fclose(f) != 0) {

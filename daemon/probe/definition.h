@@ -8,16 +8,19 @@
 
 #define DEFINITION_NAME_MAX  63 /* bytes; of an event, in the kernel */
 #define DEFINITION_ON_MAX    255
+#define DEFINITION_EVENT_MAX 128
 #define DEFINITION_ARGS_MAX  128
 #define DEFINITION_ARG_MAX   256 /* bytes of one */
 #define DEFINITION_RAW_MAX   2048
 #define DEFINITION_ABOUT_MAX 256
 
-/* What somebody wants to see, as they wrote it. */
+/* What somebody wants to see, as they wrote it: on a function, or raw, or of an event, or of two.
+ */
 typedef struct Definition {
         char *name;
-        char *on; /* "[MODULE:]FUNCTION[+OFFSET]"; NULL with raw */
+        char *on; /* "[MODULE:]FUNCTION[+OFFSET]"; NULL: none */
         bool is_return;
+        char *event; /* "SYSTEM:EVENT", whose fields are taken; NULL: none */
         char **args; /* "[NAME =] EXPRESSION [: TYPE]" */
         size_t n_args;
         char *raw;   /* "p:NAME …" in the kernel's syntax; NULL: none */

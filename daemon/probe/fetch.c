@@ -15,12 +15,6 @@
 #define ARRAY_MAX      64
 #define ENUM_NAMES_MAX 64
 
-typedef struct Wish {
-        const char *type; /* "u16"; NULL: as the place has it */
-        const char *at;
-        bool is_user;
-} Wish;
-
 static const struct {
         const char *word;
         const char *kernel;
@@ -47,20 +41,28 @@ static const struct {
         { "string", "string", 0, SHOW_PLAIN },
 };
 
-static int read_words(const ProbeTree *tree, Wish *ret) {
+static void set_wish(Wish *wish, const char *word, size_t size) {
+        for (size_t k = 0; k < ELEMENTSOF(types); k++)
+                if (strlen(types[k].word) == size && memcmp(types[k].word, word, size) == 0) {
+                        wish->type = types[k].word;
+                        wish->kernel = types[k].kernel;
+                        wish->size = types[k].size;
+                        wish->show = types[k].show;
+                }
+}
+
+int probe_read_wish(const ProbeTree *tree, Wish *ret) {
         *ret = (Wish){};
         for (size_t i = 0; i < tree->n_words; i++) {
                 const Word *word = &tree->words[i];
-                const char *found = NULL;
+                Wish found;
 
                 ret->at = ret->at ?: word->p;
-                for (size_t k = 0; k < ELEMENTSOF(types); k++)
-                        if (strlen(types[k].word) == word->size &&
-                                        memcmp(types[k].word, word->p, word->size) == 0)
-                                found = types[k].word;
+                found = (Wish){ .at = ret->at, .is_user = ret->is_user };
+                set_wish(&found, word->p, word->size);
                 if (word->size == strlen("user") && memcmp(word->p, "user", word->size) == 0)
                         ret->is_user = true;
-                else if (!found)
+                else if (!found.type)
                         return probe_refuse(tree,
                                         word->p,
                                         "there is no type %.*s: there are u8 to u64, s8 to s64, x8 to "
@@ -70,7 +72,7 @@ static int read_words(const ProbeTree *tree, Wish *ret) {
                 else if (ret->type)
                         return probe_refuse(tree, word->p, "one type is enough, besides user");
                 else
-                        ret->type = found;
+                        *ret = found;
         }
         return 0;
 }
@@ -150,22 +152,19 @@ static bool is_text(const Place *place) {
 
 static int fetch_number(ProbeTree *tree, const Place *place, const Wish *wish, ProbeField *field) {
         uint32_t natural = place->has_type ? place->type.size : (uint32_t)sizeof(uint64_t);
-        size_t i = 0;
 
-        while (strcmp(types[i].word, wish->type) != 0)
-                i++;
-        if (place->in_memory && (types[i].size > natural || place->bitfield_size > 0))
+        if (place->in_memory && (wish->size > natural || place->bitfield_size > 0))
                 return probe_refuse(tree,
                                 wish->at,
                                 "%s has %u bytes, what is read there has %u%s",
                                 wish->type,
-                                types[i].size,
+                                wish->size,
                                 natural,
                                 place->bitfield_size > 0 ? " and shares them with others" : "");
-        (void)snprintf(field->type, sizeof(field->type), "%s", types[i].kernel);
-        field->show = types[i].show;
+        (void)snprintf(field->type, sizeof(field->type), "%s", wish->kernel);
+        field->show = wish->show;
         /* Half of an address is not known for one by those who cut them. */
-        field->is_free = natural >= sizeof(uint64_t) && types[i].size < sizeof(uint64_t);
+        field->is_free = natural >= sizeof(uint64_t) && wish->size < sizeof(uint64_t);
         return set_fetch(tree, place, wish->is_user, field);
 }
 
@@ -317,7 +316,7 @@ static int fetch(ProbeTree *tree, Place *place, Wish *wish, ProbeField *field) {
                                 "nothing of it is read from memory: user is for what a pointer of a "
                                 "program leads to");
         if (!wish->type && !place->has_type)
-                wish->type = "x64";
+                set_wish(wish, "x64", strlen("x64"));
         return wish->type ? fetch_number(tree, place, wish, field)
                           : fetch_natural(tree, place, wish, field);
 }
@@ -337,7 +336,7 @@ static int set_c_type(const Place *place, ProbeField *field) {
         return field->c_type ? 0 : -ENOMEM;
 }
 
-static int set_name(const ProbeTree *tree, const Place *place, ProbeField *field) {
+int probe_set_name(const ProbeTree *tree, const char *label, size_t label_size, ProbeField *field) {
         /* trace_probe.c keeps these for itself. */
         static const char *const reserved[] = { "common_type",
                 "common_flags",
@@ -348,8 +347,8 @@ static int set_name(const ProbeTree *tree, const Place *place, ProbeField *field
                 "__probe_ret_ip",
                 "__probe_func" };
         const Word *given = &tree->name;
-        const char *p = given->size > 0 ? given->p : place->label;
-        size_t size = given->size > 0 ? given->size : place->label_size;
+        const char *p = given->size > 0 ? given->p : label;
+        size_t size = given->size > 0 ? given->size : label_size;
 
         if (size > PROBE_FIELD_NAME_MAX && given->size > 0)
                 return probe_refuse(tree, p, "a name has at most %d bytes", PROBE_FIELD_NAME_MAX);
@@ -371,8 +370,8 @@ int probe_fetch(ProbeTree *tree, const Place *place, ProbeField *ret) {
         Place copy = *place;
         Wish wish;
 
-        int r = read_words(tree, &wish);
-        r = r ?: set_name(tree, place, ret);
+        int r = probe_read_wish(tree, &wish);
+        r = r ?: probe_set_name(tree, place->label, place->label_size, ret);
         r = r ?: set_c_type(place, ret);
         r = r ?: fetch(tree, &copy, &wish, ret);
         ret->is_free |= place->is_free;

@@ -83,5 +83,21 @@ typedef struct Place {
 int probe_evaluate(ProbeTree *tree, Place *ret);
 /* The kernel's words for the place, and how it is shown. */
 int probe_fetch(ProbeTree *tree, const Place *place, ProbeField *ret);
+
+/* The type that is written behind the colon. */
+typedef struct Wish {
+        const char *type;   /* "be16"; NULL: as the value has it */
+        const char *kernel; /* "u16" */
+        uint32_t size;      /* bytes; 0: text */
+        FieldShow show;
+        const char *at;
+        bool is_user;
+} Wish;
+
+int probe_read_wish(const ProbeTree *tree, Wish *ret);
+/* `label` unless the argument has a name of its own. */
+int probe_set_name(const ProbeTree *tree, const char *label, size_t size, ProbeField *field);
+/* A field of an event: the kernel's words for it, and how it is shown. */
+int probe_fetch_field(ProbeTree *tree, ProbeField *ret);
 /* KT_E_INVALID_SPEC with "args[N] column M: ..." */
 int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...) _printf_(3, 4);

@@ -9,6 +9,10 @@ typedef struct Registry Registry;
 typedef struct ProbeEvents {
         SpecEvent *events; /* with room for those of the spec behind them */
         size_t n;
+        Probe **probes;       /* n of them */
+        const char **sources; /* plain names of the kernel's events that they are made of; borrowed
+                               */
+        size_t n_sources;
 } ProbeEvents;
 
 int probe_events_bind(Registry *registry,

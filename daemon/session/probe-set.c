@@ -18,6 +18,7 @@
 
 #include "cred-guard.h"
 #include "log.h"
+#include "probe-origin.h"
 #include "probe.h"
 #include "session.h"
 
@@ -42,6 +43,7 @@ Probe *probe_free(Probe *probe) {
                 TAILQ_REMOVE(&probe->set->list, probe, probes);
         definition_free(probe->definition);
         probe_form_free(probe->form);
+        free(probe->origin);
         free(probe->source);
         free(probe->line);
         free(probe);
@@ -89,6 +91,8 @@ int probe_set_add(ProbeSet *set,
                 return -ENOMEM;
         }
         probe->definition = definition;
+        if (definition->event)
+                probe->kind = PROBE_EVENT;
         probe->uid = source ? (uid_t)-1 : uid;
         if (source)
                 snprintf(probe->group, sizeof(probe->group), PROBE_GROUP_CATALOGUE);
@@ -165,11 +169,14 @@ static int make_line(Probe *probe, Reason *reason) {
 
         if (probe->definition->raw)
                 return make_raw_line(probe, &probe->line, reason);
-        r = probes_compile(probe->set->kernel,
-                        probe->set->tracefs,
-                        probe->definition,
-                        &probe->form,
-                        reason);
+        if (probe->definition->event)
+                r = probe_origin_compile(probe, reason);
+        else
+                r = probes_compile(probe->set->kernel,
+                                probe->set->tracefs,
+                                probe->definition,
+                                &probe->form,
+                                reason);
         if (r == 0)
                 r = probe_form_to_line(probe->form,
                                 probe->group,
@@ -211,7 +218,7 @@ unsigned probe_get_takes(const Probe *probe) {
 
                 if (field->is_free)
                         takes |= 1U << PROBE_TAKES_RAW;
-                else if (strcmp(field->fetch, "$comm:string") == 0)
+                else if (strcmp(field->fetch, "$comm:string") == 0 || probe_field_is_plain(field))
                         takes |= 1U << PROBE_TAKES_VALUES;
                 else if (strstr(field->type, "string"))
                         takes |= 1U << PROBE_TAKES_STRINGS;

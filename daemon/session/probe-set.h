@@ -17,6 +17,13 @@
 typedef struct ProbeSet ProbeSet;
 typedef struct Request Request;
 
+/* An event that a probe is made of. */
+typedef struct ProbeOrigin {
+        char full[DEFINITION_EVENT_MAX + 1]; /* "SYSTEM:EVENT" */
+        char system[DEFINITION_EVENT_MAX];
+        const char *name; /* in full */
+} ProbeOrigin;
+
 /* A definition and what became of it. Once a session holds it, nothing of it changes but the number
  * of those who do: the worker thread reads it. */
 typedef struct Probe {
@@ -29,7 +36,8 @@ typedef struct Probe {
         ProbeKind kind;
         char *line; /* for the kernel; NULL: not resolved (yet) */
         ProbeForm *form;
-        Reason broken; /* why it cannot be resolved; "": it can, or nobody has asked */
+        ProbeOrigin *origin; /* of one on an event, once it is resolved; else NULL */
+        Reason broken;       /* why it cannot be resolved; "": it can, or nobody has asked */
 
         atomic_uint n_users; /* sessions that have or may have had it on */
         bool is_malformed;   /* of the catalogue: `broken` for ever */

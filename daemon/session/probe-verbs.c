@@ -9,6 +9,7 @@
 
 #include "describe.h"
 #include "probe-events.h"
+#include "probe-origin.h"
 #include "probe.h"
 #include "quote.h"
 #include "registry.h"
@@ -20,15 +21,18 @@ static char *get_function(const char *on) {
         return strdup(strchr(name, '+') ? "" : name);
 }
 
-/* takes: 0 while that is not known yet. */
+/* event: of a definition on one, else NULL. takes: 0 while that is not known yet. */
 static int check_define(Registry *registry,
                 const Subject *subject,
                 const char *on,
+                const char *event,
                 unsigned takes,
                 const char **ret_action,
                 Reason *reason) {
         _cleanup_free_ char *name = get_function(on ?: "");
-        const ProbeRequest request = { .function = name, .takes = takes };
+        const ProbeRequest request = {
+                .function = event ? NULL : name, .is_derived = event != NULL, .takes = takes
+        };
 
         if (!name)
                 return -ENOMEM;
@@ -43,7 +47,7 @@ int registry_resolve_function(Registry *registry,
         const char *action; /* what may be defined is asked for when it is */
         const Tracefs *tracefs;
 
-        int r = check_define(registry, subject, function, 0, &action, reason);
+        int r = check_define(registry, subject, function, NULL, 0, &action, reason);
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
         return r
                                ?: probes_resolve_function(registry->probes->kernel,
@@ -65,6 +69,7 @@ static int check_own(Registry *registry,
         int r = check_define(registry,
                         subject,
                         probe->definition->on,
+                        probe->definition->event,
                         probe_get_takes(probe),
                         &action,
                         reason);
@@ -127,19 +132,39 @@ static int add_again(Probe *probe, Request *request, Definition *definition, Rea
         return 0;
 }
 
+static int check_event(Registry *registry,
+                const Tracefs *tracefs,
+                const Subject *subject,
+                const char *event,
+                Reason *reason) {
+        PolicyView view = policy_get_view(registry->options.policy, subject);
+
+        return probe_origin_check_view(tracefs, &view, event, reason);
+}
+
 int registry_add_probe(Registry *registry,
                 Request *request,
                 Definition *definition,
                 Reason *reason) {
         ProbeSet *set = registry->probes;
         uid_t uid = request->subject.uid;
+        const Tracefs *tracefs = NULL;
         const char *action;
         Probe *probe;
 
         /* Before anything is looked up: what is refused is so whether it exists or not. */
         int r = definition_complete(definition, reason);
-        r = r ?: check_define(registry, &request->subject, definition->on, 0, &action, reason);
-        r = r ?: registry_get_tracefs(registry, NULL, reason);
+        r = r
+                            ?: check_define(registry,
+                                               &request->subject,
+                                               definition->on,
+                                               definition->event,
+                                               0,
+                                               &action,
+                                               reason);
+        r = r ?: registry_get_tracefs(registry, &tracefs, reason);
+        if (r == 0 && definition->event)
+                r = check_event(registry, tracefs, &request->subject, definition->event, reason);
         if (r != 0)
                 return r;
         probe = find_own(set, uid, definition->name);
@@ -315,12 +340,15 @@ void probe_events_clear(ProbeEvents *events) {
         for (size_t i = 0; i < events->n; i++)
                 free(events->events[i].name);
         free(events->events);
+        free(events->probes);
+        free(events->sources);
         *events = (ProbeEvents){};
 }
 
 static int bind(Registry *registry,
                 const Subject *subject,
                 const char *name,
+                Probe **ret_probe,
                 char **ret,
                 Reason *reason) {
         Probe *probe = probe_set_find(registry->probes, subject->uid, name);
@@ -334,6 +362,7 @@ static int bind(Registry *registry,
                 *ret = NULL;
                 return -ENOMEM;
         }
+        *ret_probe = probe;
         return 0;
 }
 
@@ -346,13 +375,22 @@ int probe_events_bind(Registry *registry,
 
         *ret = (ProbeEvents){};
         ret->events = calloc(spec->n_events + spec->n_probes + 1, sizeof(SpecEvent));
-        if (!ret->events)
-                return -ENOMEM;
+        ret->probes = calloc(spec->n_probes + 1, sizeof(Probe *));
+        ret->sources = calloc(spec->n_probes + 1, sizeof(char *));
+        if (!ret->events || !ret->probes || !ret->sources)
+                r = -ENOMEM;
         for (size_t i = 0; r == 0 && i < spec->n_probes; i++) {
                 SpecEvent *event = &ret->events[ret->n++];
 
                 event->filter = spec->probes[i].filter; /* borrowed */
-                r = bind(registry, subject, spec->probes[i].name, &event->name, reason);
+                r = bind(registry,
+                                subject,
+                                spec->probes[i].name,
+                                &ret->probes[i],
+                                &event->name,
+                                reason);
+                if (r == 0 && ret->probes[i]->origin)
+                        ret->sources[ret->n_sources++] = ret->probes[i]->origin->full;
         }
         if (r != 0)
                 probe_events_clear(ret);

@@ -364,8 +364,20 @@ int trace_open_guard(Trace *trace) {
 
 /* Reading back */
 
-/* "0\n", "1\n", with a star where a trigger hangs on it. */
-static int verify_enable(const Trace *trace, const char *directory, Reason *reason) {
+/* Something of ours hangs on this event to make a probe's records of it. */
+static bool is_source(const Grant *grant, const char *system, const char *name) {
+        for (size_t i = 0; i < grant->n_sources; i++)
+                if (strcmp(grant->sources[i].system, system) == 0 &&
+                                strcmp(grant->sources[i].name, name) == 0)
+                        return true;
+        return false;
+}
+
+/* "0\n", "1\n", with a star where a trigger hangs on it, a probe's among them. */
+static int verify_enable(const Trace *trace,
+                const char *directory,
+                bool has_probe,
+                Reason *reason) {
         _cleanup_free_ char *text = NULL;
         char path[PATH_MAX];
 
@@ -373,6 +385,8 @@ static int verify_enable(const Trace *trace, const char *directory, Reason *reas
         int r = tracefs_read(trace->instance->fd, path, &text, NULL);
         if (r < 0)
                 return r;
+        if (has_probe && text[0] && text[1] == '*')
+                memmove(text + 1, text + 2, strlen(text + 2) + 1);
         return strcmp(text, trace->is_live ? "1\n" : "0\n") == 0 ? 0 : refuse_change(reason, path);
 }
 
@@ -417,7 +431,7 @@ static int verify_event(const Trace *trace,
         char directory[NAME_MAX * 2 + 16];
 
         snprintf(directory, sizeof(directory), "events/%s/%s", system, name);
-        int r = verify_enable(trace, directory, reason);
+        int r = verify_enable(trace, directory, is_source(trace->grant, system, name), reason);
         r = r ?: verify_filter(trace, directory, event, reason);
         return r ?: verify_trigger(trace, directory, reason);
 }

@@ -9,6 +9,7 @@
 #include "event.h"
 #include "glob.h"
 #include "probe-events.h"
+#include "probe-origin.h"
 #include "registry.h"
 #include "release.h"
 
@@ -71,6 +72,7 @@ int registry_decide(Registry *registry,
                 Reason *reason) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
         _cleanup_(probe_events_clear) ProbeEvents probes = {};
+        _cleanup_(grant_free_cleanup) Grant *grant = NULL;
         Spec whole = *spec; /* shares all it points to, and is not freed */
         const Tracefs *tracefs;
 
@@ -90,10 +92,17 @@ int registry_decide(Registry *registry,
                 .get_format = get_format,
                 .userdata = &last,
                 .n_probes = probes.n,
+                .sources = probes.sources,
+                .n_sources = probes.n_sources,
                 .n_cpus = kernel_is_at_least(6, 6) ? (unsigned)registry->n_cpus : 0,
                 .limits = &registry->options.limits,
         };
-        return policy_decide(registry->options.policy, subject, &whole, &events, ret, reason);
+        r = policy_decide(registry->options.policy, subject, &whole, &events, &grant, reason);
+        for (size_t i = 0; r == 0 && i < probes.n; i++)
+                r = probe_origin_judge(tracefs, grant, probes.probes[i], reason);
+        if (r == 0)
+                *ret = TAKE_PTR(grant);
+        return r;
 }
 
 static bool is_shown(const PolicyView *view, const char *glob, const char *full) {

@@ -304,6 +304,7 @@ static int decide_probe(const char *rules, ProbeRequest request, const char **ac
 
 #define VALUES  (1U << PROBE_TAKES_VALUES)
 #define MEMBERS (1U << PROBE_TAKES_MEMBERS)
+#define RAW     (1U << PROBE_TAKES_RAW)
 
 static void test_probes(void) {
         static const char some[] =
@@ -329,12 +330,22 @@ static void test_probes(void) {
                                   ",\"polkit\":\"trace-own\","
                                   "\"probes\":{\"functions\":[\"*\"],\"takes\":[\"values\"]}}]}";
 
+        static const char derives[] =
+                        "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"],"
+                        "\"probes\":{\"derive\":true,\"functions\":[\"tcp_*\"],\"takes\":"
+                        "[\"values\",\"raw\"],\"polkit\":true}}]}";
+
         static const struct {
                 const char *rules;
                 ProbeRequest request;
                 int result;
                 bool asks;
         } cases[] = {
+                { derives, { .is_derived = true, .takes = VALUES }, 0, false },
+                { derives, { .is_derived = true, .takes = RAW | VALUES }, 0, true },
+                { derives, { .is_derived = true, .takes = MEMBERS }, KT_E_ACCESS_DENIED, false },
+                { some, { .is_derived = true, .takes = VALUES }, KT_E_ACCESS_DENIED, false },
+                { none, { .is_derived = true }, KT_E_ACCESS_DENIED, false },
                 { some, { .entry = "tcp_out" }, 0, false },
                 { some, { .entry = "udp_out" }, KT_E_ACCESS_DENIED, false },
                 { some, { .function = "tcp_sendmsg", .takes = VALUES }, 0, true },
@@ -363,6 +374,59 @@ static void test_probes(void) {
                                 cases[i].result);
                 g_assert_cmpstr(action, ==, cases[i].asks ? "org.ktrace1.define-probe" : NULL);
         }
+}
+
+/* An event that a probe is made of is granted or not by itself, and never turned on. */
+static void test_sources_of_probes(void) {
+        static const char *const events[] = { "a:cut", "a:plain", "a:some", "ktrace_1000:mine" };
+
+        static const struct {
+                const char *source;
+                int result;
+        } cases[] = {
+                { "a:cut", 0 },
+                { "a:plain", 0 },
+                { "a:some", KT_E_ACCESS_DENIED },
+                { "b:other", KT_E_ACCESS_DENIED },
+                { "a:none", KT_E_ACCESS_DENIED },
+        };
+
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        fixture_write(fixture.lib,
+                        "10-x.json",
+                        "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],"
+                        "\"events\":[{\"name\":\"a:cut\",\"cut\":[\"x\"]},\"a:plain\","
+                        "{\"name\":\"a:some\",\"filter\":\"shown == 1\"}]}]}");
+        Policy *policy = fixture_load(&fixture);
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                const PolicyEvents kernel_events = {
+                        .names = events,
+                        .n_names = G_N_ELEMENTS(events),
+                        .get_format = get_format,
+                        .n_probes = 1,
+                        .sources = &cases[i].source,
+                        .n_sources = 1,
+                };
+                _cleanup_spec_ Spec *spec = spec_new();
+                _cleanup_(grant_free_cleanup) Grant *grant = NULL;
+                Reason reason = { "" };
+
+                g_assert_cmpint(spec_set_string(spec, "scope", "own", &reason), ==, 0);
+                g_assert_cmpint(spec_add_event(spec, events[3], NULL, &reason), ==, 0);
+                int r = policy_decide(policy, &user, spec, &kernel_events, &grant, &reason);
+                g_test_message("%s: %s", cases[i].source, reason.text);
+                g_assert_cmpint(r, ==, cases[i].result);
+                if (!grant)
+                        continue;
+                g_assert_cmpuint(grant->n_events, ==, 1);
+                g_assert_cmpstr(grant->events[0].name, ==, "mine");
+                g_assert_cmpuint(grant->n_sources, ==, 1);
+                g_assert_cmpuint(grant->sources[0].n_cut, ==, i == 0 ? 1 : 0);
+        }
+        policy_free(policy);
+        fixture_clear(&fixture);
 }
 
 /* A probe that may be used is granted by that, and its like is not. */
@@ -417,5 +481,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/rule/allow-setuid", test_allow_setuid);
         g_test_add_func("/rule/probes", test_probes);
         g_test_add_func("/rule/events-of-probes", test_events_of_probes);
+        g_test_add_func("/policy/sources-of-probes", test_sources_of_probes);
         return g_test_run();
 }

@@ -62,6 +62,19 @@ static int add(Fixture *f, uid_t uid, const char *name, const char *raw, Answer 
         return finish(f, r, request, answer);
 }
 
+static int add_on_event(Fixture *f, uid_t uid, const char *event, const char *arg, Answer *answer) {
+        Request *request = make_request(uid, answer);
+        Definition *definition = definition_new();
+
+        g_assert_cmpint(definition_set_string(definition, "name", "mine", NULL), ==, 0);
+        g_assert_cmpint(definition_set_string(definition, "event", event, NULL), ==, 0);
+        g_assert_cmpint(definition_add_arg(definition, arg, NULL), ==, 0);
+        int r = registry_add_probe(f->registry, request, definition, &answer->reason);
+        if (r != 0)
+                definition_free(definition);
+        return finish(f, r, request, answer);
+}
+
 static int take_away(Fixture *f, uid_t uid, const char *name, Answer *answer) {
         Request *request = make_request(uid, answer);
 
@@ -79,6 +92,8 @@ static void set_up(Fixture *f, gconstpointer userdata) {
         fixture_set_up(f, userdata);
         fake_kernel_set_kprobes(true);
         fake_kernel_set_file("kprobe_events", "");
+        fake_kernel_set_file("uprobe_events", "");
+        fake_kernel_set_file("dynamic_events", "");
 }
 
 static void test_life(Fixture *f, gconstpointer userdata) {
@@ -153,6 +168,55 @@ static void test_refused(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, KT_E_NO_SUCH_PROBE);
 }
 
+static const char deriving_rules[] =
+                "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],"
+                "\"processes\":\"any\",\"addresses\":\"keep\","
+                "\"events\":[\"sched:sched_switch\"%s],\"probes\":{\"derive\":%s}}]}";
+
+#define SPEC_OWN "{\"scope\":\"own\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"
+
+/* A probe on an event is for those who have the event, when they define it and when they use it. */
+static void test_on_events(Fixture *f, gconstpointer userdata) {
+        g_autofree char *all = g_strdup_printf(deriving_rules, ",\"task:task_rename\"", "true");
+        g_autofree char *one = g_strdup_printf(deriving_rules, "", "true");
+        g_autofree char *none = g_strdup_printf(deriving_rules, "", "false");
+        const uid_t user = FIXTURE_USER;
+        Answer answer;
+        Call call;
+
+        (void)userdata;
+        fixture_set_rules(f, none, NULL);
+        g_assert_cmpint(add_on_event(f, user, "sched:sched_switch", "value", &answer),
+                        ==,
+                        KT_E_ACCESS_DENIED);
+        fixture_set_rules(f, one, NULL);
+        g_assert_cmpint(add_on_event(f, user, "task:task_rename", "value", &answer),
+                        ==,
+                        KT_E_ACCESS_DENIED);
+        g_assert_cmpint(add_on_event(f, user, "task:no_such", "value", &answer),
+                        ==,
+                        KT_E_ACCESS_DENIED);
+        g_assert_cmpint(add_on_event(f, 0, "task:no_such", "value", &answer),
+                        ==,
+                        KT_E_NO_SUCH_EVENT);
+        fixture_set_rules(f, all, NULL);
+        g_assert_cmpint(add_on_event(f, user, "task:task_rename", "pid", &answer), ==, 0);
+        g_autofree char *line =
+                        g_strdup_printf("e:ktrace_u%u/mine task.task_rename pid=$pid:s32", user);
+        g_assert_true(stands(line));
+
+        fixture_create(f, &call, user, NULL, SPEC_OWN);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        fixture_destroy(f, &call, call.session);
+        fixture_wait(f, &call);
+        fixture_set_rules(f, one, NULL);
+        fixture_create(f, &call, user, NULL, SPEC_OWN);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
+        g_assert_cmpint(take_away(f, user, "mine", &answer), ==, 0);
+}
+
 /* Somebody else has taken it out of the kernel: the session's instance gets it back. */
 static void test_gone(Fixture *f, gconstpointer userdata) {
         Answer answer;
@@ -179,6 +243,7 @@ int main(int argc, char **argv) {
                 { "/probes/strangers", test_strangers },
                 { "/probes/refused", test_refused },
                 { "/probes/gone", test_gone },
+                { "/probes/on-events", test_on_events },
         };
 
         g_test_init(&argc, &argv, NULL);
