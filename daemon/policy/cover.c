@@ -39,7 +39,8 @@ static bool member_is_covered(const GrantEvent *now, const GrantMember *then) {
 }
 
 static bool fields_are_covered(const GrantEvent *now, const GrantEvent *then) {
-        if (!list_has_all(then->cut, then->n_cut, now->cut, now->n_cut))
+        if (!list_has_all(then->cut, then->n_cut, now->cut, now->n_cut) ||
+                        (then->is_of_program && !now->is_of_program))
                 return false;
         /* What speaks of a task is less than what is shown of any. */
         for (size_t i = 0; i < now->n_members; i++)

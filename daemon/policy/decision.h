@@ -22,7 +22,8 @@ typedef struct Decision {
         const PolicyEvents *events;
         Choice *choices; /* one per entry of events */
         size_t n_choices, n_glob_bytes;
-        bool is_probe; /* the entry under way is one of the probes that may be used */
+        bool is_probe;      /* the entry under way is one of the probes that may be used */
+        bool is_of_program; /* that one stands in a program */
         Grant *grant;
         Reason *reason;
 } Decision;

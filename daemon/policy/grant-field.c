@@ -34,6 +34,7 @@ static const GrantMember *find_member(const GrantEvent *event, const char *name)
 
 /* Addresses in what is shown. */
 static FieldVerdict judge_addresses(const Grant *grant,
+                const GrantEvent *event,
                 const Format *format,
                 const FormatField *field) {
         bool is_pseudonym = grant->addresses == ADDRESS_PSEUDONYM;
@@ -43,6 +44,9 @@ static FieldVerdict judge_addresses(const Grant *grant,
         /* A process's own addresses are its own: there only the kernel's are cut. */
         if (!grant->fenced && field_is_address(format, field))
                 return is_pseudonym ? VERDICT_PSEUDONYM : VERDICT_ZERO;
+        /* A program's registers and memory hold none: a number that looks like one is a number. */
+        if (event->is_of_program)
+                return VERDICT_KEEP;
         return is_pseudonym ? VERDICT_WORDS_PSEUDONYM : VERDICT_WORDS;
 }
 
@@ -61,7 +65,7 @@ FieldVerdict grant_judge_field(const Grant *grant,
         const GrantMember *member = find_member(event, name);
         if (member) {
                 /* Of a member's own, addresses are the kernel's all the same. */
-                if (judge_addresses(grant, format, field) != VERDICT_KEEP ||
+                if (judge_addresses(grant, event, format, field) != VERDICT_KEEP ||
                                 !is_pid(format, member->pid_field))
                         return VERDICT_ZERO;
                 *ret_pid = member->pid_field;
@@ -70,7 +74,7 @@ FieldVerdict grant_judge_field(const Grant *grant,
         bool keeps_all = !event->speaks_of_others && event->n_keep == 0;
         if (!keeps_all && !is_in(event->keep, event->n_keep, name))
                 return VERDICT_ZERO;
-        return judge_addresses(grant, format, field);
+        return judge_addresses(grant, event, format, field);
 }
 
 const char *field_verdict_to_string(FieldVerdict verdict) {

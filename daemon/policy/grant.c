@@ -189,6 +189,7 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
         request->n_granted++;
         if (!choice->is_granted)
                 r = grant_event(d, system, name, from ? &from->gives : NULL, choice);
+        choice->event.is_of_program |= d->is_of_program;
         return r ?: decision_add_filter(d, choice, wanted->filter);
 }
 
@@ -443,6 +444,7 @@ int policy_decide(const Policy *policy,
         r = r ?: begin_grant(&d);
         for (size_t i = 0; r == 0 && i < spec->n_events; i++) {
                 d.is_probe = i < events->n_probes;
+                d.is_of_program = d.is_probe && events->of_programs && events->of_programs[i];
                 r = decide_entry(&d, &spec->events[i], &d.grant->requests[d.grant->n_requests++]);
         }
         r = r ?: decide_sources(&d);

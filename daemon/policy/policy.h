@@ -33,8 +33,9 @@ typedef struct PolicyEvents {
                             may use: granted whole, whatever the rule's events are */
         const char *const *sources; /* plain names of events that these probes are made of */
         size_t n_sources;
-        unsigned n_cpus;      /* possible CPUs, where filters take CPUS{…}; else 0 */
-        const Limits *limits; /* as configured: a rule's own take their place */
+        const bool *of_programs; /* each of those: does it stand in a program? NULL: none does */
+        unsigned n_cpus;         /* possible CPUs, where filters take CPUS{…}; else 0 */
+        const Limits *limits;    /* as configured: a rule's own take their place */
 } PolicyEvents;
 
 /* What becomes of kernel addresses: fields that hold pointers, and any 8-byte word in the kernel's
@@ -60,6 +61,7 @@ typedef struct GrantEvent {
         char *filter;          /* the caller's own, canonical; NULL: none */
         char *policy_filter;   /* joined to it by &&; told to nobody but root; NULL: none */
         bool speaks_of_others; /* only `keep` and `members` survive */
+        bool is_of_program;    /* a probe in a program: no address of the kernel's is in it */
         char **keep;           /* globs of field names */
         size_t n_keep;
         char **cut; /* globs of field names, stronger than keep */
@@ -175,7 +177,9 @@ typedef struct ProbeRequest {
         const char *entry;    /* an entry of the catalogue, to be used */
         const char *function; /* a definition on this function of the kernel; "": somewhere */
         bool is_derived;      /* a definition on events, which are granted or not by themselves */
-        unsigned takes;       /* of definitions: bits 1 << ProbeTakes */
+        const char *file;     /* a definition in this program; "": not known yet which */
+        bool is_own_file;     /* it is the subject's, and others may not write to it */
+        unsigned takes;       /* of definitions in the kernel: bits 1 << ProbeTakes */
 } ProbeRequest;
 
 /* The first rule of the subject that says anything of probes. KT_E_ACCESS_DENIED, or 0 and what

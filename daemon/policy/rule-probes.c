@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "glob.h"
+#include "quote.h"
 #include "rule.h"
 
 #define GLOB_MAX 128
+#define FILE_MAX 1024
 
 static int read_use(void *target, json_object *o, const Place *place) {
         RuleProbes *probes = target;
@@ -68,6 +70,25 @@ static int read_derive(void *target, json_object *o, const Place *place) {
         return place_read_boolean(place, o, &probes->derives);
 }
 
+/* "own", "none", or globs beside one's own. */
+static int read_files(void *target, json_object *o, const Place *place) {
+        RuleProbes *probes = target;
+        const char *text;
+
+        probes->own_files = true;
+        if (json_object_is_type(o, json_type_array))
+                return place_read_strings(place, o, RULE_ENTRIES_MAX, FILE_MAX, &probes->files);
+        if (!json_object_is_type(o, json_type_string))
+                return place_refuse(place, "own, none or a list of globs is wanted");
+        int r = place_read_string(place, o, GLOB_MAX, &text);
+        if (r != 0)
+                return r;
+        probes->own_files = strcmp(text, "own") == 0;
+        return probes->own_files || strcmp(text, "none") == 0
+                               ? 0
+                               : place_refuse(place, "own, none or a list of globs is wanted");
+}
+
 int rule_read_probes(void *target, json_object *o, const Place *place) {
         static const PlaceKey keys[] = {
                 { "use", read_use },
@@ -76,6 +97,7 @@ int rule_read_probes(void *target, json_object *o, const Place *place) {
                 { "takes", read_takes },
                 { "polkit", read_polkit },
                 { "derive", read_derive },
+                { "files", read_files },
         };
         Rule *rule = target;
 
@@ -100,6 +122,7 @@ RuleProbes *rule_probes_free(RuleProbes *probes) {
         place_strings_clear(&probes->uses);
         place_strings_clear(&probes->functions);
         place_strings_clear(&probes->except);
+        place_strings_clear(&probes->files);
         free(probes);
         return NULL;
 }
@@ -148,6 +171,30 @@ static int check_takes(const Rule *rule, unsigned takes, Reason *reason) {
         return 0;
 }
 
+/* One's own without a question, others' never without one: a mistake there is everybody's who runs
+ * them. */
+static int check_file(const Rule *rule,
+                const ProbeRequest *request,
+                const char **ret_action,
+                Reason *reason) {
+        const RuleProbes *probes = rule->probes;
+
+        bool is_free = request->is_own_file || !*request->file; /* so far */
+
+        if (!probes->own_files)
+                return refuse(rule, "places in programs", reason);
+        if (!is_free && !has(&probes->files, request->file))
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "probes: %s is not yours alone to write, and %s grants no such; an "
+                                "administrator may change its rules",
+                                quote(request->file).text,
+                                rule->label);
+        if (!is_free || rule->polkit_action)
+                *ret_action = KT_BUS_NAME ".define-probe";
+        return 0;
+}
+
 int policy_decide_probe(const Policy *policy,
                 const Subject *subject,
                 const ProbeRequest *request,
@@ -180,6 +227,8 @@ int policy_decide_probe(const Policy *policy,
                         *ret_action = KT_BUS_NAME ".define-probe";
                 return r;
         }
+        if (request->file)
+                return check_file(rule, request, ret_action, reason);
         /* What stands anywhere is for who may probe everything. */
         if (request->function && !*request->function &&
                         (!is_everything(&probes->functions) || probes->except.n > 0))

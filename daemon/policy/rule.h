@@ -34,6 +34,8 @@ typedef struct RuleProbes {
         unsigned takes;         /* bits 1 << ProbeTakes */
         bool asks_polkit;       /* for definitions */
         bool derives;           /* definitions on events that are granted */
+        bool own_files;         /* definitions in programs that are the subject's */
+        PlaceStrings files;     /* globs of paths of other programs; polkit is always asked */
 } RuleProbes;
 
 typedef struct RuleLimit {

@@ -329,6 +329,12 @@ static void test_probes(void) {
         static const char all[] = "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"]," OWN
                                   ",\"polkit\":\"trace-own\","
                                   "\"probes\":{\"functions\":[\"*\"],\"takes\":[\"values\"]}}]}";
+#define FILES(more, what)                                              \
+        "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"]," OWN more \
+        ",\"probes\":{\"files\":" what "}}]}"
+        static const char own[] = FILES("", "\"own\""), no_files[] = FILES("", "\"none\""),
+                          globs[] = FILES("", "[\"/usr/*\"]"),
+                          asking[] = FILES(",\"polkit\":\"trace-own\"", "\"own\"");
 
         static const char derives[] =
                         "{\"rules\":[{\"name\":\"a\",\"subjects\":[\"any\"],"
@@ -361,6 +367,21 @@ static void test_probes(void) {
                 { some, { .function = "", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
                 { all, { .function = "", .takes = VALUES }, 0, true },
                 { all, { .function = "vfs_read", .takes = VALUES }, 0, true },
+                { all, { .file = "/home/u/prog", .is_own_file = true }, KT_E_ACCESS_DENIED, false },
+                { own, { .file = "" }, 0, false },
+                { own, { .file = "/home/u/prog", .is_own_file = true }, 0, false },
+                { own, { .file = "/usr/bin/su" }, KT_E_ACCESS_DENIED, false },
+                { own, { .function = "f", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
+                { globs, { .file = "/home/u/prog", .is_own_file = true }, 0, false },
+                { globs, { .file = "/usr/bin/su" }, 0, true },
+                { globs, { .file = "/opt/x" }, KT_E_ACCESS_DENIED, false },
+                { asking, { .file = "/home/u/prog", .is_own_file = true }, 0, true },
+                { no_files, { .file = "" }, KT_E_ACCESS_DENIED, false },
+                { no_files,
+                                { .file = "/home/u/prog", .is_own_file = true },
+                                KT_E_ACCESS_DENIED,
+                                false },
+                { denied, { .file = "" }, KT_E_ACCESS_DENIED, false },
                 { none, { .entry = "tcp_out" }, KT_E_ACCESS_DENIED, false },
                 { none, { .function = "f", .takes = VALUES }, KT_E_ACCESS_DENIED, false },
         };
@@ -429,12 +450,54 @@ static void test_sources_of_probes(void) {
         fixture_clear(&fixture);
 }
 
+/* What a program has in its memory is no address of the kernel's; its own are cut where it may be
+ * somebody else's. */
+static void test_fields_of_programs(void) {
+        static const char text[] =
+                        "name: x\nID: 1\nformat:\n"
+                        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+                        "\tfield:unsigned long __probe_ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+                        "\tfield:s64 ret;\toffset:16;\tsize:8;\tsigned:1;\n\nprint fmt: \"\"\n";
+
+        static const struct {
+                bool fenced, is_of_program;
+                FieldVerdict ip, ret;
+        } cases[] = {
+                { true, true, VERDICT_KEEP, VERDICT_KEEP },
+                { true, false, VERDICT_WORDS, VERDICT_WORDS },
+                { false, true, VERDICT_ZERO, VERDICT_KEEP },
+                { false, false, VERDICT_ZERO, VERDICT_WORDS },
+        };
+
+        Format *format = NULL;
+        const char *pid;
+
+        g_assert_cmpint(format_parse(text, strlen(text), &format, NULL), ==, 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                const Grant grant = { .fenced = cases[i].fenced, .redacted = true };
+                const GrantEvent event = { .is_of_program = cases[i].is_of_program };
+                const FormatField *ip = format_field_find(format, "__probe_ip"),
+                                  *ret = format_field_find(format, "ret");
+
+                g_assert_cmpint(grant_judge_field(&grant, &event, format, ip, &pid),
+                                ==,
+                                cases[i].ip);
+                g_assert_cmpint(grant_judge_field(&grant, &event, format, ret, &pid),
+                                ==,
+                                cases[i].ret);
+        }
+        format_free(format);
+}
+
 /* A probe that may be used is granted by that, and its like is not. */
 static void test_events_of_probes(void) {
         static const char *const events[] = { "ktrace_1000:mine", "ktrace_1001:theirs" };
-        const PolicyEvents kernel_events = {
-                .names = events, .n_names = 2, .get_format = get_format, .n_probes = 1
-        };
+        static const bool of_programs[] = { true };
+        const PolicyEvents kernel_events = { .names = events,
+                .n_names = 2,
+                .get_format = get_format,
+                .n_probes = 1,
+                .of_programs = of_programs };
         Fixture fixture;
 
         fixture_init(&fixture);
@@ -456,6 +519,7 @@ static void test_events_of_probes(void) {
                 if (grant) {
                         g_assert_cmpuint(grant->n_events, ==, 1);
                         g_assert_true(grant->fenced);
+                        g_assert_true(grant->events[0].is_of_program);
                         g_assert_cmpstr(grant->events[0].filter, ==, "shown == 1");
                 }
                 grant_free(grant);
@@ -482,5 +546,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/rule/probes", test_probes);
         g_test_add_func("/rule/events-of-probes", test_events_of_probes);
         g_test_add_func("/policy/sources-of-probes", test_sources_of_probes);
+        g_test_add_func("/rule/fields-of-programs", test_fields_of_programs);
         return g_test_run();
 }
