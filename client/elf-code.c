@@ -85,19 +85,15 @@ static int put_symbol(const ElfCode *code, uint64_t address, const char *symbol,
 
 /* The function around, as those see it who unwind the stack. */
 static int put_function(const ElfCode *code, uint64_t address, json_object *object) {
-        uint64_t start, next;
+        UnwindEntry entry;
         GElf_Shdr header;
         Elf_Data *data;
 
         if (!elf_image_find_section(code->image, UNWIND_TABLE_SECTION, &header, &data) ||
-                        !unwind_table_find(data->d_buf,
-                                        data->d_size,
-                                        header.sh_addr,
-                                        address,
-                                        &start,
-                                        &next))
+                        !unwind_table_find(
+                                        data->d_buf, data->d_size, header.sh_addr, address, &entry))
                 return 0;
-        return elf_put(object, "function", json_object_new_uint64(start));
+        return elf_put(object, "function", json_object_new_uint64(entry.start));
 }
 
 static int put_source(const ElfCode *code, uint64_t address, json_object *object) {

@@ -17,10 +17,13 @@
 #define POINTER_AT  4
 #define ENTRY_BYTES (2 * sizeof(int32_t))
 
-static uint64_t get_start(const uint8_t *table, size_t index, uint64_t base) {
+/* column 0: where the function begins, 1: its frame. */
+static uint64_t get(const uint8_t *table, size_t index, size_t column, uint64_t base) {
         int32_t distance;
 
-        memcpy(&distance, table + index * ENTRY_BYTES, sizeof(distance));
+        memcpy(&distance,
+                        table + index * ENTRY_BYTES + column * sizeof(distance),
+                        sizeof(distance));
         return base + (uint64_t)(int64_t)distance;
 }
 
@@ -28,8 +31,7 @@ bool unwind_table_find(const uint8_t *data,
                 size_t size,
                 uint64_t base,
                 uint64_t address,
-                uint64_t *ret_start,
-                uint64_t *ret_next) {
+                UnwindEntry *ret) {
         size_t pointer_bytes = 4, low = 0, high;
         uint32_t n;
 
@@ -51,14 +53,15 @@ bool unwind_table_find(const uint8_t *data,
         while (low < high) {
                 size_t middle = low + (high - low) / 2;
 
-                if (get_start(table, middle, base) <= address)
+                if (get(table, middle, 0, base) <= address)
                         low = middle + 1;
                 else
                         high = middle;
         }
         if (low == 0)
                 return false;
-        *ret_start = get_start(table, low - 1, base);
-        *ret_next = low < n ? get_start(table, low, base) : UINT64_MAX;
+        ret->start = get(table, low - 1, 0, base);
+        ret->frame = get(table, low - 1, 1, base);
+        ret->next = low < n ? get(table, low, 0, base) : UINT64_MAX;
         return true;
 }

@@ -7,12 +7,17 @@
 
 #define UNWIND_TABLE_SECTION ".eh_frame_hdr"
 
-/* The function around `address` by the table of a program's functions that unwinding uses: where it
- * begins, and where the next one does (UINT64_MAX: it is the last). data: bytes of the section,
- * which is linked at `base`. */
+/* A function by the table that unwinding uses: where it begins and where the next one does
+ * (UINT64_MAX: it is the last), and the address of what is said of it in .eh_frame. */
+typedef struct UnwindEntry {
+        uint64_t start, next;
+        uint64_t frame;
+} UnwindEntry;
+
+/* The last that begins at the address or before it. data: bytes of the section, which is linked at
+ * `base`. */
 bool unwind_table_find(const uint8_t *data,
                 size_t size,
                 uint64_t base,
                 uint64_t address,
-                uint64_t *ret_start,
-                uint64_t *ret_next);
+                UnwindEntry *ret);

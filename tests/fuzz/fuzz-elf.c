@@ -40,10 +40,10 @@ static void read_notes(const uint8_t *data, size_t size, bool is_64) {
 
 static void read_table(const uint8_t *data, size_t size) {
         for (uint64_t address = 0x1000; address < 0x1100; address += 8) {
-                uint64_t start, next;
+                UnwindEntry entry;
 
-                if (unwind_table_find(data, size, 0x1000, address, &start, &next))
-                        fuzz_check(start <= address);
+                if (unwind_table_find(data, size, 0x1000, address, &entry))
+                        fuzz_check(entry.start <= address);
         }
 }
 

@@ -6,7 +6,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
 packages=systemd,systemd-sysv,dbus,polkitd,trace-cmd,libjson-c5,libseccomp2,libtraceevent1,libbpf1
-packages=$packages,libtraceevent1-plugin,libzstd1,libsystemd0,libelf1,libdw1,libglib2.0-bin,procps,util-linux,mount,kmod
+packages=$packages,libtraceevent1-plugin,libzstd1,libsystemd0,libelf1,libdw1,libzydis4.0,libglib2.0-bin,procps,util-linux,mount,kmod
 packages=$packages,strace,jq,python3-minimal,python3-dbus,libcap2-bin,passwd,linux-perf,bpftrace
 
 . /etc/os-release
