@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Definitions of probes, from what a person writes to what the kernel takes: lex.c makes words of
- * an argument, parse.c a tree, evaluate.c finds where it lies by the kernel's types, fetch.c says
- * that in the kernel's words. Called by session. Pure but for the types, and changes nothing.
+ * an argument, parse.c a tree, evaluate.c finds where it lies by the kernel's types (in programs
+ * evaluate-user.c, without types), fetch.c says that in the kernel's words. Called by session. Pure
+ * but for the types, and changes nothing.
  *
  * The kernel gets nothing that a caller wrote but names that it knows: a misread offset records
  * somebody's memory without an error. Time is linear in the text, the search of a member in the
@@ -36,16 +37,17 @@ int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...)
 }
 
 ProbeForm *probe_form_free(ProbeForm *form) {
-        if (!form)
-                return NULL;
-        for (size_t i = 0; i < form->n_fields; i++) {
-                free(form->fields[i].names);
-                free(form->fields[i].c_type);
-                free(form->fields[i].source);
+        for (ProbeForm *next; form; form = next) {
+                next = form->next;
+                for (size_t i = 0; i < form->n_fields; i++) {
+                        free(form->fields[i].names);
+                        free(form->fields[i].c_type);
+                        free(form->fields[i].source);
+                }
+                free(form->fields);
+                free(form->place);
+                free(form);
         }
-        free(form->fields);
-        free(form->place);
-        free(form);
         return NULL;
 }
 
@@ -82,12 +84,29 @@ static int compile_arg(ProbeForm *form,
         if (context->format)
                 r = r ?: probe_fetch_field(tree, field);
         else {
-                r = r ?: probe_evaluate(tree, &place);
+                r = r
+                                    ?: context->place ? probe_evaluate_user(tree, &place)
+                                                      : probe_evaluate(tree, &place);
                 r = r ?: probe_fetch(tree, &place, field);
         }
         r = r ?: check_unique(tree, form);
         if (r == 0 && context->is_return && strncmp(place.base, "$arg", strlen("$arg")) == 0)
                 form->takes_entry = true;
+        return r;
+}
+
+int probe_compile_args(ProbeForm *form,
+                const CompileContext *context,
+                const Definition *definition,
+                Reason *reason) {
+        int r = 0;
+
+        form->is_return = definition->is_return;
+        form->fields = calloc(MAX_OF(definition->n_args, (size_t)1), sizeof(ProbeField));
+        if (!form->fields)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < definition->n_args; i++)
+                r = compile_arg(form, context, i, definition->args[i], reason);
         return r;
 }
 
@@ -101,20 +120,6 @@ static int make_place(const ProbeFunction *f, char **ret) {
                 return -ENOMEM;
         }
         return 0;
-}
-
-static int compile_args(ProbeForm *form,
-                const CompileContext *context,
-                const Definition *definition,
-                Reason *reason) {
-        int r = 0;
-
-        form->fields = calloc(MAX_OF(definition->n_args, (size_t)1), sizeof(ProbeField));
-        if (!form->fields)
-                return -ENOMEM;
-        for (size_t i = 0; r == 0 && i < definition->n_args; i++)
-                r = compile_arg(form, context, i, definition->args[i], reason);
-        return r;
 }
 
 int probe_compile(ProbeKernel *kernel,
@@ -135,8 +140,7 @@ int probe_compile(ProbeKernel *kernel,
         r = r ?: make_place(&function, &form->place);
         if (r != 0)
                 return r;
-        form->is_return = definition->is_return;
-        r = compile_args(form, &context, definition, reason);
+        r = probe_compile_args(form, &context, definition, reason);
         if (r == 0)
                 *ret = TAKE_PTR(form);
         return r;
@@ -156,23 +160,14 @@ int probe_compile_event(const Definition *definition,
         if (!form->place)
                 return -ENOMEM;
         form->place[strcspn(form->place, ":")] = '.';
-        int r = compile_args(form, &context, definition, reason);
+        int r = probe_compile_args(form, &context, definition, reason);
         if (r == 0)
                 *ret = TAKE_PTR(form);
         return r;
 }
 
-int probe_form_to_line(const ProbeForm *form,
-                const char *group,
-                const char *name,
-                char **ret,
-                Reason *reason) {
-        char *text = NULL;
-        size_t size;
-        FILE *f = open_memstream(&text, &size);
-
-        if (!f)
-                return -ENOMEM;
+/* "p:GROUP/NAME PLACE NAME=FETCH …" */
+static void print_line(FILE *f, const ProbeForm *form, const char *group, const char *name) {
         fprintf(f,
                         "%c:%s/%s %s",
                         form->is_event    ? 'e'
@@ -183,17 +178,37 @@ int probe_form_to_line(const ProbeForm *form,
                         form->place);
         for (size_t i = 0; i < form->n_fields; i++)
                 fprintf(f, " %s=%s", form->fields[i].name, form->fields[i].fetch);
+}
+
+int probe_form_to_line(const ProbeForm *form,
+                const char *group,
+                const char *name,
+                char **ret,
+                Reason *reason) {
+        char *text = NULL;
+        size_t size, longest = 0;
+        FILE *f = open_memstream(&text, &size);
+
+        if (!f)
+                return -ENOMEM;
+        for (const ProbeForm *at = form; at; at = at->next) {
+                long before = ftell(f);
+
+                fprintf(f, "%s", at != form ? "\n" : "");
+                print_line(f, at, group, name);
+                longest = MAX_OF(longest, (size_t)(ftell(f) - before));
+        }
         if (fclose(f) != 0) {
                 free(text);
                 return -ENOMEM;
         }
-        if (size > PROBE_LINE_MAX) {
+        if (longest > PROBE_LINE_MAX) {
                 free(text);
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "args: together they are %zu bytes for the kernel, which takes %d: "
                                 "make two probes of them",
-                                size,
+                                longest,
                                 PROBE_LINE_MAX);
         }
         *ret = text;

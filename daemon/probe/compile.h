@@ -4,6 +4,8 @@
 #include "definition.h"
 #include "format.h"
 #include "function.h"
+#include "user-place.h"
+#include "user-spot.h"
 
 #define PROBE_FIELD_NAME_MAX 31 /* bytes; the kernel's MAX_ARG_NAME_LEN */
 #define PROBE_FETCH_MAX      63 /* bytes of one argument behind its "="; the kernel's MAX_ARGSTR_LEN */
@@ -31,17 +33,22 @@ typedef struct ProbeField {
 
 /* What became of a definition. */
 typedef struct ProbeForm {
-        char *place; /* "tcp_sendmsg", "mod:function+16"; "SYSTEM.EVENT" */
+        char *place; /* "tcp_sendmsg", "mod:function+16"; "SYSTEM.EVENT";
+                        "/proc/self/fd/7:0x00…16(0x4010)" */
         bool is_event;
         bool is_return;
         bool takes_entry; /* arguments of the function, at its return */
         ProbeField *fields;
         size_t n_fields;
+        struct ProbeForm *next; /* the same fields at another place; NULL: there is none */
 } ProbeForm;
 
+/* One of the first three. */
 typedef struct CompileContext {
-        const ProbeFunction *function; /* either this */
-        const Format *format;          /* or that */
+        const ProbeFunction *function;
+        const Format *format;   /* of an event */
+        const UserPlace *place; /* in a program */
+        bool is_marker;         /* the place's */
         bool is_return;
 } CompileContext;
 
@@ -56,9 +63,16 @@ int probe_compile_event(const Definition *definition,
                 const Format *format,
                 ProbeForm **ret,
                 Reason *reason);
+/* The same for a definition on a file: which the kernel finds as `file`, with the places in it. */
+int probe_compile_user(const Definition *definition,
+                const char *file,
+                const UserPlace *places,
+                size_t n_places,
+                ProbeForm **ret,
+                Reason *reason);
 ProbeForm *probe_form_free(ProbeForm *form);
 DEFINE_CLEANUP(ProbeForm, probe_form_free);
-/* "p:GROUP/NAME PLACE NAME=FETCH …" */
+/* "p:GROUP/NAME PLACE NAME=FETCH …", a line for each place. */
 int probe_form_to_line(const ProbeForm *form,
                 const char *group,
                 const char *name,

@@ -35,6 +35,15 @@ static bool is_same_text(const char *a, const char *b) {
         return strcmp(a ?: "", b ?: "") == 0;
 }
 
+/* "p:NAME /FILE…": in the kernel's own syntax too. */
+bool definition_is_user(const Definition *definition) {
+        const char *place = definition->on;
+
+        if (!place && definition->raw)
+                place = definition->raw + strcspn(definition->raw, " ");
+        return place && place[strspn(place, " ")] == '/';
+}
+
 bool definition_is_same(const Definition *a, const Definition *b) {
         if (!is_same_text(a->name, b->name) || !is_same_text(a->on, b->on) ||
                         !is_same_text(a->raw, b->raw) || !is_same_text(a->event, b->event) ||
@@ -111,17 +120,35 @@ int definition_set_string(Definition *d, const char *key, const char *value, Rea
                 *strings[i].value = strdup(value);
                 return *strings[i].value ? 0 : -ENOMEM;
         }
-        if (strcmp(key, "return") == 0 || strcmp(key, "args") == 0)
+        if (strcmp(key, "return") == 0 || strcmp(key, "args") == 0 || strcmp(key, "file") == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "%s: %s is wanted, not a string",
                                 key,
-                                *key == 'r' ? "true or false" : "a list");
+                                *key == 'r'   ? "true or false"
+                                : *key == 'a' ? "a list"
+                                              : "a number");
         return reason_set(reason,
                         KT_E_UNKNOWN_KEY,
-                        "unknown key %s: a probe has name, on, return, event, args, raw, "
+                        "unknown key %s: a probe has name, on, file, return, event, args, raw, "
                         "about",
                         quote(key).text);
+}
+
+int definition_set_number(Definition *d, const char *key, uint32_t value, Reason *reason) {
+        if (strcmp(key, "file") != 0)
+                return reason_set(reason,
+                                KT_E_UNKNOWN_KEY,
+                                "%s: no key of a probe that is a number: that is file",
+                                quote(key).text);
+        if (d->file != 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "file: given twice");
+        if (value == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "file: 0: what OpenProbeFile has answered is wanted");
+        d->file = value;
+        return 0;
 }
 
 int definition_set_boolean(Definition *d, const char *key, bool value, Reason *reason) {
@@ -163,8 +190,8 @@ int definition_complete(const Definition *d, Reason *reason) {
         if (!d->raw && !d->on && !d->event)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "on: missing: name a function of the kernel, or an event by the key "
-                                "event");
+                                "on: missing: name a function of the kernel or a place in a program, or "
+                                "an event by the key event");
         if (!!d->raw + !!d->on + !!d->event > 1)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -179,6 +206,9 @@ int definition_complete(const Definition *d, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "raw: stands alone, without args and return");
+        if (d->file != 0 && (d->raw || !definition_is_user(d)))
+                return reason_set(
+                                reason, KT_E_INVALID_SPEC, "file: belongs to an on that is a path");
         return 0;
 }
 

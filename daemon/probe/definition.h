@@ -7,7 +7,7 @@
 #include "error.h"
 
 #define DEFINITION_NAME_MAX  63 /* bytes; of an event, in the kernel */
-#define DEFINITION_ON_MAX    255
+#define DEFINITION_ON_MAX    1023
 #define DEFINITION_EVENT_MAX 128
 #define DEFINITION_ARGS_MAX  128
 #define DEFINITION_ARG_MAX   256 /* bytes of one */
@@ -18,7 +18,10 @@
  */
 typedef struct Definition {
         char *name;
-        char *on; /* "[MODULE:]FUNCTION[+OFFSET]"; NULL: none */
+        char *on;      /* "[MODULE:]FUNCTION[+OFFSET]", "/FILE:0xOFFSET" (in the file),
+                          "/FILE:PROVIDER:MARKER"; NULL: none */
+        uint32_t file; /* of a user's: the file itself, by the number it was handed in under; 0:
+                          none */
         bool is_return;
         char *event; /* "SYSTEM:EVENT", whose fields are taken; NULL: none */
         char **args; /* "[NAME =] EXPRESSION [: TYPE]" */
@@ -30,11 +33,14 @@ typedef struct Definition {
 Definition *definition_new(void);
 Definition *definition_free(Definition *definition);
 DEFINE_CLEANUP(Definition, definition_free);
+/* Is it on a file, and not on the kernel? */
+bool definition_is_user(const Definition *definition);
 bool definition_is_same(const Definition *a, const Definition *b);
 
 /* Setters: KT_E_INVALID_SPEC, KT_E_UNKNOWN_KEY with the reason, -ENOMEM. A key twice is refused. */
 int definition_set_string(Definition *d, const char *key, const char *value, Reason *reason);
 int definition_set_boolean(Definition *d, const char *key, bool value, Reason *reason);
+int definition_set_number(Definition *d, const char *key, uint32_t value, Reason *reason);
 /* The next entry of the list "args". */
 int definition_add_arg(Definition *d, const char *value, Reason *reason);
 /* The last check: what belongs together is there. */

@@ -179,8 +179,7 @@ static int evaluate_special(ProbeTree *tree, const ProbeNode *node, Place *place
         return 0;
 }
 
-/* From where a value lies to the value. */
-static int follow(ProbeTree *tree, const Word *word, Place *place) {
+int probe_follow(ProbeTree *tree, const Word *word, Place *place) {
         if (!place->in_memory)
                 return 0;
         if (place->n_steps == PROBE_STEPS_MAX)
@@ -216,7 +215,7 @@ static int refuse_type(ProbeTree *tree, const Word *word, const Place *place, co
 static int dereference(ProbeTree *tree, const Word *word, Place *place) {
         uint32_t target = place->type.target;
 
-        int r = follow(tree, word, place);
+        int r = probe_follow(tree, word, place);
         if (r != 0)
                 return r;
         place->in_memory = true;

@@ -41,6 +41,19 @@ static const struct {
         { "string", "string", 0, SHOW_PLAIN },
 };
 
+/* In a program there is nothing of the kernel's to name, and all memory is the user's. */
+static int check_user_word(const ProbeTree *tree, const Word *word) {
+        bool is_user = word->size == strlen("user") && memcmp(word->p, "user", word->size) == 0;
+
+        if (!is_user && (word->size != strlen("symbol") ||
+                                        memcmp(word->p, "symbol", word->size) != 0))
+                return 0;
+        return probe_refuse(tree,
+                        word->p,
+                        is_user ? "user is for what the kernel reads of a program: here everything is"
+                                : "symbol is of the kernel's addresses: write x64");
+}
+
 static void set_wish(Wish *wish, const char *word, size_t size) {
         for (size_t k = 0; k < ELEMENTSOF(types); k++)
                 if (strlen(types[k].word) == size && memcmp(types[k].word, word, size) == 0) {
@@ -57,6 +70,9 @@ int probe_read_wish(const ProbeTree *tree, Wish *ret) {
                 const Word *word = &tree->words[i];
                 Wish found;
 
+                int r = tree->context->place ? check_user_word(tree, word) : 0;
+                if (r != 0)
+                        return r;
                 ret->at = ret->at ?: word->p;
                 found = (Wish){ .at = ret->at, .is_user = ret->is_user };
                 set_wish(&found, word->p, word->size);
@@ -89,7 +105,8 @@ static void print_place(const Place *place, bool is_user, char *out, size_t size
 
                 n = snprintf(outer,
                                 sizeof(outer),
-                                "+%s%" PRId64 "(%s)",
+                                "%s%s%" PRId64 "(%s)",
+                                offset < 0 ? "" : "+",
                                 is_last && is_user ? "u" : "",
                                 offset,
                                 inner);
@@ -122,7 +139,8 @@ static int set_fetch(const ProbeTree *tree, const Place *place, bool is_user, Pr
 static int fetch_text(ProbeTree *tree, Place *place, const Wish *wish, ProbeField *field) {
         const char *at = wish->at ?: tree->text;
 
-        if (place->has_type && place->type.class == TYPE_ARRAY && place->bitfield_size == 0)
+        if (place->is_bytes || (place->has_type && place->type.class == TYPE_ARRAY &&
+                                               place->bitfield_size == 0))
                 ; /* it begins where the array does */
         else if (!place->has_type || place->type.class == TYPE_POINTER ||
                         place->type.size == sizeof(uint64_t)) {

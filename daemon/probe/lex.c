@@ -39,7 +39,7 @@ static int lex_sigil(ProbeTree *tree) {
                 return probe_refuse(tree,
                                 tree->next,
                                 is_register ? "the name of a register is wanted behind the %%"
-                                            : "$retval, $comm or $arg1 to $arg6 is wanted");
+                                            : "$retval, $comm or $arg1 and the like is wanted");
         take(tree, is_register ? WORD_REGISTER : WORD_SPECIAL, 0, n);
         return 0;
 }
@@ -51,7 +51,7 @@ static int lex_symbol(ProbeTree *tree) {
                 take(tree, WORD_SYMBOL, '.', 2);
                 return 0;
         }
-        if (*p && strchr("=:.[]()*", *p)) {
+        if (*p && strchr(tree->context->place ? "=:.[]()*+-" : "=:.[]()*", *p)) {
                 take(tree, WORD_SYMBOL, *p, 1);
                 return 0;
         }

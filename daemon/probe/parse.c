@@ -4,18 +4,21 @@
  *
  *   argument = [ NAME "=" ] value [ ":" NAME { NAME } ]
  *   value    = "*" value | "(" ("struct"|"union") NAME "*" ")" value | one
+ *            | ( "+" | "-" ) NUMBER "(" value ")"       in programs
  *   one      = ( NAME | $NAME | %NAME | "(" value ")" ) { "." NAME | "->" NAME | "[" NUMBER "]" }
  *
  * Casts and stars bind as in C: weaker than the members behind them. Nodes come out of the tree's
  * own array, recursion ends at PROBE_DEPTH_MAX. What names mean is evaluate.c's. */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "probe-tree.h"
 
-#define INDEX_MAX 65535
+#define INDEX_MAX  65535
+#define OFFSET_MAX 0x7fffffff
 
 static int parse_value(ProbeTree *tree, ProbeNode **ret);
 
@@ -55,7 +58,7 @@ static int add_node(ProbeTree *tree, ProbeNodeType type, ProbeNode *inner, Probe
 }
 
 /* The number in hand. */
-static int read_index(ProbeTree *tree, uint64_t *ret) {
+static int read_number(ProbeTree *tree, uint64_t max, uint64_t *ret) {
         char text[24], *end;
 
         if (tree->word.type != WORD_NUMBER || tree->word.size >= sizeof(text))
@@ -63,8 +66,9 @@ static int read_index(ProbeTree *tree, uint64_t *ret) {
         memcpy(text, tree->word.p, tree->word.size);
         text[tree->word.size] = '\0';
         *ret = strtoull(text, &end, 0);
-        if (*end || *ret > INDEX_MAX)
-                return probe_refuse(tree, tree->word.p, "a number up to %d is wanted", INDEX_MAX);
+        if (*end || *ret > max)
+                return probe_refuse(
+                                tree, tree->word.p, "a number up to %" PRIu64 " is wanted", max);
         return probe_lex(tree);
 }
 
@@ -84,7 +88,7 @@ static int parse_postfix(ProbeTree *tree, ProbeNode **node) {
                                                        *node,
                                                        node);
                 if (r == 0 && is_index) {
-                        r = read_index(tree, &(*node)->number);
+                        r = read_number(tree, INDEX_MAX, &(*node)->number);
                         r = r ?: expect(tree, ']', "]");
                 } else
                         r = r ?: probe_lex(tree);
@@ -153,6 +157,25 @@ static int parse_parenthesis(ProbeTree *tree, ProbeNode **ret) {
         return parse_one(tree, ret);
 }
 
+/* "+16(%sp)" */
+static int parse_offset(ProbeTree *tree, ProbeNode **ret) {
+        bool is_negative = is_symbol(tree, '-');
+        ProbeNode *node;
+
+        int r = add_node(tree, PROBE_NODE_OFFSET, NULL, &node);
+        r = r ?: probe_lex(tree);
+        r = r ?: read_number(tree, OFFSET_MAX, &node->number);
+        r = r ?: expect(tree, '(', "(");
+        r = r ?: parse_value(tree, &node->inner);
+        r = r ?: expect(tree, ')', ")");
+        if (r != 0)
+                return r;
+        if (is_negative)
+                node->number = -node->number;
+        *ret = node;
+        return 0;
+}
+
 static int parse_value(ProbeTree *tree, ProbeNode **ret) {
         ProbeNode *node;
         int r;
@@ -170,6 +193,8 @@ static int parse_value(ProbeTree *tree, ProbeNode **ret) {
                         *ret = node;
         } else if (is_symbol(tree, '('))
                 r = parse_parenthesis(tree, ret);
+        else if (is_symbol(tree, '+') || is_symbol(tree, '-'))
+                r = parse_offset(tree, ret);
         else
                 r = parse_one(tree, ret);
         tree->depth--;

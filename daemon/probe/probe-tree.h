@@ -17,7 +17,7 @@ typedef enum WordType {
         WORD_SPECIAL,  /* $retval */
         WORD_REGISTER, /* %di */
         WORD_NUMBER,
-        WORD_SYMBOL, /* one of = : . [ ] ( ) * and, as '>', -> */
+        WORD_SYMBOL, /* one of = : . [ ] ( ) * and, as '.', ->; + and - in programs */
 } WordType;
 
 typedef struct Word {
@@ -35,12 +35,13 @@ typedef enum ProbeNodeType {
         PROBE_NODE_INDEX,  /* of inner */
         PROBE_NODE_CAST,   /* inner as a pointer to struct (or union) `word` */
         PROBE_NODE_STAR,   /* what inner points to */
+        PROBE_NODE_OFFSET, /* what lies `number` bytes behind where inner points to */
 } ProbeNodeType;
 
 typedef struct ProbeNode {
         ProbeNodeType type;
         Word word;
-        uint64_t number;
+        uint64_t number; /* of an offset: as it is added, modulo 2^64 */
         bool is_union;
         struct ProbeNode *inner;
 } ProbeNode;
@@ -75,12 +76,17 @@ typedef struct Place {
         uint32_t declared; /* the type's id as it was declared: typedefs kept */
         uint32_t bit, bitfield_size;
         bool is_text;      /* $comm */
+        bool is_bytes;     /* text would begin right there, as in an array */
         bool is_free;      /* see ProbeField */
         const char *label; /* to be called so, unless told otherwise */
         size_t label_size;
 } Place;
 
 int probe_evaluate(ProbeTree *tree, Place *ret);
+/* The same in a program, of which no types are known. */
+int probe_evaluate_user(ProbeTree *tree, Place *ret);
+/* From where a value lies to the value: the next step. */
+int probe_follow(ProbeTree *tree, const Word *word, Place *place);
 /* The kernel's words for the place, and how it is shown. */
 int probe_fetch(ProbeTree *tree, const Place *place, ProbeField *ret);
 
@@ -99,5 +105,10 @@ int probe_read_wish(const ProbeTree *tree, Wish *ret);
 int probe_set_name(const ProbeTree *tree, const char *label, size_t size, ProbeField *field);
 /* A field of an event: the kernel's words for it, and how it is shown. */
 int probe_fetch_field(ProbeTree *tree, ProbeField *ret);
+/* All of a definition's arguments, into a form that has none yet. */
+int probe_compile_args(ProbeForm *form,
+                const CompileContext *context,
+                const Definition *definition,
+                Reason *reason);
 /* KT_E_INVALID_SPEC with "args[N] column M: ..." */
 int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...) _printf_(3, 4);
