@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* ktrace-consumer: one process per stream, ring -> clean -> frame -> sink. Started by the daemon
- * (control socket as fd 3) or by ktrace-consumer.socket; lives until its sink or its session ends.
- * control.h has the conversation.
+/* ktrace-consumer, unless it is told to be an inspector (inspector.c): one process per stream, ring
+ * -> clean -> frame -> sink. Started by the daemon (control socket as fd 3) or by
+ * ktrace-consumer.socket; lives until its sink or its session ends. control.h has the conversation.
  *
  * Wake-ups. Idle, it sleeps in epoll with the instance's buffer_percent at 0, so that the first
  * event wakes it and nothing else does. Then it is active: buffer_percent at ACTIVE_PERCENT, so
@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -26,6 +27,7 @@
 
 #include "control.h"
 #include "fd.h"
+#include "inspector.h"
 #include "pump.h"
 #include "sandbox.h"
 #include "summary.h"
@@ -462,6 +464,17 @@ static void conclude(Consumer *c, int result) {
         tell(c, CONTROL_GONE, error, error ? strerror(error) : "");
 }
 
+/* The first message says what this process is for, and is left there. */
+static bool is_inspector(void) {
+        struct pollfd wait = { .fd = CONTROL_FD, .events = POLLIN };
+        ControlMessage message;
+
+        while (poll(&wait, 1, -1) < 0 && errno == EINTR)
+                ;
+        ssize_t n = recv(CONTROL_FD, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
+        return n == sizeof(message) && message.type == CONTROL_INSPECT;
+}
+
 int main(int argc, char **argv) {
         static const struct option options[] = { { "user", required_argument, NULL, 'u' }, {} };
         Consumer c = {
@@ -484,6 +497,10 @@ int main(int argc, char **argv) {
                 r = watchdog_start(&c.watchdog, CONTROL_FD);
         if (r == 0)
                 r = sandbox_enter(user, text, sizeof(text));
+        if (r == 0 && is_inspector())
+                return inspector_run(CONTROL_FD) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        if (r == 0)
+                r = sandbox_close();
         if (r < 0) {
                 const char *why = text[0]          ? text
                                   : r == -ENOTSOCK ? "is started by ktraced only"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The consumer's own fence: it holds a client's fd and the kernel's raw bytes, so it can do nothing
- * but read, clean and write. Entered once, before the first byte of either. Under systemd the unit
- * has done most of it already.
+ * but read, clean and write. Entered before anybody has told it anything; system calls are left
+ * until it knows what it is for, and given up before the first byte of a client's. Under systemd
+ * the unit has done most of it already.
  *
  * The filter kills the process on any call that the loop has no need for. A build with
  * AddressSanitizer goes without the filter, since the sanitizer's own calls are many and change;
@@ -96,11 +97,11 @@ int __lsan_is_turned_off(void) {
         return 1;
 }
 
-static int install_filter(void) {
+int sandbox_close(void) {
         return 0;
 }
 #else
-static int install_filter(void) {
+int sandbox_close(void) {
         static const int calls[] = {
                 SCMP_SYS(read),
                 SCMP_SYS(pread64),
@@ -177,8 +178,7 @@ int sandbox_enter(const char *user, char *text, size_t size) {
                 return r;
         r = limit_resources();
         r = r ?: drop_privileges();
-        r = r ?: install_filter();
         if (r < 0)
-                snprintf(text, size, "cannot enter the sandbox: %s", strerror(-r));
+                snprintf(text, size, "cannot give up rights: %s", strerror(-r));
         return r;
 }

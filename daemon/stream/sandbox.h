@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
-/* Changes to the user (NULL: is another than root already), gives up everything that the loop does
- * not need. -errno with one line in text. After this no file can be opened and no program run. */
+/* Changes to the user (NULL: is another than root already), gives up all rights, and takes limits.
+ * -errno with one line in text. */
 int sandbox_enter(const char *user, char *text, size_t size);
+/* After this no file can be opened and no program run. */
+int sandbox_close(void);

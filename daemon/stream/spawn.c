@@ -28,23 +28,42 @@ struct Consumer {
         pid_t pid;
         int pidfd; /* of a forked one; -1: systemd's */
         sd_event_source *source;
+        bool expects_fd;
+        int message_fd; /* of the message that is being handled; -1: none */
         const ConsumerHandlers *handlers;
         void *userdata;
 };
 
+/* Without room for fds unless one is expected: the kernel drops what a consumer gone bad would send
+ * along. Had we received it, to close it could hang us. */
+static ssize_t receive(Consumer *consumer, ControlMessage *message) {
+        if (consumer->expects_fd) {
+                size_t n_fds = 0;
+                ssize_t n = fd_receive(consumer->fd,
+                                message,
+                                sizeof(*message),
+                                &consumer->message_fd,
+                                1,
+                                &n_fds);
+
+                consumer->expects_fd = n_fds == 0;
+                return n;
+        }
+        ssize_t n = recv(consumer->fd, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
+        return n < 0 ? -errno : n;
+}
+
 static int consumer_on_io(sd_event_source *source _unused_,
-                int fd,
+                int fd _unused_,
                 uint32_t revents _unused_,
                 void *userdata) {
         Consumer *consumer = userdata;
         ControlMessage message;
 
-        /* Without room for fds: the kernel drops what a consumer gone bad would send along. Had we
-         * received it, to close it could hang us. */
-        ssize_t n = recv(fd, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
+        ssize_t n = receive(consumer, &message);
         /* A consumer that leaves with a message of ours unread resets the connection: told once,
          * before what it has sent. */
-        if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
+        if (n == -EAGAIN || n == -EINTR || n == -ECONNRESET)
                 return 0;
         if (n == sizeof(message) && message.version == CONTROL_VERSION) {
                 consumer->handlers->on_message(consumer, &message, consumer->userdata);
@@ -199,7 +218,7 @@ int consumer_spawn(const ConsumerLauncher *launcher,
 
         if (!consumer)
                 return -ENOMEM;
-        consumer->fd = consumer->pidfd = -1;
+        consumer->fd = consumer->pidfd = consumer->message_fd = -1;
         consumer->handlers = handlers;
         consumer->userdata = userdata;
         int r = connect_consumer(launcher, &consumer->fd);
@@ -228,9 +247,18 @@ int consumer_send(Consumer *consumer, const ControlMessage *message, const int *
         return fd_send(consumer->fd, message, sizeof(*message), fds, n_fds);
 }
 
+void consumer_expect_fd(Consumer *consumer) {
+        consumer->expects_fd = true;
+}
+
+int consumer_take_fd(Consumer *consumer) {
+        return TAKE_FD(consumer->message_fd);
+}
+
 Consumer *consumer_release(Consumer *consumer) {
         if (!consumer)
                 return NULL;
+        close_cleanup(&consumer->message_fd);
         sd_event_source_disable_unref(consumer->source);
         close_cleanup(&consumer->fd);
         close_cleanup(&consumer->pidfd);

@@ -35,6 +35,11 @@ int consumer_spawn(const ConsumerLauncher *launcher,
 /* Queues nothing: -EAGAIN when the socket is full, which a healthy consumer never lets happen. fds
  * stay the caller's. */
 int consumer_send(Consumer *consumer, const ControlMessage *message, const int *fds, size_t n_fds);
+/* One message of those to come may bring a descriptor, which on_message may take (-1: it brought
+ * none); what is not taken is closed with the Consumer, so only one whose close(2) waits for nobody
+ * may be expected. What others bring never reaches us. */
+void consumer_expect_fd(Consumer *consumer);
+int consumer_take_fd(Consumer *consumer);
 /* Ends it: SIGKILL where it is a child, the end of its control socket elsewhere. on_closed follows
  * when the process is gone; one that hangs in the kernel never comes to that. */
 void consumer_kill(Consumer *consumer);

@@ -45,7 +45,9 @@ static int run(int (*act)(void)) {
                 char text[256];
 
                 status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-                _exit(sandbox_enter(user(), text, sizeof(text)) < 0 ? NOT_ENTERED : act());
+                _exit(sandbox_enter(user(), text, sizeof(text)) < 0 || sandbox_close() < 0
+                                                ? NOT_ENTERED
+                                                : act());
         }
         g_assert_no_errno(waitpid(pid, &status, 0));
         return status;

@@ -23,6 +23,7 @@ typedef struct Fixture {
         Consumer *consumer;
         ConsumerLauncher launcher;
         GArray *types; /* of the messages that came */
+        int taken;     /* descriptor of the last of them */
         bool is_closed;
 } Fixture;
 
@@ -31,6 +32,7 @@ static void on_message(Consumer *consumer, const ControlMessage *message, void *
 
         g_assert_nonnull(consumer);
         g_array_append_val(f->types, message->type);
+        f->taken = consumer_take_fd(consumer);
 }
 
 static void on_closed(Consumer *consumer, void *userdata) {
@@ -270,6 +272,46 @@ static void test_socket_reset(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(g_array_index(f->types, uint32_t, 0), ==, CONTROL_GONE);
 }
 
+static ino_t get_inode(int fd) {
+        struct stat status;
+
+        g_assert_no_errno(fstat(fd, &status));
+        return status.st_ino;
+}
+
+/* One that was asked for comes; those before and after it never reach this process. */
+static void test_socket_fd(Fixture *f, gconstpointer data _unused_) {
+        ControlMessage message = { .type = CONTROL_FACTS, .version = CONTROL_VERSION };
+        _cleanup_close_ int fd = listen_at(f, SOCK_SEQPACKET);
+        _cleanup_close_ int given = open("/dev/null", O_PATH | O_CLOEXEC);
+
+        g_assert_no_errno(listen(fd, 4));
+        spawn(f);
+        _cleanup_close_ int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+        g_assert_no_errno(peer);
+        for (unsigned i = 0; i < 5; i++) {
+                bool is_wanted = i == 2;
+                int before = dup(given); /* the next free number */
+
+                close(before);
+                if (i == 1) /* from here on, and this message brings none */
+                        consumer_expect_fd(f->consumer);
+                g_assert_cmpint(fd_send(peer, &message, sizeof(message), &given, i == 1 ? 0 : 1),
+                                ==,
+                                0);
+                g_assert_cmpint(sd_event_run(f->event, 1000 * 1000), >, 0);
+                g_assert_cmpuint(f->types->len, ==, i + 1);
+                g_assert_cmpint(f->taken >= 0, ==, is_wanted);
+                if (is_wanted) {
+                        g_assert_cmpuint(get_inode(f->taken), ==, get_inode(given));
+                        close(f->taken);
+                }
+                int after = dup(given);
+                close(after);
+                g_assert_cmpint(after, ==, before);
+        }
+}
+
 /* Killing one that is not ours to kill: the end of its control socket. */
 static void test_socket_kill(Fixture *f, gconstpointer data _unused_) {
         _cleanup_close_ int fd = listen_at(f, SOCK_SEQPACKET);
@@ -362,6 +404,7 @@ int main(int argc, char **argv) {
         ADD("/spawn/release", test_release);
         ADD("/spawn/socket", test_socket);
         ADD("/spawn/socket-reset", test_socket_reset);
+        ADD("/spawn/socket-fd", test_socket_fd);
         ADD("/spawn/socket-kill", test_socket_kill);
         ADD("/spawn/socket-full", test_socket_full);
         ADD("/spawn/stale-socket", test_stale_socket);
