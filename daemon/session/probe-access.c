@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who may define and use which probes: policy's decision on what a definition says and what became
+ * of it. Called by the files beside it, for every verb anew: rules change. */
+
+#include "probe-access.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "quote.h"
+
+/* Of "[MODULE:]FUNCTION[+OFFSET]", as rules have it. With an offset it may stand in any other. */
+static char *get_function(const char *on) {
+        const char *colon = strchr(on, ':'), *name = colon ? colon + 1 : on;
+
+        return strdup(strchr(name, '+') ? "" : name);
+}
+
+int probe_check_define(Registry *registry,
+                const Subject *subject,
+                const char *on,
+                const char *event,
+                unsigned takes,
+                const char **ret_action,
+                Reason *reason) {
+        _cleanup_free_ char *name = get_function(on ?: "");
+        const ProbeRequest request = {
+                .function = event ? NULL : name, .is_derived = event != NULL, .takes = takes
+        };
+
+        if (!name)
+                return -ENOMEM;
+        return policy_decide_probe(registry->options.policy, subject, &request, ret_action, reason);
+}
+
+int probe_check_own(Registry *registry,
+                const Subject *subject,
+                const Probe *probe,
+                bool is_authorized,
+                Reason *reason) {
+        const char *action = NULL;
+
+        int r = probe_check_define(registry,
+                        subject,
+                        probe->definition->on,
+                        probe->definition->event,
+                        probe_get_takes(probe),
+                        &action,
+                        reason);
+        if (r == 0 && action && !is_authorized)
+                r = reason_set(reason, KT_E_AUTH_REQUIRED, "polkit has to allow this (%s)", action);
+        return r;
+}
+
+bool probe_may_use(Registry *registry, const Subject *subject, const Probe *probe) {
+        const ProbeRequest request = { .entry = probe->definition->name };
+        const char *action;
+
+        if (subject->uid == 0)
+                return true;
+        if (!probe->source)
+                return probe->uid == subject->uid &&
+                       probe_check_own(registry, subject, probe, probe->is_approved, NULL) == 0;
+        return policy_decide_probe(registry->options.policy, subject, &request, &action, NULL) == 0;
+}
+
+int probe_refuse_absent(const char *name, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_NO_SUCH_PROBE,
+                        "%s: no such probe; 'ktracectl probes list' shows them",
+                        quote(name).text);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "registry.h"
+
+/* event: of a definition on one, else NULL. takes: 0 while that is not known yet. */
+int probe_check_define(Registry *registry,
+                const Subject *subject,
+                const char *on,
+                const char *event,
+                unsigned takes,
+                const char **ret_action,
+                Reason *reason);
+/* A definition of the subject's own that is resolved, by the rules of now. KT_E_AUTH_REQUIRED:
+ * polkit has not been asked about it. */
+int probe_check_own(Registry *registry,
+                const Subject *subject,
+                const Probe *probe,
+                bool is_authorized,
+                Reason *reason);
+/* The catalogue's by name; one's own while rules grant it, another's never. */
+bool probe_may_use(Registry *registry, const Subject *subject, const Probe *probe);
+/* KT_E_NO_SUCH_PROBE, as for what may not be used. */
+int probe_refuse_absent(const char *name, Reason *reason);

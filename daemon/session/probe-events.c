@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a session makes of the probes in its spec: events, and holds on them. Called by
+ * visible-events.c and session.c in the event loop. */
+
+#include "probe-events.h"
+
+#include <errno.h>
+
+#include "probe-access.h"
+
+void probe_events_clear(ProbeEvents *events) {
+        for (size_t i = 0; i < events->n; i++)
+                free(events->events[i].name);
+        free(events->events);
+        free(events->probes);
+        free(events->sources);
+        *events = (ProbeEvents){};
+}
+
+static int bind(Registry *registry,
+                const Subject *subject,
+                const char *name,
+                Probe **ret_probe,
+                char **ret,
+                Reason *reason) {
+        Probe *probe = probe_set_find(registry->probes, subject->uid, name);
+
+        if (!probe || !probe_may_use(registry, subject, probe))
+                return probe_refuse_absent(name, reason);
+        int r = probe_resolve(probe, reason);
+        if (r != 0)
+                return r;
+        if (asprintf(ret, "%s:%s", probe->group, probe->definition->name) < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        *ret_probe = probe;
+        return 0;
+}
+
+int probe_events_bind(Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                ProbeEvents *ret,
+                Reason *reason) {
+        int r = 0;
+
+        *ret = (ProbeEvents){};
+        ret->events = calloc(spec->n_events + spec->n_probes + 1, sizeof(SpecEvent));
+        ret->probes = calloc(spec->n_probes + 1, sizeof(Probe *));
+        ret->sources = calloc(spec->n_probes + 1, sizeof(char *));
+        if (!ret->events || !ret->probes || !ret->sources)
+                r = -ENOMEM;
+        for (size_t i = 0; r == 0 && i < spec->n_probes; i++) {
+                SpecEvent *event = &ret->events[ret->n++];
+
+                event->filter = spec->probes[i].filter; /* borrowed */
+                r = bind(registry,
+                                subject,
+                                spec->probes[i].name,
+                                &ret->probes[i],
+                                &event->name,
+                                reason);
+                if (r == 0 && ret->probes[i]->origin)
+                        ret->sources[ret->n_sources++] = ret->probes[i]->origin->full;
+        }
+        if (r != 0)
+                probe_events_clear(ret);
+        return r;
+}
+
+int probe_events_hold(Registry *registry, const Grant *grant, Probe ***ret, size_t *ret_n) {
+        Probe **held = calloc(grant->n_events + 1, sizeof(Probe *));
+        size_t n = 0;
+
+        if (!held)
+                return -ENOMEM;
+        for (size_t i = 0; i < grant->n_events; i++) {
+                const GrantEvent *event = &grant->events[i];
+                Probe *probe = probe_set_find_event(registry->probes, event->system, event->name);
+
+                if (!probe || probe_resolve(probe, NULL) != 0)
+                        continue;
+                probe_hold(probe);
+                held[n++] = probe;
+        }
+        *ret = held;
+        *ret_n = n;
+        return 0;
+}
+
+void probe_events_release(Probe ***held, size_t *n) {
+        for (size_t i = 0; i < *n; i++)
+                probe_release((*held)[i]);
+        free(*held);
+        *held = NULL;
+        *n = 0;
+}
