@@ -26,6 +26,7 @@ static const Verb *const verbs[] = {
         &verb_stop,
         &verb_destroy,
         &verb_stream,
+        &verb_snapshot,
         &verb_probes,
         &verb_policy,
         &verb_verify,

@@ -59,7 +59,7 @@ int proxy_call_async(Proxy *proxy,
                 sd_bus_message_handler_t handler,
                 void *userdata,
                 sd_bus_slot **ret);
-/* OpenStream or OpenSink: the fd is the caller's. */
+/* OpenStream, OpenSink or Snapshot: the fd is the caller's. */
 int proxy_open_fd(Proxy *proxy, const char *path, const char *member, int *ret_fd, Reason *reason);
 
 /* Spec as JSON. */

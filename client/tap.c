@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Connects a session's stream with an output, for `record` and `stream`. For a regular file it asks
- * for a sink: our descriptor goes over a socket to the consumer, which answers once about it and
- * once when all is written (interfaces/sink.h). A file system that the consumer does not write to
- * costs a second copy: then, as for pipes and terminals, the stream comes through the daemon's pipe
- * and a Flow.
+/* Connects a session's stream, or a snapshot, with an output, for `record`, `stream` and
+ * `snapshot`. For a regular file it asks for a sink: our descriptor goes over a socket to the
+ * consumer, which answers once about it and once when all is written (interfaces/sink.h). A file
+ * system that the consumer does not write to costs a second copy: then, as for pipes and terminals,
+ * the stream comes through the daemon's pipe and a Flow.
  *
  * A consumer that has taken a file keeps it until the session ends, whoever goes: `stream`, which
  * may leave earlier, asks for the pipe.
@@ -26,6 +26,7 @@
 #define TAP_RETRY_USEC  ((uint64_t)20 * 1000)
 
 struct Tap {
+        TapOf of;
         Proxy *proxy;
         Output *output;
         int socket_fd;
@@ -177,10 +178,14 @@ static int tap_open_pipe(Tap *tap,
                 uint64_t patience_usec,
                 int *ret_fd,
                 Reason *reason) {
+        static const char *const members[] = {
+                [TAP_OF_STREAM] = "OpenStream",
+                [TAP_OF_SNAPSHOT] = "Snapshot",
+        };
         uint64_t end = now_usec() + patience_usec;
 
         for (;;) {
-                int r = proxy_open_fd(tap->proxy, path, "OpenStream", ret_fd, reason);
+                int r = proxy_open_fd(tap->proxy, path, members[tap->of], ret_fd, reason);
 
                 if (r != KT_E_STREAM_BUSY || now_usec() >= end)
                         return r;
@@ -190,11 +195,12 @@ static int tap_open_pipe(Tap *tap,
         }
 }
 
-static Tap *tap_new(Proxy *proxy, Output *output) {
+static Tap *tap_new(Proxy *proxy, TapOf of, Output *output) {
         Tap *tap = calloc(1, sizeof(*tap));
 
         if (!tap)
                 return NULL;
+        tap->of = of;
         tap->proxy = proxy;
         tap->output = output;
         tap->socket_fd = -1;
@@ -225,7 +231,7 @@ static int tap_open_flow(Tap *tap, const char *path, bool refused, Reason *reaso
 }
 
 int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason) {
-        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, output);
+        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, TAP_OF_STREAM, output);
         int sink_fd = output_get_sink_fd(output);
         bool taken = false;
         int r = 0;
@@ -243,10 +249,11 @@ int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, 
 
 int tap_open_by_pipe(Proxy *proxy,
                 const char *session_path,
+                TapOf of,
                 Output *output,
                 Tap **ret,
                 Reason *reason) {
-        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, output);
+        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, of, output);
         int r;
 
         if (!tap)

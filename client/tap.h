@@ -5,6 +5,11 @@
 #include "output.h"
 #include "proxy.h"
 
+typedef enum TapOf {
+        TAP_OF_STREAM,
+        TAP_OF_SNAPSHOT, /* of a flight recorder */
+} TapOf;
+
 /* A session's stream on its way into an output: written by the consumer itself where the output is
  * a file, else read from the daemon's pipe by us. */
 typedef struct Tap Tap;
@@ -14,6 +19,7 @@ int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, 
 /* The same, never by a sink: the stream can be left while the session goes on. */
 int tap_open_by_pipe(Proxy *proxy,
                 const char *session_path,
+                TapOf of,
                 Output *output,
                 Tap **ret,
                 Reason *reason);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl stream: reads an existing session's stream into a file or prints it, until the session
- * or its reader ends it. Neither starts nor stops the session. (stream.c is the format.) */
+/* ktracectl stream, snapshot: reads an existing session's stream into a file or prints it, until
+ * the session or its reader ends it; or what a flight recorder holds. Neither starts nor stops the
+ * session. (stream.c is the format.) */
 
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +19,7 @@ enum {
 
 typedef struct StreamJob {
         const char *session, *path, *format;
+        TapOf of;
         Proxy *proxy;
         Watch watch;
         Output *output;
@@ -63,7 +65,7 @@ static int stream_open(StreamJob *job, Reason *reason) {
         (void)signal(SIGPIPE, SIG_IGN);
         r = output_begin(job->output, reason);
         if (r == 0)
-                r = tap_open_by_pipe(job->proxy, path, job->output, &job->tap, reason);
+                r = tap_open_by_pipe(job->proxy, path, job->of, job->output, &job->tap, reason);
         return r;
 }
 
@@ -133,8 +135,8 @@ static int stream_conduct(StreamJob *job, const Context *context) {
         return lost ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
-static int stream_run(Context *context, int argc, char **argv) {
-        StreamJob job = {};
+static int run(Context *context, TapOf of, int argc, char **argv) {
+        StreamJob job = { .of = of };
         int status;
 
         if (stream_parse(&job, context, argc, argv, &status) != OPTIONS_END)
@@ -145,6 +147,14 @@ static int stream_run(Context *context, int argc, char **argv) {
         watch_done(&job.watch);
         output_free(job.output);
         return status;
+}
+
+static int stream_run(Context *context, int argc, char **argv) {
+        return run(context, TAP_OF_STREAM, argc, argv);
+}
+
+static int snapshot_run(Context *context, int argc, char **argv) {
+        return run(context, TAP_OF_SNAPSHOT, argc, argv);
 }
 
 const Verb verb_stream = {
@@ -159,4 +169,18 @@ const Verb verb_stream = {
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
                 "; default: by FILE's suffix, text for -\n",
         .run = stream_run,
+};
+
+const Verb verb_snapshot = {
+        .name = "snapshot",
+        .arguments = "SESSION",
+        .summary = "Take what a flight recorder holds now, while it goes on",
+        .help = "Of a session with --mode flight. What an earlier snapshot has had comes again, as "
+                "far\n"
+                "as the buffer's size reaches.\n"
+                "\n"
+                "  -o, --output FILE      default: -, printed\n"
+                "      --to FORMAT        " EXPORT_FORMAT_NAMES
+                "; default: by FILE's suffix, text for -\n",
+        .run = snapshot_run,
 };

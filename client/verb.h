@@ -36,6 +36,7 @@ extern const Verb verb_show;
 extern const Verb verb_start;
 extern const Verb verb_status;
 extern const Verb verb_stop;
+extern const Verb verb_snapshot;
 extern const Verb verb_stream;
 extern const Verb verb_verify;
 

@@ -214,7 +214,7 @@ int spec_to_json(const Spec *spec, json_object **ret) {
         if (spec->name)
                 r = add(object, "name", json_object_new_string(spec->name));
         if (r == 0)
-                r = add(object, "mode", json_object_new_string("stream"));
+                r = add(object, "mode", json_object_new_string(spec_mode_to_string(spec->mode)));
         if (r == 0)
                 r = add_scope(object, spec);
         if (r == 0)

@@ -40,7 +40,9 @@ const SpecField spec_fields[] = {
                         MODE_MAX,
                         NULL,
                         "How the buffer is read. 'stream': a consumer reads all along; when it "
-                        "falls behind, new events are dropped and counted. Default: stream." },
+                        "falls behind, new events are dropped and counted. 'flight': nobody "
+                        "reads, the kernel overwrites the oldest events, and snapshots take what "
+                        "is there; so far for traces that need no fence. Default: stream." },
         { "scope",
                         SPEC_STRING,
                         1,
@@ -256,12 +258,24 @@ static int set_name(Spec *spec, const char *value, Reason *reason) {
         return 0;
 }
 
+const char *spec_mode_to_string(SpecMode mode) {
+        static const char *const names[_MODE_N] = {
+                [MODE_STREAM] = "stream",
+                [MODE_FLIGHT] = "flight",
+        };
+
+        return names[mode];
+}
+
 static int set_mode(Spec *spec, const char *value, Reason *reason) {
-        if (strcmp(value, "stream") == 0)
-                return 0;
+        for (SpecMode mode = 0; mode < _MODE_N; mode++)
+                if (strcmp(value, spec_mode_to_string(mode)) == 0) {
+                        spec->mode = mode;
+                        return 0;
+                }
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "mode: %s is not known yet: write stream",
+                        "mode: %s is not known: write stream or flight",
                         quote(value).text);
 }
 

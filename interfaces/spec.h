@@ -32,6 +32,12 @@ typedef enum SpecScope {
         _SCOPE_N,
 } SpecScope;
 
+typedef enum SpecMode {
+        MODE_STREAM, /* a consumer reads all along */
+        MODE_FLIGHT, /* the kernel overwrites the oldest; read by snapshots */
+        _MODE_N,
+} SpecMode;
+
 typedef enum SpecLifetime {
         LIFETIME_CLIENT, /* gone when its creator leaves the bus */
         LIFETIME_LINGER, /* until destroyed, or `linger_usec` after the creator left when not 0 */
@@ -46,6 +52,7 @@ typedef struct SpecEvent {
 /* What a caller asks for. All values are checked against their own limits when set. */
 typedef struct Spec {
         char *name; /* NULL: none */
+        SpecMode mode;
         SpecScope scope;
         pid_t *pids; /* scopes command (one) and pids */
         size_t n_pids;
@@ -122,6 +129,7 @@ int spec_complete(const Spec *spec, Reason *reason);
 int spec_from_json(Spec *spec, json_object *object, Reason *reason);
 int spec_to_json(const Spec *spec, json_object **ret);
 
+const char *spec_mode_to_string(SpecMode mode);
 const char *spec_scope_to_string(SpecScope scope);
 /* "command:12", "own", "pids:1,2", "unit:x.service", "cgroup:/x", "system" */
 int spec_format_scope(const Spec *spec, char **ret);

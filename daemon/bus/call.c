@@ -173,6 +173,35 @@ int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret, Re
         return 0;
 }
 
+int call_read_flag(sd_bus_message *m, const char *key, bool *ret, Reason *reason) {
+        const char *found, *type;
+        int r, value;
+
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+        while (r >= 0 &&
+                        (r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+                r = sd_bus_message_read(m, "s", &found);
+                if (r >= 0 && strcmp(found, key) != 0)
+                        return reason_set(reason,
+                                        KT_E_UNKNOWN_KEY,
+                                        "%.64s: no such option: there is %s",
+                                        found,
+                                        key);
+                r = r < 0 ? r : sd_bus_message_peek_type(m, NULL, &type);
+                if (r > 0 && strcmp(type, "b") != 0)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: true or false is wanted",
+                                        key);
+                r = r < 0 ? r : sd_bus_message_read(m, "v", "b", &value);
+                if (r < 0)
+                        return r;
+                *ret = value;
+                r = sd_bus_message_exit_container(m);
+        }
+        return MIN_OF(r, 0);
+}
+
 int call_read_no_options(sd_bus_message *m, Reason *reason) {
         const char *key;
         int r;

@@ -53,5 +53,7 @@ int call_renew_subject(Door *door, Request *request);
 Request *call_free(Request *request);
 DEFINE_CLEANUP(Request, call_free);
 
+/* Reads an a{sv} that has this key, a boolean, or is empty; anything else is refused. */
+int call_read_flag(sd_bus_message *m, const char *key, bool *ret, Reason *reason);
 /* Refuses every key of an a{sv}: OpenStream and OpenSink know none yet. */
 int call_read_no_options(sd_bus_message *m, Reason *reason);

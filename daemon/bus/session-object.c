@@ -183,6 +183,28 @@ static int method_open_sink(sd_bus_message *m, void *userdata, sd_bus_error *ret
         return call_open(userdata, m, open_socket);
 }
 
+static int snapshot_pipe(Session *session, Request *request, Reason *reason) {
+        return session_snapshot(session, CONTROL_SINK_PIPE, request, reason);
+}
+
+static int snapshot_socket(Session *session, Request *request, Reason *reason) {
+        return session_snapshot(session, CONTROL_SINK_SOCKET, request, reason);
+}
+
+static int method_snapshot(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        Reason reason = { "" };
+        bool by_sink = false;
+
+        int r = call_read_flag(m, "sink", &by_sink, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        return call_verb(userdata,
+                        m,
+                        PURPOSE_OWN,
+                        by_sink ? snapshot_socket : snapshot_pipe,
+                        answer_fd);
+}
+
 static int call_json(Door *door, sd_bus_message *m, int (*get)(const Session *, json_object **)) {
         _cleanup_json_ json_object *o = NULL;
         Session *session = NULL;
@@ -241,6 +263,11 @@ static const sd_bus_vtable session_vtable[] = {
                         SD_BUS_ARGS("a{sv}", options),
                         SD_BUS_RESULT("h", socket),
                         method_open_sink,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Snapshot",
+                        SD_BUS_ARGS("a{sv}", options),
+                        SD_BUS_RESULT("h", socket),
+                        method_snapshot,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Describe",
                         SD_BUS_NO_ARGS,

@@ -9,6 +9,9 @@
  * - per_cpu/ has a directory for every possible CPU, also for one that is off;
  * - per_cpu/cpuN/stats names its counters "entries", "overrun", "commit overrun", "bytes", "dropped
  *   events" and "read events";
+ * - writing 1 to snapshot allocates the second buffer where there is none, then swaps the two with
+ *   their counters; tracing_on is the same for what comes as it was for what was; 2 drops what is
+ *   in the second one; there is no such file without CONFIG_TRACER_SNAPSHOT;
  * - opening trace with O_TRUNC drops what is in the ring and waits for writers itself.
  *
  * It does not read records: the consumer does. */
@@ -55,11 +58,8 @@ static int wait_for_child(pid_t pid) {
         return info.si_status == SIGKILL ? -ENOMEM : -ECHILD;
 }
 
-int instance_set_buffer_kb(const Instance *instance, uint64_t kb) {
-        char text[32];
-        int size = snprintf(text, sizeof(text), "%" PRIu64, kb);
-
-        _cleanup_close_ int fd = openat(instance->fd, "buffer_size_kb", O_WRONLY | O_CLOEXEC);
+static int write_in_child(const Instance *instance, const char *file, const char *text) {
+        _cleanup_close_ int fd = openat(instance->fd, file, O_WRONLY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
 
@@ -70,8 +70,29 @@ int instance_set_buffer_kb(const Instance *instance, uint64_t kb) {
         if (pid < 0)
                 return -errno;
         if (pid == 0)
-                write_and_exit(fd, text, (size_t)size);
+                write_and_exit(fd, text, strlen(text));
         return wait_for_child(pid);
+}
+
+int instance_set_buffer_kb(const Instance *instance, uint64_t kb) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "%" PRIu64, kb);
+        return write_in_child(instance, "buffer_size_kb", text);
+}
+
+int instance_allocate_snapshot(const Instance *instance) {
+        int r = write_in_child(instance, "snapshot", "1");
+
+        return r == -ENOENT ? -EOPNOTSUPP : r;
+}
+
+int instance_swap(const Instance *instance) {
+        return tracefs_write(instance->fd, "snapshot", "1");
+}
+
+int instance_clear_snapshot(const Instance *instance) {
+        return tracefs_write(instance->fd, "snapshot", "2");
 }
 
 int instance_set_subbuf_kb(const Instance *instance, uint64_t kb) {

@@ -91,5 +91,13 @@ int instance_n_cpus(const Instance *instance, unsigned *ret);
 int instance_read_statistics(const Instance *instance, unsigned cpu, CpuStatistics *ret);
 /* The same from an open per_cpu/cpuN/stats, again and again: nothing is left to look up. */
 int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret);
+/* A second buffer of the same size for instance_swap(), made as instance_set_buffer_kb() does.
+ * -EOPNOTSUPP: this kernel has no snapshots. */
+int instance_allocate_snapshot(const Instance *instance);
+/* What was recorded so far becomes what per_cpu/cpuN/snapshot_raw reads; recording goes on, without
+ * a gap, in what was read from there before. */
+int instance_swap(const Instance *instance);
+/* Drops what instance_swap() has taken and nobody has read. */
+int instance_clear_snapshot(const Instance *instance);
 /* Drops what is in the ring. */
 int instance_clear(const Instance *instance);

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "fd.h"
@@ -44,12 +45,26 @@ struct Feed {
         bool is_judged; /* the consumer cuts records of those who are no members */
         bool is_attached, is_armed, has_rings; /* judged: the rings go when it is both */
         bool flush_wanted;
+        bool is_snapshot;
+        int kept_fd;           /* of a snapshot: what it leaves to the next */
         ControlMessage finish; /* type 0: not wanted yet */
         int finish_names_fd;
         FeedCounters counters;
         int error;
         char text[CONTROL_TEXT_MAX];
 };
+
+/* What a snapshot has told is the next one's to tell again. One that failed has taken something out
+ * that nobody has: then the next one begins behind it. */
+static void feed_end_turn(Feed *feed, bool is_whole) {
+        if (!feed->is_snapshot || !feed->has_rings || !feed->trace)
+                return;
+        feed->trace->is_taken = false;
+        feed->trace->is_dirty = !is_whole;
+        close_cleanup(&feed->trace->window_fd);
+        if (is_whole)
+                feed->trace->window_fd = TAKE_FD(feed->kept_fd);
+}
 
 /* Tells what nobody will tell any more: that it never was ready, that the rings are let go. */
 static void feed_settle(Feed *feed) {
@@ -66,6 +81,7 @@ static void feed_settle(Feed *feed) {
         }
         if (!feed->is_released && !feed->rings_in_flight) {
                 feed->is_released = true;
+                feed_end_turn(feed, false);
                 feed->handlers->on_released(feed, feed->userdata);
         }
 }
@@ -145,12 +161,28 @@ static void feed_send_guard(Feed *feed) {
                                 fds[1] >= 0 ? 2 : 1);
 }
 
+/* Fails as what follows does: without it the consumer takes no rings. */
+static void feed_send_window(Feed *feed) {
+        _cleanup_close_ int none = memfd_create("ktrace-window", MFD_CLOEXEC);
+        int earlier = feed->trace->window_fd;
+
+        feed->kept_fd = memfd_create("ktrace-window", MFD_CLOEXEC);
+        if (none < 0 || feed->kept_fd < 0)
+                return;
+        feed_send(feed,
+                        &(ControlMessage){ .type = CONTROL_WINDOW, .version = CONTROL_VERSION },
+                        (int[]){ earlier >= 0 ? earlier : none, feed->kept_fd },
+                        2);
+}
+
 static void feed_send_rings(Feed *feed) {
         const Trace *trace = feed->trace;
         size_t at = 0;
 
         if (feed->is_judged)
                 feed_send_guard(feed);
+        if (feed->is_snapshot)
+                feed_send_window(feed);
 
         for (unsigned cpu = 0; cpu < trace->n_cpus;) {
                 size_t n_fds = cpu == 0 ? 1 : 0;
@@ -198,16 +230,23 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
         }
         if (feed->flush_wanted)
                 feed_send_flush(feed);
-        if (feed->finish.type)
+        if (feed->is_snapshot)
+                feed_finish(feed, feed->trace->names_fd, "snapshot", "");
+        else if (feed->finish.type)
                 feed_send_finish(feed);
 }
 
 static void feed_open_rings(Feed *feed) {
         if (!feed->trace || feed->has_rings || feed->is_given_up || !feed->is_attached ||
-                        (feed->is_judged && !feed->is_armed))
+                        (feed->is_judged && !feed->is_armed) ||
+                        (feed->is_snapshot && feed->trace->is_taken))
                 return;
         feed->has_rings = true;
-        trace_plan_rings(feed->trace, &feed->rings);
+        if (feed->is_snapshot) {
+                feed->trace->is_taken = true;
+                trace_plan_snapshot(feed->trace, &feed->rings);
+        } else
+                trace_plan_rings(feed->trace, &feed->rings);
         feed->rings.done = feed_on_rings;
         feed->rings.userdata = feed;
         feed->rings_in_flight = true;
@@ -271,6 +310,7 @@ static void feed_on_message(Consumer *consumer _unused_,
                 feed_on_status(feed, message);
                 if (!feed->is_released) {
                         feed->is_released = true;
+                        feed_end_turn(feed, message->status.error == 0);
                         feed->handlers->on_released(feed, feed->userdata);
                 }
                 break;
@@ -321,8 +361,11 @@ static int make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
         return 0;
 }
 
+/* A snapshot is bounded by the buffer that it is of. */
 static uint64_t get_bytes_per_sec(const Trace *trace) {
-        return trace->owner->uid == 0 ? 0 : trace->grant->limits.max_stream_bytes_per_sec;
+        return trace->owner->uid == 0 || trace->spec->mode == MODE_FLIGHT
+                               ? 0
+                               : trace->grant->limits.max_stream_bytes_per_sec;
 }
 
 static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
@@ -335,6 +378,9 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
                 .version = CONTROL_VERSION,
                 .setup = {
                         .sink = kind,
+                        .snapshot = !feed->is_snapshot    ? CONTROL_SNAPSHOT_NONE
+                                    : trace->has_snapshot ? CONTROL_SNAPSHOT_FROZEN
+                                                          : CONTROL_SNAPSHOT_RING,
                         .n_cpus = trace->n_cpus,
                         .subbuf_size = (uint32_t)trace->subbuf_size,
                         .fenced = trace->grant->fenced || trace->grant->redacted,
@@ -361,6 +407,7 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
 int feed_new(const ConsumerLauncher *launcher,
                 Worker *worker,
                 Trace *trace,
+                FeedPurpose purpose,
                 ControlSink kind,
                 const FeedHandlers *handlers,
                 void *userdata,
@@ -377,7 +424,9 @@ int feed_new(const ConsumerLauncher *launcher,
                 .trace = trace,
                 .handlers = handlers,
                 .userdata = userdata,
+                .is_snapshot = purpose == FEED_SNAPSHOT,
                 .client_fd = -1,
+                .kept_fd = -1,
                 .finish_names_fd = -1,
         };
         int r = sd_event_add_time_relative(launcher->event,
@@ -409,6 +458,7 @@ Feed *feed_free(Feed *feed) {
                 consumer_free(feed->consumer);
         sd_event_source_disable_unref(feed->timer);
         close_cleanup(&feed->client_fd);
+        close_cleanup(&feed->kept_fd);
         close_cleanup(&feed->finish_names_fd);
         free(feed);
         return NULL;
@@ -432,6 +482,14 @@ static void feed_send_members(Feed *feed, const ControlMember *members, size_t n
 void feed_arm(Feed *feed, const ControlMember *members, size_t n) {
         feed_add_members(feed, members, n);
         feed->is_armed = true;
+        feed_open_rings(feed);
+}
+
+bool feed_is_taking(const Feed *feed) {
+        return feed->has_rings;
+}
+
+void feed_go_on(Feed *feed) {
         feed_open_rings(feed);
 }
 

@@ -5,8 +5,14 @@
 #include "trace.h"
 #include "worker.h"
 
-/* A session's stream: its consumer and the way of the rings to it. At most one at a time. */
+/* A session's stream, or a snapshot: its consumer and the way of the rings to it. Of streams at
+ * most one at a time. */
 typedef struct Feed Feed;
+
+typedef enum FeedPurpose {
+        FEED_STREAM,
+        FEED_SNAPSHOT, /* of a flight recorder: what is there when its turn comes, then the end */
+} FeedPurpose;
 
 typedef struct FeedHandlers {
         /* The consumer is in its sandbox: fd is the client's end (taken by the callee), or result
@@ -29,6 +35,7 @@ typedef struct FeedCounters {
 int feed_new(const ConsumerLauncher *launcher,
                 Worker *worker,
                 Trace *trace,
+                FeedPurpose purpose,
                 ControlSink kind,
                 const FeedHandlers *handlers,
                 void *userdata,
@@ -40,6 +47,10 @@ Feed *feed_free(Feed *feed);
 /* Whose records may pass, and the rings: nothing is read of a judged trace before it is armed.
  * Called once that is done, and again at each start with those who were found fit by then. */
 void feed_arm(Feed *feed, const ControlMember *members, size_t n);
+/* A snapshot's turn has come. */
+bool feed_is_taking(const Feed *feed);
+/* Another snapshot is over: it may be this one's turn. */
+void feed_go_on(Feed *feed);
 /* Kills the consumer: what it has not told yet, nobody will be told. The rest follows. */
 void feed_discard(Feed *feed, const char *text);
 /* Tells a consumer that judges of more tasks whose records may pass, or of all so far. */

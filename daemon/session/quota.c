@@ -21,13 +21,18 @@ typedef struct Question {
         Usage usage;
 } Question;
 
+/* A flight recorder has the ring, the kernel's second one and what its last snapshot has left. */
+static uint64_t count_kb(const Registry *registry, const Spec *spec) {
+        return spec->buffer_kb * registry->n_cpus * (spec->mode == MODE_FLIGHT ? 3 : 1);
+}
+
 void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret) {
         const Session *session;
         const Drain *drain;
         Usage usage = {};
 
         TAILQ_FOREACH(session, &registry->sessions, sessions) {
-                uint64_t kb = session->spec ? session->spec->buffer_kb * registry->n_cpus : 0;
+                uint64_t kb = session->spec ? count_kb(registry, session->spec) : 0;
 
                 usage.n_sessions++;
                 usage.buffer_kb += kb;
@@ -118,7 +123,7 @@ static int check_uid_sessions(const Question *q, Reason *reason) {
 }
 
 static int check_uid_buffer(const Question *q, Reason *reason) {
-        uint64_t kb = q->usage.buffer_kb_uid + q->spec->buffer_kb * q->registry->n_cpus;
+        uint64_t kb = q->usage.buffer_kb_uid + count_kb(q->registry, q->spec);
         uint64_t limit = q->limits->max_buffer_kb_per_uid;
 
         if (q->subject->uid == 0 || kb <= limit)
@@ -138,7 +143,7 @@ static int check_uid_events(const Question *q, Reason *reason) {
 /* Bind root too, and say nothing of others' numbers. */
 static int check_totals(const Question *q, Reason *reason) {
         const Limits *limits = &q->registry->options.limits;
-        uint64_t kb = q->spec->buffer_kb * q->registry->n_cpus;
+        uint64_t kb = count_kb(q->registry, q->spec);
 
         if (q->usage.n_sessions < limits->max_sessions &&
                         q->usage.buffer_kb + kb <= limits->max_buffer_kb_total)

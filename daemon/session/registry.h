@@ -20,6 +20,8 @@ typedef enum SessionEnd {
         END_REMOVE,  /* rmdir, again until nobody holds a file of it */
 } SessionEnd;
 
+typedef struct Snapshot Snapshot;
+
 struct Session {
         Registry *registry;
         char id[KT_ID_DIGITS + 1];
@@ -47,7 +49,8 @@ struct Session {
         Meter *meter;               /* from the first start, where there is a limit */
         Feed *feed;
         Request *stream_request;
-        FeedCounters counters; /* of feeds that are over */
+        FeedCounters counters;            /* of feeds that are over */
+        TAILQ_HEAD(, Snapshot) snapshots; /* not taken yet */
 
         SessionEnd end;
         char end_code[32];

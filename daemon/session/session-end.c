@@ -99,10 +99,13 @@ void session_end_continue(Session *session) {
                                         session->end_reason);
                         break;
                 }
+                if (!session_end_snapshots(session))
+                        break;
                 session_remove(session);
                 break;
         case END_RELEASE:
-                session_remove(session);
+                if (session_end_snapshots(session))
+                        session_remove(session);
                 break;
         default:
                 break;
@@ -163,6 +166,7 @@ void session_end_now(Session *session) {
                 feed_finish(session->feed, session->trace.names_fd, "shutdown", "ktraced ended");
                 session->feed = feed_free(session->feed);
         }
+        session_free_snapshots(session);
         trace_clear(&session->trace);
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", session->id);
         for (unsigned i = 0; i < END_NOW_TRIES; i++) {

@@ -31,5 +31,9 @@ Session *session_free(Session *session);
 void session_begin_end(Session *session, const char *code, const char *reason);
 /* The next step of an end that was begun; nothing while a plan is in flight. */
 void session_end_continue(Session *session);
+/* Those that have not begun are given up. Whether all are over. */
+bool session_end_snapshots(Session *session);
+/* The daemon ends. */
+void session_free_snapshots(Session *session);
 /* Set-up, linger, or the next rmdir. */
 int session_on_timer(sd_event_source *source, uint64_t usec, void *userdata);

@@ -76,6 +76,10 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
 
         if (session->end != END_NOT || session->state == SESSION_FAILED)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session has ended or failed");
+        if (session->spec->mode == MODE_FLIGHT)
+                return reason_set(reason,
+                                KT_E_WRONG_MODE,
+                                "the session is a flight recorder and has no stream: take a snapshot");
         if (session->feed)
                 return reason_set(reason,
                                 KT_E_STREAM_BUSY,
@@ -83,6 +87,7 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
         int r = feed_new(&session->registry->options.launcher,
                         session->registry->worker,
                         &session->trace,
+                        FEED_STREAM,
                         kind,
                         &handlers,
                         session,

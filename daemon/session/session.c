@@ -117,7 +117,8 @@ void session_set_timer(Session *session, uint64_t usec) {
 Session *session_free(Session *session) {
         if (!session)
                 return NULL;
-        assert(!session->plan_in_flight && !session->feed && !session->request);
+        assert(!session->plan_in_flight && !session->feed && !session->request &&
+                        TAILQ_EMPTY(&session->snapshots));
         Registry *registry = session->registry;
         meter_free(session->meter);
         newcomers_free(session->newcomers);
@@ -222,6 +223,7 @@ static int session_new(Registry *registry, Request *request, Session **ret) {
         if (!session)
                 return -ENOMEM;
         trace_init(&session->trace);
+        TAILQ_INIT(&session->snapshots);
         int r = session_make_id(session->id);
         if (r < 0)
                 return r;

@@ -174,6 +174,8 @@ int session_start(Session *session, Request *request, Reason *reason);
 int session_stop(Session *session, Request *request, Reason *reason);
 int session_destroy(Session *session, Request *request, Reason *reason);
 int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason);
+/* Of mode flight: a stream of what is there, which ends by itself. */
+int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason);
 /* {"id","name","uid","state","spec":{…},"rule","events":[…],"requests":[{"pattern","matched","granted"}],"notes":[…]}
  */
 int session_describe(const Session *session, json_object **ret);

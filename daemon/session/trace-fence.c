@@ -102,6 +102,10 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
                                 KT_E_ACCESS_DENIED,
                                 "scope system: rule %s lets you trace processes of your own only",
                                 grant->rule);
+        if (spec->mode == MODE_FLIGHT)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "mode: flight: whose the records are is not known for processes that were born before what the buffer still holds: write stream, or ask for a trace of all processes");
         if (!metadata_get_clock(spec->clock, &clock))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,

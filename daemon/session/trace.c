@@ -35,7 +35,9 @@
 #define SUBBUF_MIN_BUFFER_KB 512
 
 void trace_init(Trace *trace) {
-        *trace = (Trace){ .metadata_fd = -1, .names_fd = -1, .guard_fds = { -1, -1 } };
+        *trace = (Trace){
+                .metadata_fd = -1, .names_fd = -1, .window_fd = -1, .guard_fds = { -1, -1 }
+        };
 }
 
 static void fds_close(int **fds, size_t n) {
@@ -65,6 +67,7 @@ void trace_clear(Trace *trace) {
         free(trace->pids);
         close_cleanup(&trace->metadata_fd);
         close_cleanup(&trace->names_fd);
+        close_cleanup(&trace->window_fd);
 }
 
 static bool trace_lists_pids(const Trace *trace) {
@@ -131,6 +134,11 @@ static int step_buffer(void *context, Reason *reason) {
         if (r < 0 && r != -EOPNOTSUPP)
                 return r;
         r = instance_set_buffer_kb(trace->instance, trace->spec->buffer_kb);
+        if (r == 0 && trace->spec->mode == MODE_FLIGHT) {
+                r = instance_allocate_snapshot(trace->instance);
+                trace->has_snapshot = r == 0;
+                r = r == -EOPNOTSUPP ? 0 : r;
+        }
         if (r == -ENOMEM)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
@@ -147,7 +155,8 @@ static int step_options(void *context, Reason *reason) {
 
         /* Mode stream: what the reader has not taken yet is kept; new events are dropped and
          * counted. */
-        int r = instance_set_option(trace->instance, "overwrite", false);
+        bool is_flight = trace->spec->mode == MODE_FLIGHT;
+        int r = instance_set_option(trace->instance, "overwrite", is_flight);
         if (r == 0)
                 r = instance_set_clock(trace->instance, trace->spec->clock, reason);
         if (r == 0 && trace_lists_pids(trace))
@@ -411,8 +420,7 @@ static const PlanStep quiesce_steps[] = {
         { "names", step_names, NULL },
 };
 
-static int step_rings(void *context, Reason *reason _unused_) {
-        Trace *trace = context;
+static int open_rings(Trace *trace, const char *raw) {
         size_t n = 1 + 2 * (size_t)trace->n_cpus;
 
         trace->ring_fds = malloc(n * sizeof(int));
@@ -429,13 +437,72 @@ static int step_rings(void *context, Reason *reason _unused_) {
                                         sizeof(path),
                                         "per_cpu/cpu%zu/%s",
                                         (i - 1) / 2,
-                                        i % 2 ? "trace_pipe_raw" : "stats");
+                                        i % 2 ? raw : "stats");
                 trace->ring_fds[i] = instance_open_file(
                                 trace->instance, path, i == 0 ? O_WRONLY : O_RDONLY | O_NONBLOCK);
                 if (trace->ring_fds[i] < 0)
                         return trace->ring_fds[i];
         }
-        return trace_open_guard(trace);
+        return 0;
+}
+
+static int step_rings(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        int r = open_rings(trace, "trace_pipe_raw");
+        return r ?: trace_open_guard(trace);
+}
+
+/* In place of per_cpu/cpuN/stats, which is of the other buffer from now on. */
+static int freeze_statistics(Trace *trace, int *ret) {
+        for (unsigned i = 0; i < trace->n_cpus; i++) {
+                CpuStatistics s;
+                char text[512];
+
+                int r = instance_read_statistics_fd(trace->stats_fds[i], &s);
+                if (r < 0)
+                        return r;
+                int size = snprintf(text,
+                                sizeof(text),
+                                "entries: 0\noverrun: %" PRIu64 "\ncommit overrun: %" PRIu64
+                                "\nbytes: %" PRIu64 "\ndropped events: %" PRIu64
+                                "\nread events: %" PRIu64 "\n",
+                                s.overrun,
+                                s.commit_overrun,
+                                s.bytes,
+                                s.dropped,
+                                s.read + s.entries);
+                ret[i] = fd_memfd_sealed("stats", text, (size_t)size);
+                if (ret[i] < 0)
+                        return ret[i];
+        }
+        return 0;
+}
+
+/* A kernel that swaps gives all CPUs up to one moment; of others' rings each is read up to the
+ * moment when its turn comes. */
+static int step_snapshot(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        int r = 0;
+
+        int *stats = trace->has_snapshot ? malloc(trace->n_cpus * sizeof(int)) : NULL;
+        if (trace->has_snapshot && !stats)
+                return -ENOMEM;
+        for (unsigned i = 0; stats && i < trace->n_cpus; i++)
+                stats[i] = -1;
+        if (stats)
+                r = freeze_statistics(trace, stats);
+        if (stats && r == 0 && trace->is_dirty)
+                r = instance_clear_snapshot(trace->instance);
+        if (stats && r == 0)
+                r = instance_swap(trace->instance);
+        r = r ?: open_rings(trace, stats ? "snapshot_raw" : "trace_pipe_raw");
+        for (unsigned i = 0; stats && r == 0 && i < trace->n_cpus; i++) {
+                close_cleanup(&trace->ring_fds[2 + 2 * i]);
+                trace->ring_fds[2 + 2 * i] = TAKE_FD(stats[i]);
+        }
+        fds_close(&stats, trace->n_cpus);
+        return r;
 }
 
 static void undo_rings(void *context) {
@@ -444,6 +511,11 @@ static void undo_rings(void *context) {
 
 static const PlanStep rings_steps[] = {
         { "rings", step_rings, undo_rings },
+};
+
+static const PlanStep snapshot_steps[] = {
+        { "names", step_names, NULL },
+        { "snapshot", step_snapshot, undo_rings },
 };
 
 static int step_remove(void *context, Reason *reason _unused_) {
@@ -487,6 +559,11 @@ void trace_plan_quiesce(Trace *trace, Plan *plan) {
 
 void trace_plan_rings(Trace *trace, Plan *plan) {
         trace_plan(trace, plan, rings_steps, ELEMENTSOF(rings_steps));
+        plan->urgent = true;
+}
+
+void trace_plan_snapshot(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, snapshot_steps, ELEMENTSOF(snapshot_steps));
         plan->urgent = true;
 }
 

@@ -39,6 +39,10 @@ typedef struct Trace {
         int names_fd;  /* saved command names, for the end of the stream */
         int *ring_fds; /* buffer_percent, then raw and stats of each CPU; made by the rings plan */
         size_t n_ring_fds;
+        bool has_snapshot; /* of a flight recorder: the kernel swaps buffers */
+        bool is_taken;     /* a snapshot is being taken: one at a time */
+        bool is_dirty;     /* something of a snapshot that failed is in the second buffer */
+        int window_fd;     /* what the last snapshot has left to the next; -1: nothing */
 
         /* The fence; only where records are judged. */
         bool has_guard;  /* the kernel has the probe */
@@ -68,6 +72,8 @@ void trace_plan_stop(Trace *trace, Plan *plan);
 void trace_plan_quiesce(Trace *trace, Plan *plan);
 /* Opens what a consumer needs. */
 void trace_plan_rings(Trace *trace, Plan *plan);
+/* The same of a flight recorder, with the command names: what is there now. */
+void trace_plan_snapshot(Trace *trace, Plan *plan);
 /* rmdir. -EBUSY while a consumer still holds a ring. */
 void trace_plan_remove(Trace *trace, Plan *plan);
 

@@ -145,8 +145,9 @@ static void release_rings(Consumer *c) {
         c->is_released = true;
         watch_rings(c, false);
         set_tick(c, true); /* counts how long the reader takes nothing */
+        bool is_broken = c->pump.window.is_on && !c->pump.window.is_whole;
         if (rings_release(&c->pump.rings, &c->watchdog))
-                tell(c, CONTROL_RELEASED, 0, "");
+                tell(c, CONTROL_RELEASED, is_broken ? EPIPE : 0, "");
 }
 
 /* Why it ended, beside what the daemon says. */
@@ -221,7 +222,9 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
 }
 
 static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
-        if (n_fds != 2 || c->metadata ||
+        bool is_snapshot = message->setup.snapshot != CONTROL_SNAPSHOT_NONE;
+
+        if (n_fds != 2 || c->metadata || (is_snapshot && message->setup.judged) ||
                         (message->setup.sink != CONTROL_SINK_PIPE &&
                                         message->setup.sink != CONTROL_SINK_SOCKET))
                 return -EBADMSG;
@@ -229,6 +232,8 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
         r = r ?: pump_init(&c->pump, message, c->metadata, &c->queue, &c->watchdog);
         if (r < 0)
                 return r;
+        c->pump.window.is_on = is_snapshot;
+        c->pump.window.is_frozen = message->setup.snapshot == CONTROL_SNAPSHOT_FROZEN;
         tell(c, CONTROL_READY, 0, "");
         if (message->setup.sink == CONTROL_SINK_PIPE)
                 return attach(c, TAKE_FD(fds[1]), OUTLET_OWN_PIPE);
@@ -237,7 +242,7 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
 }
 
 static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
-        if (!c->has_sink || c->is_released)
+        if (!c->has_sink || c->is_released || (c->pump.window.is_on && c->pump.window.kept_fd < 0))
                 return -EBADMSG;
         if (c->pump.fence.is_on &&
                         c->pump.rings.guard.tracing_fd < 0) /* nothing without its guard */
@@ -245,7 +250,8 @@ static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t
         int r = rings_take(&c->pump.rings, message->rings.first_cpu, message->rings.n, fds, n_fds);
         if (r < 0 || !rings_are_complete(&c->pump.rings))
                 return r;
-        set_active(c, false);
+        if (!c->pump.window.is_on) /* a snapshot's are read once, when FINISH comes */
+                set_active(c, false);
         return rings_guard(&c->pump.rings, &c->watchdog);
 }
 
@@ -294,6 +300,8 @@ static int on_control(Consumer *c) {
                 r = fence_take_members(&c->pump.fence, message.members.n, fds[0]);
         else if (message.type == CONTROL_GUARD && c->pump.fence.is_on)
                 r = rings_take_guard(&c->pump.rings, fds, n_fds);
+        else if (message.type == CONTROL_WINDOW && n_fds == 2)
+                r = pump_open_window(&c->pump, fds[0], TAKE_FD(fds[1]));
         else
                 r = -EBADMSG;
         for (size_t i = 0; i < n_fds; i++)

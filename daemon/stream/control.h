@@ -27,6 +27,9 @@
  *
  *   MEMBERS {memfd of ControlMember}  ->    (judged streams) before RINGS and whenever more were
  *                                           verified; all so far, or those that are new
+ *   A snapshot is the same, with FINISH right behind RINGS, and before RINGS
+ *   WINDOW {what the last one left, or an empty memfd; an empty one for the next}  -> (window.h)
+ *
  *   GUARD {tracing_on, guard hist}   ->     (judged streams) before RINGS
  *                                   <-      TRIPPED      tracing is off or the guard has counted:
  *                                           what was not yet released is discarded, then RELEASED,
@@ -57,6 +60,7 @@ typedef enum ControlType {
         CONTROL_GUARD,
         CONTROL_INSPECT,
         CONTROL_QUESTION,
+        CONTROL_WINDOW,
         CONTROL_READY = 16,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -94,13 +98,20 @@ typedef enum ControlSink {
                                 its sink */
 } ControlSink;
 
+typedef enum ControlSnapshot {
+        CONTROL_SNAPSHOT_NONE,
+        CONTROL_SNAPSHOT_RING,   /* of rings that are being written to */
+        CONTROL_SNAPSHOT_FROZEN, /* of snapshot_raw; stats are memfds of the moment */
+} ControlSnapshot;
+
 typedef struct ControlMessage {
         uint32_t type;
         uint32_t version;
 
         union {
                 struct {
-                        uint32_t sink; /* ControlSink */
+                        uint32_t sink;     /* ControlSink */
+                        uint32_t snapshot; /* ControlSnapshot; never judged */
                         uint32_t n_cpus;
                         uint32_t subbuf_size; /* bytes, header included */
                         uint32_t fenced;  /* zero what no record owns; remember whose pids were seen

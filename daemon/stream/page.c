@@ -82,6 +82,17 @@ size_t page_get_used(const uint8_t *page, size_t size) {
         return used;
 }
 
+bool page_forget_missed(uint8_t *page, size_t size) {
+        size_t used = page_get_used(page, size), end;
+
+        if (used == 0 || !(get_u32(page + 8) & COMMIT_MISSED))
+                return false;
+        end = PAGE_HEADER_SIZE + page_get_commit(page, size);
+        memset(page + end, 0, used - end); /* their count */
+        put_u32(page + 8, get_u32(page + 8) & ~(COMMIT_MISSED | COMMIT_MISSED_STORED));
+        return true;
+}
+
 static Walk walk_begin(const uint8_t *page, size_t size, bool is_cleaning) {
         Walk walk = { .page = (uint8_t *)page, .is_cleaning = is_cleaning };
 

@@ -52,6 +52,8 @@ size_t page_get_used(const uint8_t *page, size_t size);
 /* Cleans in place by the masks, and zeroes bodies of padding and discarded records and all beyond
  * commit but the count of missed events. */
 void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally);
+/* Takes away that events are missing before it; whether it said so. */
+bool page_forget_missed(uint8_t *page, size_t size);
 /* How many records it tells. */
 uint32_t page_count(const uint8_t *page, size_t size);
 

@@ -6,7 +6,8 @@
  *
  * Without a fence a CPU's sub-buffers go through one batch at once. A judged stream goes round by
  * round (hold.c), and nothing of a round is told before the guard was asked. What exceeds the
- * stream's bytes a second is cut in whole sub-buffers, and counted as lost. */
+ * stream's bytes a second is cut in whole sub-buffers, and counted as lost. A snapshot takes each
+ * ring once, behind what the last one has left (window.c). */
 
 #include "pump.h"
 
@@ -54,8 +55,11 @@ int pump_init(Pump *pump,
         pump->watchdog = watchdog;
         pump->subbuf_size = subbuf_size;
         pump->batch_size = MAX_OF(BATCH_SIZE, pump->subbuf_size);
+        if (setup->setup.snapshot != CONTROL_SNAPSHOT_NONE)
+                pump->batch_size = MAX_OF(pump->batch_size, 2 * pump->subbuf_size);
         /* The kernel rounds up, and has sub-buffers beside the ring's. */
         pump->ring_bytes = setup->setup.buffer_bytes + 4 * pump->subbuf_size;
+        pump->window.buffer_bytes = setup->setup.buffer_bytes;
         pump->batch = malloc(pump->batch_size);
         if (!pump->batch)
                 return -ENOMEM;
@@ -179,6 +183,71 @@ int pump_run(Pump *pump, bool is_all) {
         return 0;
 }
 
+static int put_window(unsigned cpu, const uint8_t *data, size_t size, void *userdata) {
+        FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size };
+        Pump *pump = userdata;
+
+        int r = queue_put(pump->queue, &header, data, size);
+        return r ?: window_keep(&pump->window, cpu, data, size);
+}
+
+/* The first batch. What was overwritten is no loss: behind that the window begins, and what lies
+ * before is not of it. That is the rest of the sub-buffer at which the last snapshot ended, which
+ * the kernel keeps apart from those that it overwrites, and all that the last one had. */
+static ssize_t begin_snapshot(Pump *pump, Ring *ring, bool *ret_broken) {
+        uint8_t *second = pump->batch + pump->subbuf_size;
+
+        *ret_broken = false;
+        ssize_t first = ring_read_one(ring, pump->batch, pump->subbuf_size);
+        if (first <= 0)
+                return first;
+        ssize_t n = ring_read(
+                        ring, second, pump->batch_size - pump->subbuf_size, pump->subbuf_size);
+        if (n < 0)
+                return n;
+        *ret_broken = page_forget_missed(pump->batch, pump->subbuf_size);
+        if (n == 0)
+                return (ssize_t)page_get_used(pump->batch, pump->subbuf_size);
+        if (!page_forget_missed(second, MIN_OF((size_t)n, pump->subbuf_size)))
+                return first + n;
+        *ret_broken = true;
+        memmove(pump->batch, second, (size_t)n);
+        return n;
+}
+
+static int snapshot_ring(Pump *pump, Ring *ring) {
+        uint64_t bytes = 0;
+        bool is_broken;
+
+        int r = ring_read_statistics(ring);
+        if (r < 0)
+                return r;
+        uint64_t held = ring->last.read + ring->last.entries, new_bytes = ring->last.bytes;
+        ssize_t n = begin_snapshot(pump, ring, &is_broken);
+        (void)ring_take_lost(ring);
+        if (!is_broken)
+                r = window_visit(&pump->window, ring->cpu, new_bytes, put_window, pump);
+        while (r == 0 && n > 0) {
+                watchdog_beat(pump->watchdog, false);
+                bytes += (uint64_t)n;
+                r = put_window(ring->cpu, pump->batch, clean_batch(pump, ring, (size_t)n), pump);
+                if (bytes >= pump->ring_bytes || pump->queue->kept_bytes >= KEPT_BYTES_MAX ||
+                                (!pump->window.is_frozen && ring->last.read >= held))
+                        break;
+                n = ring_read(ring, pump->batch, pump->batch_size, pump->subbuf_size);
+                r = r ?: ring_read_statistics(ring);
+        }
+        return r ?: (int)MIN_OF(n, (ssize_t)0);
+}
+
+static int take_snapshot(Pump *pump) {
+        int r = 0;
+
+        for (unsigned i = 0; r == 0 && i < pump->rings.n_given; i++)
+                r = snapshot_ring(pump, &pump->rings.ring[i]);
+        return r ?: window_close(&pump->window, &pump->tally);
+}
+
 /* What was dropped after the last data of a CPU has no frame of its own yet. */
 static int put_last_losses(Pump *pump) {
         for (unsigned i = 0; i < pump->rings.n_given; i++) {
@@ -194,8 +263,21 @@ static int put_last_losses(Pump *pump) {
         return 0;
 }
 
+int pump_open_window(Pump *pump, int earlier_fd, int kept_fd) {
+        bool is_wanted = pump->window.is_on && pump->window.kept_fd < 0;
+
+        pump->window.kept_fd = kept_fd;
+        pump->window.subbuf_size = pump->subbuf_size;
+        return is_wanted ? window_open(&pump->window, earlier_fd, pump->masks, &pump->tally)
+                         : -EBADMSG;
+}
+
 int pump_end(Pump *pump) {
         pump->is_ending = true;
+        if (pump->window.is_on) {
+                int r = take_snapshot(pump);
+                return r ?: put_last_losses(pump);
+        }
         (void)pump_run(pump, true); /* what stays unread is told as `entries` */
         if (pump->is_tripped)
                 return 0;

@@ -4,6 +4,7 @@
 #include "control.h"
 #include "fence.h"
 #include "queue.h"
+#include "window.h"
 
 /* From the rings to the queue. */
 typedef struct Pump {
@@ -14,6 +15,7 @@ typedef struct Pump {
         Fence fence;
         Bucket bucket;
         Rings rings;
+        Window window; /* of a snapshot */
         size_t subbuf_size, batch_size;
         uint64_t ring_bytes; /* at most so many are taken of a ring in one go */
         uint8_t *batch;
@@ -23,7 +25,7 @@ typedef struct Pump {
         char trip_text[CONTROL_TEXT_MAX];
 } Pump;
 
-#define PUMP_NONE ((Pump){ .rings = RINGS_NONE })
+#define PUMP_NONE ((Pump){ .rings = RINGS_NONE, .window = WINDOW_NONE })
 
 /* metadata: its text. -EBADMSG, -ENOMEM, -EINVAL. */
 int pump_init(Pump *pump,
@@ -31,6 +33,8 @@ int pump_init(Pump *pump,
                 const char *metadata,
                 Queue *queue,
                 Watchdog *watchdog);
+/* Of a snapshot, before its rings: see window_open(). */
+int pump_open_window(Pump *pump, int earlier_fd, int kept_fd);
 /* Reads and puts what the rings hold, or (is_all) until they are empty, as long as the queue is.
  * -ECANCELED with trip_text, once, when the guard has fired; -errno. */
 int pump_run(Pump *pump, bool is_all);

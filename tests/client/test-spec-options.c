@@ -130,7 +130,7 @@ static void test_lifetime(void) {
                         ==,
                         0);
         g_assert_nonnull(strstr(wanted, "\"lifetime\":\"linger:30s\""));
-        assert_refused((Word[]){ { OPTION_MODE, "flight" }, {} }, KT_E_INVALID_SPEC, "mode");
+        assert_refused((Word[]){ { OPTION_MODE, "fight" }, {} }, KT_E_INVALID_SPEC, "mode");
 }
 
 static char *write_spec(const char *text) {

@@ -408,6 +408,19 @@ int instance_read_statistics(const Instance *instance, unsigned cpu, CpuStatisti
         return fd < 0 ? fd : instance_read_statistics_fd(fd, ret);
 }
 
+/* As kernels without CONFIG_TRACER_SNAPSHOT. */
+int instance_allocate_snapshot(const Instance *instance) {
+        return -EOPNOTSUPP;
+}
+
+int instance_swap(const Instance *instance) {
+        return -EOPNOTSUPP;
+}
+
+int instance_clear_snapshot(const Instance *instance) {
+        return -EOPNOTSUPP;
+}
+
 int instance_clear(const Instance *instance) {
         int r = fake_begin(FAKE_CLEAR);
         FakeInstance *fake = find_instance(instance);

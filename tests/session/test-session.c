@@ -361,6 +361,39 @@ static void test_no_consumer(Fixture *f, gconstpointer userdata) {
         request_free(request);
 }
 
+static void test_flight(Fixture *f, gconstpointer userdata) {
+        static const char spec[] =
+                        "{\"mode\":\"flight\",\"scope\":\"%s\",\"events\":[\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}";
+        g_autofree char *system = g_strdup_printf(spec, "system");
+        g_autofree char *own = g_strdup_printf(spec, "own");
+        Session *stream = create_root(f);
+        Subject root = fixture_subject(0);
+        Reason reason = {};
+        Call call;
+
+        (void)userdata;
+        fixture_create(f, &call, 0, NULL, system);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_autofree char *kernel = fake_kernel_describe();
+        g_assert_nonnull(strstr(kernel, " overwrite"));
+        Request *request = request_new(&root, NULL);
+        g_assert_cmpint(session_open_stream(call.session, CONTROL_SINK_PIPE, request, &reason),
+                        ==,
+                        KT_E_WRONG_MODE);
+        g_assert_cmpint(session_snapshot(stream, CONTROL_SINK_PIPE, request, &reason),
+                        ==,
+                        KT_E_WRONG_MODE);
+        g_assert_cmpint(session_snapshot(call.session, CONTROL_SINK_PIPE, request, &reason),
+                        ==,
+                        KT_E_NO_CONSUMER);
+        request_free(request);
+        /* Children of before the window are nobody's. */
+        fixture_create(f, &call, 1000, NULL, own);
+        g_assert_cmpint(call.result, ==, KT_E_INVALID_SPEC);
+        g_assert_nonnull(strstr(call.reason.text, "mode: flight"));
+}
+
 /* Left by a daemon that was killed: removed before the first session; others' instances are not
  * ours. */
 static void test_orphans(void) {
@@ -404,6 +437,7 @@ int main(int argc, char **argv) {
         ADD("names-are-unique-per-owner", test_names);
         ADD("removed-when-nobody-holds-it-any-more", test_held_instance);
         ADD("a-stream-without-a-consumer-is-refused", test_no_consumer);
+        ADD("flight-recorders-and-streams", test_flight);
         g_test_add_func("/session/orphans-of-a-killed-daemon", test_orphans);
         return g_test_run();
 }

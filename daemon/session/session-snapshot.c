@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Snapshots of a flight recorder: each is a stream of its own, of what the buffer holds when its
+ * turn comes. Called by the doors, and by the feeds with what becomes of them; in the event loop.
+ *
+ * They are taken one after the other, since each leaves to the next what it has read; a reader that
+ * does not say yet where to (OpenSink's way) is passed over meanwhile. As soon as one has all in
+ * its consumer's memory the registry holds it, as the rest of any stream. */
+
+#include "session.h"
+
+#include <errno.h>
+
+#include "session-parts.h"
+
+#define SNAPSHOTS_MAX 4 /* of a session, not taken yet */
+
+struct Snapshot {
+        Session *session;
+        Feed *feed;
+        Request *request; /* NULL: answered */
+        TAILQ_ENTRY(Snapshot) snapshots;
+};
+
+static void on_ready(Feed *feed _unused_,
+                int result,
+                const Reason *reason,
+                int fd,
+                void *userdata) {
+        Snapshot *snapshot = userdata;
+
+        if (!snapshot->request) {
+                close_cleanup(&fd);
+                return;
+        }
+        snapshot->request->fd = fd;
+        request_answer(&snapshot->request, result, reason);
+}
+
+static void on_released(Feed *feed, void *userdata) {
+        Snapshot *snapshot = userdata, *next;
+        Session *session = snapshot->session;
+
+        request_answer_cancelled(&snapshot->request, session);
+        registry_drain(session->registry, feed, session->owner.uid);
+        TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
+        free(snapshot);
+        TAILQ_FOREACH(next, &session->snapshots, snapshots)
+        feed_go_on(next->feed);
+        if (session->end == END_RELEASE)
+                session_end_continue(session);
+}
+
+static size_t count_readers(const Session *session) {
+        const Snapshot *snapshot;
+        const Drain *drain;
+        size_t n = 0;
+
+        TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
+        n++;
+        TAILQ_FOREACH(drain, &session->registry->drains, drains)
+        n += drain->uid == session->owner.uid;
+        return n;
+}
+
+static int check_snapshot(const Session *session, Reason *reason) {
+        const Snapshot *snapshot;
+        size_t n = 0;
+
+        if (session->end != END_NOT || session->state == SESSION_FAILED)
+                return reason_set(reason, KT_E_WRONG_STATE, "the session has ended or failed");
+        if (session->spec->mode != MODE_FLIGHT)
+                return reason_set(reason,
+                                KT_E_WRONG_MODE,
+                                "the session is read as a stream: snapshots are of sessions with mode flight");
+        TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
+        n++;
+        if (n == SNAPSHOTS_MAX)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "%d snapshots of the session are being taken already",
+                                SNAPSHOTS_MAX);
+        if (session->owner.uid != 0 &&
+                        count_readers(session) >= session->grant->limits.max_sessions_per_uid)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "max-sessions-per-uid: so many streams of yours are still being read");
+        return 0;
+}
+
+int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason) {
+        static const FeedHandlers handlers = { .on_ready = on_ready, .on_released = on_released };
+        Snapshot *snapshot;
+
+        int r = check_snapshot(session, reason);
+        if (r != 0)
+                return r;
+        snapshot = calloc(1, sizeof(*snapshot));
+        if (!snapshot)
+                return -ENOMEM;
+        *snapshot = (Snapshot){ .session = session };
+        r = feed_new(&session->registry->options.launcher,
+                        session->registry->worker,
+                        &session->trace,
+                        FEED_SNAPSHOT,
+                        kind,
+                        &handlers,
+                        snapshot,
+                        &snapshot->feed,
+                        reason);
+        if (r != 0) {
+                free(snapshot);
+                return r;
+        }
+        snapshot->request = request;
+        TAILQ_INSERT_TAIL(&session->snapshots, snapshot, snapshots);
+        return 0;
+}
+
+bool session_end_snapshots(Session *session) {
+        Snapshot *snapshot;
+
+        TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
+        if (!feed_is_taking(snapshot->feed))
+                feed_discard(snapshot->feed, "the session has ended");
+        return TAILQ_EMPTY(&session->snapshots);
+}
+
+void session_free_snapshots(Session *session) {
+        Snapshot *snapshot;
+
+        while ((snapshot = TAILQ_FIRST(&session->snapshots))) {
+                request_answer_cancelled(&snapshot->request, session);
+                feed_free(snapshot->feed);
+                TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
+                free(snapshot);
+        }
+}

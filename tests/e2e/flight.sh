@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Flight recorders: what a snapshot has of the time before it, and that nothing waits for its reader.
+
+flight_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+
+# recorder NAME [KB]: of three system calls that nobody makes by chance, of all processes.
+recorder() {
+        trap flight_end EXIT
+        ktracectl create "$1" --mode flight --scope system -b "${2:-256}" -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002'
+        ktracectl start "$1"
+}
+calls() { "$TARGET" calls "$1" "$2"; }
+# has FILE NR: how many calls of this number are in it.
+has() { count "$1" ".fields.id == $2"; }
+
+case_flight_repeated() { # a snapshot takes what is there while tracing goes on, and the next one has it too
+        recorder box
+        calls 100 1000
+        expect 0 ktracectl snapshot box -o one.kts
+        same 100 "$(has one.kts 1000)" "calls before the first"
+        calls 50 1001
+        expect 0 ktracectl snapshot box -o two.kts
+        same '100 50' "$(has two.kts 1000) $(has two.kts 1001)" "calls before the second"
+        expect 0 ktracectl snapshot box -o three.kts
+        same '100 50' "$(has three.kts 1000) $(has three.kts 1001)" "calls before the third"
+        same running "$(ktracectl --json=short show box | jq -r .state)" "state"
+        ktracectl stop box
+        expect 0 ktracectl snapshot box -o four.kts
+        same '100 50' "$(has four.kts 1000) $(has four.kts 1001)" "calls before the stop"
+        ktracectl destroy box
+}
+
+case_flight_overwrites() { # the oldest give way, which is no loss; the newest are all there, in order and without a hole
+        local n
+        recorder box 64
+        calls 20000 1000
+        calls 7 1001
+        expect 0 ktracectl snapshot box -o t.kts
+        n=$(has t.kts 1000)
+        same 7 "$(has t.kts 1001)" "the newest"
+        [ "$n" -gt 100 ] && [ "$n" -lt 20000 ] || fail "$n of the oldest"
+        same 0 "$(ktracectl convert t.kts --to json | jq -s 'map(select(.time)) | [.[:-1], .[1:]] | transpose | map(select(.[0].time > .[1].time)) | length')" "out of order"
+        ! grep -q lost err || fail "$(cat err)"
+        # What is new fills the buffer, and again none is missing at its end.
+        calls 20000 1001
+        calls 9 1002
+        expect 0 ktracectl snapshot box -o u.kts
+        same 9 "$(has u.kts 1002)" "the newest of the second"
+        [ "$(has u.kts 1001)" -gt 100 ] || fail "$(has u.kts 1001) of the second"
+        ktracectl destroy box
+}
+
+case_flight_at_once() { # several snapshots at once are all whole
+        local i pids=()
+        recorder box
+        calls 500 1000
+        for i in 1 2 3; do
+                ktracectl snapshot box -o "$i.kts" 2>"err.$i" &
+                pids+=($!)
+        done
+        for i in 0 1 2; do wait "${pids[$i]}" || fail "status $?: $(cat err.*)"; done
+        for i in 1 2 3; do same 500 "$(has $i.kts 1000)" "calls in $i"; done
+        ktracectl destroy box
+}
+
+case_flight_stalled_reader() { # a reader that takes nothing holds up neither others nor the session's end
+        recorder box 4096
+        calls 200000 1000
+        mkfifo pipe
+        background sleep 60 <>pipe
+        background ktracectl snapshot box -o pipe --to kts
+        within 20 sh -c 'ktracectl status --json=short >/dev/null; sleep 0.5'
+        calls 3 1001
+        expect 0 timeout 30 ktracectl snapshot box -o t.kts
+        same 3 "$(has t.kts 1001)" "calls of the second reader"
+        timeout 30 ktracectl destroy box || fail "status $?"
+}
+
+case_flight_formats() { # as trace.dat, text and JSON, as any recording
+        recorder box
+        calls 5 1000
+        expect 0 ktracectl snapshot box -o t.dat
+        same 5 "$(trace-cmd report -i t.dat 2>/dev/null | grep -c 'NR 1000')" "in trace-cmd"
+        expect 0 ktracectl snapshot box
+        same 5 "$(grep -c 'NR 1000' out)" "printed"
+        ktracectl destroy box
+}
+
+case_flight_to_own_file() { # over the bus a snapshot also goes straight to a file of the caller's
+        /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
+        recorder box
+        calls 5 1000
+        cat >take.py <<'EOS'
+import dbus, os, socket, struct, sys
+bus = dbus.SystemBus()
+session = dbus.Interface(bus.get_object("org.ktrace1", sys.argv[1]), "org.ktrace1.Session")
+s = socket.socket(fileno=session.Snapshot(dbus.Dictionary({"sink": True}, signature="sv")).take())
+socket.send_fds(s, [b"x"], [os.open("t.kts", os.O_WRONLY | os.O_CREAT)])
+for final in (0, 1):
+    error, last = struct.unpack_from("<iI", s.recv(4096))
+    assert (error, last) == (0, final), (error, last)
+EOS
+        expect 0 /usr/bin/python3 take.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
+        same 5 "$(has t.kts 1000)" "calls"
+        sed -i 's/"sink": True/"sinc": True/' take.py
+        expect 1 /usr/bin/python3 take.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
+        grep -q 'UnknownKey.*sinc' err || fail "$(cat err)"
+        ktracectl destroy box
+}
+
+case_flight_refused() { # streams of recorders, snapshots of streams, and what a user's own trace cannot have
+        recorder box
+        refused 1 'flight recorder' ktracectl stream box
+        ktracectl create plain --scope system -e sched:sched_process_exec
+        refused 1 'mode flight' ktracectl snapshot plain -o t.kts
+        refused 2 'mode: flight: ' user ktracectl create mine --mode flight --scope own -e sched:sched_process_exec
+        refused 2 'mode: "fight" is not known' ktracectl create bad --mode fight --scope system -e sched:sched_process_exec
+        refused 1 'no session has this name' user ktracectl snapshot box -o t.kts
+        ktracectl destroy box
+        ktracectl destroy plain
+}
