@@ -76,8 +76,13 @@ static int take_order(const Inspector *inspector,
                                : -EBADMSG;
 }
 
+static int refuse(char *text, const char *why) {
+        snprintf(text, CONTROL_TEXT_MAX, "%s", why);
+        return -EINVAL;
+}
+
 /* The client's file. -ECANCELED: the daemon or the client has gone. */
-static int take_file(Inspector *inspector) {
+static int take_file(Inspector *inspector, char *text) {
         struct pollfd wait[] = {
                 { .fd = inspector->control_fd, .events = POLLIN },
                 { .fd = inspector->client_fd, .events = POLLIN },
@@ -96,7 +101,11 @@ static int take_file(Inspector *inspector) {
                         inspector->client_fd, &byte, sizeof(byte), &inspector->file_fd, 1, &n_fds);
         if (n == 0 || n == -ECONNRESET)
                 return -ECANCELED;
-        return n == 1 && n_fds == 1 ? 0 : -EBADMSG;
+        if (n == 1 && n_fds == 0 && byte > 0) { /* opener.c's word for it */
+                snprintf(text, CONTROL_TEXT_MAX, "cannot open it: %s", strerror(byte));
+                return -byte;
+        }
+        return n == 1 && n_fds == 1 ? 0 : refuse(text, "one byte with one file is wanted");
 }
 
 /* Those whose server is this kernel: reading never waits for another program or machine. */
@@ -120,11 +129,6 @@ static bool is_local(uint64_t type) {
                 if (type == local[i])
                         return true;
         return false;
-}
-
-static int refuse(char *text, const char *why) {
-        snprintf(text, CONTROL_TEXT_MAX, "%s", why);
-        return -EINVAL;
 }
 
 /* -errno, with the text filled in or not. */
@@ -271,9 +275,7 @@ static int run(Inspector *inspector, char *text) {
         if (r < 0)
                 return r;
         tell(inspector, CONTROL_READY, 0, "");
-        r = take_file(inspector);
-        if (r == -EBADMSG)
-                return refuse(text, "one byte with one file is wanted");
+        r = take_file(inspector, text);
         if (r == 0)
                 r = tell_facts(inspector, text);
         if (r == 0)

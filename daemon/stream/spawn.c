@@ -19,8 +19,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
+#include "child.h"
 #include "fd.h"
 
 struct Consumer {
@@ -88,51 +88,10 @@ static _Noreturn void run_child(const ConsumerLauncher *launcher, int fd) {
 #else
         char *const environment[] = { NULL };
 #endif
-        sigset_t none;
 
-        for (int i = 1; i < _NSIG; i++)
-                (void)signal(i, SIG_DFL); /* what the daemon ignores; SIGKILL and the like refuse */
-        sigemptyset(&none);
-        (void)sigprocmask(SIG_SETMASK, &none, NULL);
-        int null = open("/dev/null", O_RDWR);
-        if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
-                _exit(126);
-        if (fd == 3) {
-                if (fcntl(fd, F_SETFD, 0) < 0)
-                        _exit(126);
-        } else if (dup2(fd, 3) < 0)
-                _exit(126);
-        (void)close_range(4, ~0U, 0);
+        child_settle(fd);
         execve(launcher->binary, argv, environment);
         _exit(127);
-}
-
-static int on_child_exit(sd_event_source *source,
-                int fd,
-                uint32_t revents _unused_,
-                void *userdata _unused_) {
-        siginfo_t info;
-
-        (void)waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG); /* only to reap */
-        return sd_event_source_set_floating(source, false); /* the last reference, closes fd */
-}
-
-/* By pidfd: a SIGCHLD handler would take the exits of the buffer-growing children from the worker
- * thread. */
-static int reap_later(sd_event *event, int pidfd) {
-        sd_event_source *source;
-        _cleanup_close_ int fd = fcntl(pidfd, F_DUPFD_CLOEXEC, 3);
-
-        if (fd < 0)
-                return -errno;
-        int r = sd_event_add_io(event, &source, fd, EPOLLIN, on_child_exit, NULL);
-        if (r < 0)
-                return r;
-        (void)sd_event_source_set_io_fd_own(source, true);
-        fd = -1; /* the source's */
-        r = sd_event_source_set_floating(source, true);
-        sd_event_source_unref(source);
-        return r < 0 ? r : 0;
 }
 
 static int check_launcher(const ConsumerLauncher *launcher, Reason *reason) {
@@ -181,7 +140,7 @@ static int fork_consumer(const ConsumerLauncher *launcher, Consumer *consumer, R
         if (consumer->pidfd < 0)
                 return -errno;
         /* The exit may come long after the Consumer is freed. */
-        return reap_later(launcher->event, consumer->pidfd);
+        return child_reap_later(launcher->event, consumer->pidfd);
 }
 
 /* -ENOENT or -ECONNREFUSED: no systemd here. */
