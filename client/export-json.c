@@ -111,6 +111,13 @@ static uint64_t swap(uint64_t value, uint32_t size) {
         return __builtin_bswap64(value) >> (64 - 8 * size);
 }
 
+/* The kernel ends by a newline what is written to trace_marker. */
+static size_t count_text(const ShapeField *field, const char *text, size_t size) {
+        size_t n = strnlen(text, size);
+
+        return field->size == 0 && n > 0 && text[n - 1] == '\n' ? n - 1 : n;
+}
+
 static void add_field(Printer *printer, const ShapeField *field, const Record *record) {
         uint32_t offset, size;
 
@@ -125,7 +132,7 @@ static void add_field(Printer *printer, const ShapeField *field, const Record *r
         case SHAPE_STRING:
                 add_string(printer,
                                 (const char *)record->data + offset,
-                                strnlen((const char *)record->data + offset, size));
+                                count_text(field, (const char *)record->data + offset, size));
                 return;
         case SHAPE_ARRAY:
                 add_array(printer, field, record->data + offset, size);

@@ -27,6 +27,7 @@ static const Verb *const verbs[] = {
         &verb_destroy,
         &verb_stream,
         &verb_snapshot,
+        &verb_mark,
         &verb_probes,
         &verb_policy,
         &verb_verify,

@@ -205,6 +205,30 @@ static int method_snapshot(sd_bus_message *m, void *userdata, sd_bus_error *ret_
                         answer_fd);
 }
 
+static int method_mark(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        Session *session = NULL;
+        Reason reason = { "" };
+        const char *text;
+
+        int r = sd_bus_message_read(m, "s", &text);
+        if (r >= 0)
+                r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        if (r == 0)
+                r = session_mark(session, text, &reason);
+        return r != 0 ? call_refuse(m, r, &reason) : sd_bus_reply_method_return(m, "");
+}
+
+static int method_open_marker(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_close_ int fd = -1;
+        Session *session = NULL;
+        Reason reason = { "" };
+
+        int r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        if (r == 0)
+                r = session_open_marker(session, &fd, &reason);
+        return r != 0 ? call_refuse(m, r, &reason) : sd_bus_reply_method_return(m, "h", fd);
+}
+
 static int call_json(Door *door, sd_bus_message *m, int (*get)(const Session *, json_object **)) {
         _cleanup_json_ json_object *o = NULL;
         Session *session = NULL;
@@ -263,6 +287,16 @@ static const sd_bus_vtable session_vtable[] = {
                         SD_BUS_ARGS("a{sv}", options),
                         SD_BUS_RESULT("h", socket),
                         method_open_sink,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Mark",
+                        SD_BUS_ARGS("s", text),
+                        SD_BUS_NO_RESULT,
+                        method_mark,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("OpenMarker",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_RESULT("h", socket),
+                        method_open_marker,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Snapshot",
                         SD_BUS_ARGS("a{sv}", options),

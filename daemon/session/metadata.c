@@ -157,10 +157,36 @@ static int add_event(json_object *events, const Trace *trace, const GrantEvent *
         return add_cuts(object, trace, event, text, size);
 }
 
+/* Marks are of their owner; where addresses are cut, that of the kernel's code which wrote them is.
+ */
+static int add_marks(json_object *events, const Trace *trace) {
+        static const char cuts[] = "[{\"field\":\"ip\",\"how\":\"zero\"}]";
+        _cleanup_free_ char *text = NULL;
+        json_object *object = json_object_new_object();
+        uint64_t id = 0;
+        size_t size;
+
+        int r = event_read_format(trace->tracefs, "ftrace", "print", &text, &size);
+        r = r ?: format_id(text, &id);
+        if (r < 0) {
+                json_object_put(object);
+                return r;
+        }
+        r = describe_append(events, object);
+        r = r ?: add_string(object, "system", "ftrace");
+        r = r ?: add_string(object, "name", "print");
+        r = r ?: add_number(object, "id", id);
+        r = r ?: add_string(object, "format", text);
+        if (r == 0 && (trace->grant->fenced || trace->grant->redacted))
+                r = describe_put(object, "cut", json_tokener_parse(cuts));
+        return r;
+}
+
 static int add_events(json_object *object, const Trace *trace) {
         json_object *events = json_object_new_array();
 
         int r = describe_put(object, "events", events);
+        r = r ?: add_marks(events, trace);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
                 r = add_event(events, trace, &trace->grant->events[i]);
         return r;

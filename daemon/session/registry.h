@@ -4,6 +4,7 @@
 #include "audit.h"
 #include "feed.h"
 #include "interference.h"
+#include "marker.h"
 #include "meter.h"
 #include "newcomers.h"
 #include "probe-set.h"
@@ -51,6 +52,7 @@ struct Session {
         Request *stream_request;
         FeedCounters counters;            /* of feeds that are over */
         TAILQ_HEAD(, Snapshot) snapshots; /* not taken yet */
+        struct MarkerList markers;
 
         SessionEnd end;
         char end_code[32];

@@ -117,6 +117,7 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         snprintf(session->end_reason, sizeof(session->end_reason), "%s", reason);
         session->end = END_WANTED;
         session_set_timer(session, 0);
+        marker_close_all(&session->markers);
         if (session->meter)
                 meter_stop(session->meter);
         if (session->newcomers)

@@ -222,6 +222,39 @@ int session_start(Session *session, Request *request, Reason *reason) {
         return 0;
 }
 
+static bool session_is_marked(void *userdata) {
+        const Session *session = userdata;
+
+        return session->state == SESSION_RUNNING && session->end == END_NOT;
+}
+
+static int session_check_marked(Session *session, Reason *reason) {
+        if (session_is_marked(session))
+                return 0;
+        return reason_set(reason,
+                        KT_E_WRONG_STATE,
+                        "the session is %s: marks are for running ones",
+                        session_state_to_string(session->state));
+}
+
+int session_mark(Session *session, const char *text, Reason *reason) {
+        int r = session_check_marked(session, reason);
+
+        return r ?: marker_write(&session->trace, text, reason);
+}
+
+int session_open_marker(Session *session, int *ret_fd, Reason *reason) {
+        if (session->end != END_NOT || session->state == SESSION_FAILED)
+                return reason_set(reason, KT_E_WRONG_STATE, "the session has ended or failed");
+        return marker_open(&session->markers,
+                        session->registry->options.event,
+                        &session->trace,
+                        session_is_marked,
+                        session,
+                        ret_fd,
+                        reason);
+}
+
 static void session_then_stopped(Session *session, int result, const Reason *reason) {
         if (session->feed)
                 feed_flush(session->feed);

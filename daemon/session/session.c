@@ -120,6 +120,7 @@ Session *session_free(Session *session) {
         assert(!session->plan_in_flight && !session->feed && !session->request &&
                         TAILQ_EMPTY(&session->snapshots));
         Registry *registry = session->registry;
+        marker_close_all(&session->markers);
         meter_free(session->meter);
         newcomers_free(session->newcomers);
         interference_free(session->interference);
@@ -224,6 +225,7 @@ static int session_new(Registry *registry, Request *request, Session **ret) {
                 return -ENOMEM;
         trace_init(&session->trace);
         TAILQ_INIT(&session->snapshots);
+        TAILQ_INIT(&session->markers);
         int r = session_make_id(session->id);
         if (r < 0)
                 return r;

@@ -176,6 +176,10 @@ int session_destroy(Session *session, Request *request, Reason *reason);
 int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason);
 /* Of mode flight: a stream of what is there, which ends by itself. */
 int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason);
+/* A line of text among the events of a running session. */
+int session_mark(Session *session, const char *text, Reason *reason);
+/* A SOCK_DGRAM socket, a datagram a mark. */
+int session_open_marker(Session *session, int *ret_fd, Reason *reason);
 /* {"id","name","uid","state","spec":{…},"rule","events":[…],"requests":[{"pattern","matched","granted"}],"notes":[…]}
  */
 int session_describe(const Session *session, json_object **ret);

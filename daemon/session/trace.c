@@ -35,9 +35,11 @@
 #define SUBBUF_MIN_BUFFER_KB 512
 
 void trace_init(Trace *trace) {
-        *trace = (Trace){
-                .metadata_fd = -1, .names_fd = -1, .window_fd = -1, .guard_fds = { -1, -1 }
-        };
+        *trace = (Trace){ .metadata_fd = -1,
+                .marker_fd = -1,
+                .names_fd = -1,
+                .window_fd = -1,
+                .guard_fds = { -1, -1 } };
 }
 
 static void fds_close(int **fds, size_t n) {
@@ -57,6 +59,7 @@ void trace_close_rings(Trace *trace) {
 static void trace_forget_instance(Trace *trace) {
         fds_close(&trace->stats_fds, trace->n_cpus);
         trace_close_rings(trace);
+        close_cleanup(&trace->marker_fd);
         trace->watch = watch_free(trace->watch);
         trace->instance = instance_free(trace->instance);
 }
@@ -197,6 +200,13 @@ static int step_probes(void *context, Reason *reason) {
         return r ?: PLAN_AGAIN;
 }
 
+static int step_marker(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        trace->marker_fd = instance_open_file(trace->instance, "trace_marker", O_WRONLY);
+        return MIN_OF(trace->marker_fd, 0);
+}
+
 static int step_metadata(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
@@ -212,6 +222,7 @@ static const PlanStep create_steps[] = {
         { "statistics", step_statistics, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
         { "probes", step_probes, NULL }, /* they go when nobody holds them */
+        { "marker", step_marker, NULL },
         { "metadata", step_metadata, NULL },
 };
 

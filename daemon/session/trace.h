@@ -30,6 +30,7 @@ typedef struct Trace {
         int *stats_fds; /* n_cpus of per_cpu/cpuN/stats, so that reading them takes no lock of the
                            kernel */
         int metadata_fd;
+        int marker_fd;
         bool has_list; /* something is on the pid list: then the sentinel is */
         bool is_armed; /* pids and filters are laid: by the first start */
         bool is_live;  /* events may be on */

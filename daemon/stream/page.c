@@ -412,6 +412,7 @@ int page_note_sights(const PageJudge *judge,
 /* Who asks whether a task is a member, and when. A task that a record names, and not one of the
  * sights, is looked up once for the whole sub-buffer where it can be. */
 typedef struct Asking {
+        const PageJudge *judge;
         const PageSummary *summary;
         const Lives *lives;
         const Standing *standings; /* of the sights */
@@ -419,6 +420,11 @@ typedef struct Asking {
         bool is_tallying; /* not all pids are those of sights that are members throughout */
         MaskTasks tasks;
 } Asking;
+
+/* Its records can only be marks: it is on no list. */
+static inline bool is_marker(const PageJudge *judge, uint32_t pid) {
+        return pid != 0 && pid == judge->marker_tid;
+}
 
 /* At asking->nsec. */
 static Standing ask_now(const Asking *asking, uint32_t pid) {
@@ -431,7 +437,7 @@ static inline Standing ask_author(const Asking *asking, uint32_t pid) {
         for (unsigned i = 0; i < summary->n_sights; i++)
                 if (summary->sights[i].pid == pid && asking->standings[i] != STANDING_MIXED)
                         return asking->standings[i];
-        return ask_now(asking, pid);
+        return is_marker(asking->judge, pid) ? STANDING_MEMBER : ask_now(asking, pid);
 }
 
 static bool is_member(MaskTasks *tasks, uint32_t pid) {
@@ -497,8 +503,11 @@ static Standing judge_sights(const PageJudge *judge,
         for (unsigned i = 0; i < summary->n_sights; i++) {
                 const PageSight *sight = &summary->sights[i];
 
-                standings[i] = lives_judge(
-                                judge->lives, sight->pid, sight->first_nsec, sight->last_nsec);
+                standings[i] = is_marker(judge, sight->pid) ? STANDING_MEMBER
+                                                            : lives_judge(judge->lives,
+                                                                              sight->pid,
+                                                                              sight->first_nsec,
+                                                                              sight->last_nsec);
                 if (i == 0 && !summary->is_crowded)
                         all = standings[i];
                 else if (all != standings[i])
@@ -522,6 +531,7 @@ void page_judge(const PageJudge *judge,
         } else if (all != STANDING_MEMBER || summary->has_others || summary->has_interrupts) {
                 Walk walk = walk_begin(page, size, false);
                 Asking asking = { .summary = summary,
+                        .judge = judge,
                         .lives = judge->lives,
                         .standings = standings,
                         .is_tallying = tally->pids && all == STANDING_MIXED,

@@ -240,6 +240,25 @@ static void test_doubtful(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(f->tally.n_foreign, ==, 0);
 }
 
+/* Marks are the daemon's records, who is on no list; nobody else's pass for that, not after a loss
+ * and not those of task 0. */
+static void test_marks(Fixture *f, gconstpointer data _unused_) {
+        uint64_t now = (uint64_t)30 * 1000000000;
+        uint8_t *mark = add(f, now, 77), *other = add(f, now + 1, 78), *idle = add(f, now + 2, 0);
+
+        f->judge.marker_tid = 77;
+        note(f, LIFE_LOSS, now - 100, 0);
+        judge(f);
+        g_assert_true(was_kept(f, mark));
+        g_assert_false(was_kept(f, other));
+        g_assert_false(was_kept(f, idle));
+        page_begin(&f->builder, f->page);
+        idle = add(f, now + 3, 0);
+        f->judge.marker_tid = 0;
+        judge(f);
+        g_assert_false(was_kept(f, idle));
+}
+
 /* Times are those of the page, its extends and its stamps, and what is dropped changes none. */
 static void test_times(Fixture *f, gconstpointer data _unused_) {
         uint64_t far = ((uint64_t)5 << 59) + ((uint64_t)77 << 27);
@@ -274,6 +293,7 @@ int main(int argc, char **argv) {
         ADD("/judge/switch", test_switch);
         ADD("/judge/crowd", test_crowd);
         ADD("/judge/doubtful", test_doubtful);
+        ADD("/judge/marks", test_marks);
         ADD("/judge/times", test_times);
         return g_test_run();
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl mark: a line of text among a session's events. */
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy.h"
+#include "tell.h"
+#include "verb.h"
+
+/* The words with a blank between two, as echo does. */
+static int join(char **words, char **ret) {
+        size_t size = 1;
+
+        for (char **word = words; *word; word++)
+                size += strlen(*word) + 1;
+        char *text = malloc(size), *end = text;
+        if (!text)
+                return -ENOMEM;
+        for (char **word = words; *word; word++)
+                end += sprintf(end, "%s%s", word == words ? "" : " ", *word);
+        *ret = text;
+        return 0;
+}
+
+static int mark_run(Context *context, int argc, char **argv) {
+        _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
+        _cleanup_free_ char *path = NULL, *text = NULL;
+        Reason reason = {};
+        int status, r;
+
+        if (options_parse(context, argc, argv, 2, INT_MAX, &status) != OPTIONS_END)
+                return status;
+        r = join(argv + optind + 1, &text);
+        r = r ?: proxy_open(&proxy, &reason);
+        r = r ?: proxy_resolve(proxy, argv[optind], &path, &reason);
+        r = r ?: proxy_call(proxy, path, KT_SESSION_INTERFACE, "Mark", text, NULL, &reason);
+        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+}
+
+const Verb verb_mark = {
+        .name = "mark",
+        .arguments = "SESSION TEXT...",
+        .summary = "Write a line of text among the events of a running session",
+        .help = "Up to 1000 bytes; the words are joined by blanks. Shown as event print.\n",
+        .run = mark_run,
+};

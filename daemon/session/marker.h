@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "trace.h"
+
+#define MARK_MAX    1000 /* bytes; the kernel takes 1024 with what it adds */
+#define MARKERS_MAX 16   /* of a session */
+
+/* Sockets by which clients write marks into a session. */
+typedef struct Marker Marker;
+TAILQ_HEAD(MarkerList, Marker);
+
+/* One mark, now. KT_E_INVALID_SPEC: it is empty, too long or no printable text; KT_E_WRONG_STATE:
+ * the guard has ended the recording. */
+int marker_write(const Trace *trace, const char *text, Reason *reason);
+
+/* A SOCK_DGRAM socket for the client; KT_E_LIMIT_REACHED. is_open: whether marks count now. */
+int marker_open(struct MarkerList *list,
+                sd_event *event,
+                const Trace *trace,
+                bool (*is_open)(void *userdata),
+                void *userdata,
+                int *ret_fd,
+                Reason *reason);
+void marker_close_all(struct MarkerList *list);

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Marks: text of a session's owner among its events, in order, of many writers, of nobody else's.
+
+marks_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+
+# marked: a flight recorder of one system call that nobody makes by chance.
+marked() {
+        trap marks_end EXIT
+        ktracectl create box --mode flight --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start box
+}
+# told: of the snapshot, "call" for a call and the text of a mark, in order.
+told() {
+        ktracectl snapshot -q box -o t.kts
+        ktracectl convert t.kts --to json | jq -r 'select(.event) | if .event == "print" then .fields.buf else "call" end' | tr '\n' ' '
+}
+
+case_marks_in_order() { # a mark lies between what came before and what came after it
+        marked
+        "$TARGET" calls 2 1000
+        ktracectl mark box first mark
+        "$TARGET" calls 1 1000
+        ktracectl mark box 'Grüße: %s %d'
+        "$TARGET" calls 1 1000
+        same 'call call first mark call Grüße: %s %d call ' "$(told)" "calls and marks"
+        ktracectl report t.kts | grep -q 'print: .*first mark' || fail "$(ktracectl report t.kts)"
+        ktracectl convert t.kts --to dat -o t.dat
+        trace-cmd report -i t.dat 2>/dev/null | grep -q 'print: .*first mark' || fail "$(trace-cmd report -i t.dat)"
+}
+
+case_marks_refused() { # what is no line of text, what is too long, and where nothing is recorded
+        marked
+        refused 2 'empty' ktracectl mark box ''
+        refused 2 'byte 2 is no printable text' ktracectl mark box $'a\nb'
+        refused 2 '1000 bytes' ktracectl mark box "$(printf 'x%.0s' $(seq 1001))"
+        expect 0 ktracectl mark box "$(printf 'x%.0s' $(seq 1000))"
+        expect 2 ktracectl mark box
+        refused 1 'no session has this name' user ktracectl mark box hello
+        ktracectl stop box
+        refused 1 'is stopped' ktracectl mark box late
+        same 1000 "$(told | tr -d ' \n' | wc -c)" "the long one"
+}
+
+case_marks_of_users() { # in a fenced session the owner's marks are told, without the address of the kernel's code that they carry
+        background user setpriv --no-new-privs sh -c "while :; do $TARGET calls 1 1000; done"
+        recording user ktracectl record -q --scope own -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts
+        local id
+        id=$(user ktracectl list --json=short | jq -r '.[0].id')
+        within 20 recorded 5
+        expect 0 user ktracectl mark "$id" here it is
+        refused 1 'no session has this' stranger ktracectl mark "$id" a stranger
+        ends_well
+        same 1 "$(count t.kts '.event == "print" and .fields.buf == "here it is"')" "marks"
+        same 0 "$(count t.kts '.event == "print" and .fields.ip != 0')" "addresses"
+        same 1 "$(count t.kts '.event == "print"')" "marks of all"
+        [ "$(count t.kts '.fields.id == 1000')" -ge 5 ] || fail "no calls"
+}
+
+case_marks_examples() { # org.ktrace1(5): the same from Python, C and a shell by one socket
+        /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
+        marked
+        cat >give.py <<'EOS'
+import dbus, os, sys
+bus = dbus.SystemBus()
+session = dbus.Interface(bus.get_object("org.ktrace1", sys.argv[1]), "org.ktrace1.Session")
+os.dup2(session.OpenMarker().take(), 3)
+os.execvp(sys.argv[2], sys.argv[2:])
+EOS
+        expect 0 /usr/bin/python3 give.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" \
+                bash -c 'for i in $(seq 10); do echo "step $i" >&3; done'
+        within 10 sh -c "ktracectl snapshot -q box -o t.kts && ktracectl convert t.kts --to json | grep -q '\"step 10\"'"
+        same 10 "$(count t.kts '.event == "print" and (.fields.buf | startswith("step "))')" "marks"
+}
+
+case_marks_many_writers() { # many at once by one socket: each one's are all there and in its order; the long and the odd are made to fit
+        /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
+        marked
+        cat >mark.py <<'EOS'
+import dbus, os, socket, sys
+bus = dbus.SystemBus()
+session = dbus.Interface(bus.get_object("org.ktrace1", sys.argv[1]), "org.ktrace1.Session")
+marker = socket.socket(fileno=session.OpenMarker().take())
+for writer in range(4):
+    if os.fork() == 0:
+        for i in range(500):
+            marker.send(b"%d:%d\n" % (writer, i))
+        os._exit(0)
+for writer in range(4):
+    os.wait()
+marker.send(b"y" * 2000)
+marker.send(b"a\x01b\xffc")
+marker.send(b"")
+marker.send(b"last")
+EOS
+        expect 0 /usr/bin/python3 mark.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
+        within 10 sh -c "ktracectl snapshot -q box -o t.kts && ktracectl convert t.kts --to json | grep -q '\"last\"'"
+        ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' >marks
+        for writer in 0 1 2 3; do
+                grep "^$writer:" marks | cut -d: -f2 >of-one
+                same "$(seq 0 499 | md5sum)" "$(md5sum <of-one)" "marks of writer $writer: $(wc -l <of-one)"
+        done
+        same 2003 "$(wc -l <marks)" "marks"
+        grep -qx 'y\{997\}…' marks || fail "$(grep yy marks)"
+        grep -qx 'a?b?c' marks || fail "$(tail -n 3 marks)"
+}
