@@ -127,6 +127,15 @@ static int read_segment(InspectFile *file, size_t index, Elf64_Phdr *ret) {
         return r;
 }
 
+/* What is loaded of the file is there. */
+static int check_segment(const InspectFile *file, const Elf64_Phdr *segment) {
+        return segment->p_type != PT_LOAD || (segment->p_offset <= file->size &&
+                                                             segment->p_filesz <=
+                                                                             file->size - segment->p_offset)
+                               ? 0
+                               : -EBADMSG;
+}
+
 int inspect_open(InspectFile *file, int fd, Reason *reason) {
         struct stat status;
 
@@ -144,8 +153,12 @@ int inspect_open(InspectFile *file, int fd, Reason *reason) {
         if (why)
                 return reason_set(reason, KT_E_FAILED, "%s", why);
         file->is_arm = file->header.e_machine == EM_AARCH64;
-        for (size_t i = 0; r == 0 && i < file->header.e_phnum; i++)
-                r = read_segment(file, i, &file->segments[file->n_segments++]);
+        for (size_t i = 0; r == 0 && i < file->header.e_phnum; i++) {
+                Elf64_Phdr *segment = &file->segments[file->n_segments++];
+
+                r = read_segment(file, i, segment);
+                r = r ?: check_segment(file, segment);
+        }
         return r == -EBADMSG ? reason_set(reason, KT_E_FAILED, "its program headers are damaged")
                              : r;
 }

@@ -38,32 +38,36 @@ static int find_semaphore(const InspectFile *file, uint64_t address, uint64_t *r
         return 0;
 }
 
-static int describe(const Search *search, const UsdtNote *note, UserPlace *place, Reason *reason) {
-        const Elf64_Phdr *segment;
-        size_t n_args;
-
+static int find_place(const Search *search, const UsdtNote *note, uint64_t *ret_offset) {
         uint64_t address = get_moved(search, note, note->location);
-        segment = inspect_find_address(search->file, address, 1);
+        const Elf64_Phdr *segment = inspect_find_address(search->file, address, 1);
+
         if (!segment)
                 return -EBADMSG;
-        int r = inspect_offset(search->file,
-                        address - segment->p_vaddr + segment->p_offset,
-                        place,
-                        reason);
+        *ret_offset = address - segment->p_vaddr + segment->p_offset;
+        return 0;
+}
+
+static int describe(const Search *search,
+                const UsdtNote *note,
+                uint64_t offset,
+                UserPlace *place,
+                Reason *reason) {
+        size_t n_args = 0;
+
+        int r = inspect_offset(search->file, offset, place, reason);
         if (r == 0 && note->semaphore != 0)
                 r = find_semaphore(search->file,
                                 get_moved(search, note, note->semaphore),
                                 &place->semaphore);
-        if (r == 0)
-                r = user_args_parse(note->args, search->file->is_arm, place->args, &n_args);
-        if (r == 0)
-                place->n_args = (uint32_t)n_args;
+        r = r ?: user_args_parse(note->args, search->file->is_arm, place->args, &n_args);
+        place->n_args = (uint32_t)n_args;
         return r;
 }
 
-static bool is_known(const Search *search, const UserPlace *place) {
+static bool is_known(const Search *search, uint64_t offset) {
         for (size_t i = 0; i < search->n_places; i++)
-                if (search->places[i].offset == place->offset)
+                if (search->places[i].offset == offset)
                         return true;
         return false;
 }
@@ -76,12 +80,12 @@ static bool is_wanted(const Search *search, const UsdtNote *note) {
 }
 
 static int take_note(Search *search, const UsdtNote *note, Reason *reason) {
-        UserPlace place;
+        uint64_t offset;
 
         if (!is_wanted(search, note))
                 return 0;
-        int r = describe(search, note, &place, reason);
-        if (r != 0 || is_known(search, &place))
+        int r = find_place(search, note, &offset);
+        if (r < 0 || is_known(search, offset))
                 return r;
         if (search->n_places == USER_PLACES_MAX)
                 return reason_set(reason,
@@ -89,8 +93,10 @@ static int take_note(Search *search, const UsdtNote *note, Reason *reason) {
                                 "marker %.200s lies at more than %d places",
                                 search->name,
                                 USER_PLACES_MAX);
-        search->places[search->n_places++] = place;
-        return 0;
+        r = describe(search, note, offset, &search->places[search->n_places], reason);
+        if (r == 0)
+                search->n_places++;
+        return r;
 }
 
 static int read_notes(Search *search, Reason *reason) {

@@ -260,6 +260,17 @@ static void assert_refused(Fixture *f, uint64_t offset, const char *text) {
                 g_error("'%s' does not have '%s'", reason.text, text);
 }
 
+/* What the linker has put between two functions belongs to none. */
+static void test_between(Fixture *f, gconstpointer data _unused_) {
+        const char *probed = g_getenv("PROBED");
+        uint64_t start, end;
+
+        g_assert_true(find_symbol(probed, "probed_add", &start, &end));
+        use(f, probed);
+        g_assert_cmpuint(end % 16, !=, 0); /* functions begin at multiples of 16 */
+        assert_refused(f, to_offset(f, end), "tells where the function around begins");
+}
+
 static void test_no_code(Fixture *f, gconstpointer data _unused_) {
         use(f, g_getenv("PROBED"));
         assert_refused(f, 0, "no code of the file lies at offset 0");
@@ -400,6 +411,7 @@ int main(int argc, char **argv) {
         ADD("libraries", test_libraries);
         ADD("symbols", test_symbols);
         ADD("32-bits", test_32_bits);
+        ADD("between", test_between);
         ADD("no-code", test_no_code);
         ADD("markers", test_markers);
         ADD("others-markers", test_others_markers);
