@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A definition on its way to AddProbe. */
+/* A definition on its way to AddProbe. A program goes there as a descriptor, over a socket to the
+ * confined process that looks into it (OpenProbeFile); what that gives is good for one AddProbe, so
+ * it is asked for again when a password is wanted. */
 
 #include "definition-message.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "descriptor.h"
 
 #include "json.h"
 #include "variant.h"
@@ -42,22 +48,70 @@ static int make_object(const DefinitionMessage *d, json_object **ret) {
         return r;
 }
 
-int definition_send(Proxy *proxy,
-                const DefinitionMessage *definition,
-                char **ret_event,
+/* The file is on its way, and ticket names it as long as *ret_socket is open. */
+static int send_file(Proxy *proxy,
+                int file,
+                uint32_t *ret_ticket,
+                int *ret_socket,
                 Reason *reason) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL, *answer = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
+        int fd;
+
+        int r = proxy_call(proxy,
+                        KT_OBJECT,
+                        KT_MANAGER_INTERFACE,
+                        "OpenProbeFile",
+                        NULL,
+                        &answer,
+                        reason);
+        if (r != 0)
+                return r;
+        r = sd_bus_message_read(answer, "uh", ret_ticket, &fd);
+        if (r < 0)
+                return proxy_judge(NULL, r, reason);
+        *ret_socket = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own */
+        if (*ret_socket < 0)
+                return -errno;
+        return descriptor_send(*ret_socket, file);
+}
+
+static int send(Proxy *proxy,
+                const DefinitionMessage *definition,
+                bool is_asking,
+                sd_bus_message **ret,
+                Reason *reason) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
         _cleanup_json_ json_object *object = NULL;
-        const char *event;
+        _cleanup_close_ int socket_fd = -1;
+        uint32_t ticket = 0;
 
         int r = make_object(definition, &object);
+        if (r == 0 && definition->file >= 0)
+                r = send_file(proxy, definition->file, &ticket, &socket_fd, reason);
+        if (r != 0)
+                return r;
+        if (ticket > 0)
+                r = put(object, "file", json_object_new_uint64(ticket));
         if (r == 0)
                 r = proxy_message_new(proxy, KT_OBJECT, KT_MANAGER_INTERFACE, "AddProbe", &message);
         if (r >= 0)
                 r = variant_append_object(message, object);
         if (r < 0)
                 return r;
-        r = proxy_send(proxy, message, &answer, reason);
+        return is_asking ? proxy_send_asking(proxy, message, ret, reason)
+                         : proxy_send_once(proxy, message, ret, reason);
+}
+
+int definition_send(Proxy *proxy,
+                const DefinitionMessage *definition,
+                char **ret_event,
+                Reason *reason) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
+        const char *event;
+
+        int r = send(proxy, definition, false, &answer, reason);
+        if (r == KT_E_AUTH_REQUIRED && proxy->may_ask)
+                r = send(proxy, definition, true, &answer, reason);
         if (r != 0)
                 return r;
         r = sd_bus_message_read(answer, "s", &event);

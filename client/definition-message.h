@@ -9,6 +9,7 @@ typedef struct DefinitionMessage {
         bool is_return;
         char **args;
         size_t n_args;
+        int file; /* the program that `on` is in; -1: none */
 } DefinitionMessage;
 
 /* AddProbe; ret_event is the name of the probe's event. */

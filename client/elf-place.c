@@ -19,6 +19,7 @@ bool elf_place_is_meant(const char *text) {
 void elf_place_clear(ElfPlace *place) {
         free(place->file);
         free(place->symbol);
+        free(place->marker);
         free(place->source);
         *place = (ElfPlace){};
 }
@@ -66,6 +67,16 @@ static int split_line(const char *rest, ElfPlace *place) {
         return place->source ? 0 : -ENOMEM;
 }
 
+/* "libc:setjmp", and not "ns::f", which has two colons together, nor "f(ns::x)". */
+static int split_marker(const char *rest, ElfPlace *place) {
+        const char *colon = strchr(rest, ':');
+
+        if (!colon || colon == rest || !colon[1] || strchr(colon + 1, ':') || strchr(rest, '('))
+                return 0;
+        place->marker = strdup(rest);
+        return place->marker ? 0 : -ENOMEM;
+}
+
 static int split_symbol(const char *rest, ElfPlace *place) {
         const char *plus = strrchr(rest, '+');
         size_t size = strlen(rest);
@@ -84,12 +95,14 @@ int elf_place_parse(const char *text, ElfPlace *ret, Reason *reason) {
         if (r == 0 && (!rest || !*rest || !*place.file))
                 r = reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: FILE:SYMBOL[+OFFSET], FILE:SOURCE:LINE or FILE:0xOFFSET is "
-                                "wanted",
+                                "%s: FILE:SYMBOL[+OFFSET], FILE:SOURCE:LINE, FILE:PROVIDER:MARKER "
+                                "or FILE:0xOFFSET is wanted",
                                 quote(text).text);
         if (r == 0)
                 r = split_line(rest, &place);
-        if (r == 0 && !place.source && !read_number(rest, &place.offset))
+        if (r == 0 && !place.source)
+                r = split_marker(rest, &place);
+        if (r == 0 && !place.source && !place.marker && !read_number(rest, &place.offset))
                 r = split_symbol(rest, &place);
         if (r == 0)
                 *ret = place;

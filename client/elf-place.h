@@ -10,6 +10,7 @@
 typedef struct ElfPlace {
         char *file;
         char *symbol; /* "main", "ns::f(int)"; NULL: none */
+        char *marker; /* "PROVIDER:NAME"; NULL: none */
         char *source; /* "main.c", with `line`; NULL: none */
         unsigned line;
         uint64_t offset; /* behind the symbol; with neither: in the file */
@@ -17,6 +18,7 @@ typedef struct ElfPlace {
 
 /* Is a file meant, and not a function of the kernel? It has a slash before its colon. */
 bool elf_place_is_meant(const char *text);
-/* FILE:SYMBOL[+OFFSET], FILE:SOURCE:LINE or FILE:0xOFFSET. KT_E_INVALID_SPEC with the reason. */
+/* FILE:SYMBOL[+OFFSET], FILE:SOURCE:LINE, FILE:PROVIDER:MARKER or FILE:0xOFFSET. KT_E_INVALID_SPEC
+ * with the reason. */
 int elf_place_parse(const char *text, ElfPlace *ret, Reason *reason);
 void elf_place_clear(ElfPlace *place);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Probes in programs and libraries, as far as no daemon is needed: the markers that a file has, and
- * where in it a symbol or a line of the source lies. For the user's convenience: the daemon
- * believes none of it. Called by probes.c; files are read by elf-reader.c's child. */
+ * where in it a symbol or a line of the source lies, also to define a probe there. For the user's
+ * convenience: the daemon believes none of it. Called by probes.c; files are read by elf-reader.c's
+ * child. */
 
 #include "probes-user.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,6 +16,7 @@
 #include "elf-place.h"
 #include "elf-reader.h"
 #include "elf-usdt.h"
+#include "quote.h"
 #include "table.h"
 #include "tell.h"
 
@@ -145,6 +148,12 @@ int probes_user_resolve(const Context *context, const char *text) {
         Reason reason = {};
 
         int r = elf_place_parse(text, &place, &reason);
+        if (r == 0 && place.marker)
+                r = reason_set(&reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: a marker: 'ktracectl probes list --usdt %.200s' tells where it is",
+                                quote(text).text,
+                                place.file);
         r = r ?: elf_read(elf_read_place, &place, &list, &reason);
         elf_place_clear(&place);
         if (r == 0 && context->json != JSON_OFF)
@@ -152,4 +161,78 @@ int probes_user_resolve(const Context *context, const char *text) {
         else if (r == 0)
                 r = print_places(list);
         return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+}
+
+/* add */
+
+static int refuse_several(const char *text, json_object *list, Reason *reason) {
+        char offsets[160] = "";
+
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                size_t used = strlen(offsets);
+
+                (void)snprintf(offsets + used,
+                                sizeof(offsets) - used,
+                                " %#" PRIx64,
+                                get_number(json_object_array_get_idx(list, i), "offset"));
+        }
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: at %zu places; choose one, as FILE:0xOFFSET:%s",
+                        quote(text).text,
+                        json_object_array_length(list),
+                        offsets);
+}
+
+static int find_offset(const char *text, const ElfPlace *place, uint64_t *ret, Reason *reason) {
+        _cleanup_json_ json_object *list = NULL;
+
+        int r = elf_read(elf_read_place, place, &list, reason);
+        if (r != 0)
+                return r;
+        if (json_object_array_length(list) != 1)
+                return refuse_several(text, list, reason);
+        *ret = get_number(json_object_array_get_idx(list, 0), "offset");
+        return 0;
+}
+
+static int make_on(const char *text, const ElfPlace *place, char **ret, Reason *reason) {
+        _cleanup_free_ char *path = realpath(place->file, NULL);
+        uint64_t offset = 0;
+
+        if (!path)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: %s",
+                                quote(place->file).text,
+                                strerror(errno));
+        int r = place->marker ? 0 : find_offset(text, place, &offset, reason);
+        if (r != 0)
+                return r;
+        int n = place->marker ? asprintf(ret, "%s:%s", path, place->marker)
+                              : asprintf(ret, "%s:%#" PRIx64, path, offset);
+        if (n < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+int probes_user_place(const char *text, char **ret_on, int *ret_file, Reason *reason) {
+        ElfPlace place = {};
+
+        int r = elf_place_parse(text, &place, reason);
+        r = r ?: make_on(text, &place, ret_on, reason);
+        if (r == 0) {
+                /* A FIFO without a writer would hold us. */
+                *ret_file = open(place.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+                if (*ret_file < 0)
+                        r = reason_set(reason,
+                                        KT_E_FAILED,
+                                        "%s: %s",
+                                        quote(place.file).text,
+                                        strerror(errno));
+        }
+        elf_place_clear(&place);
+        return r;
 }

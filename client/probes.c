@@ -116,8 +116,10 @@ static int tell_refusal(int r, const Reason *reason, char **args, size_t n_args)
 
 static int probes_add(const Context *context, const ProbeOptions *options, int argc, char **argv) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
-        _cleanup_free_ char *event = NULL;
+        _cleanup_free_ char *event = NULL, *place = NULL;
+        _cleanup_close_ int file = -1;
         Reason reason = {};
+        int r = 0;
         DefinitionMessage definition = {
                 .name = argv[1],
                 .on = options->on,
@@ -129,7 +131,12 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
                 .n_args = (size_t)argc - 2,
         };
 
-        int r = proxy_open(&proxy, &reason);
+        if (options->on && elf_place_is_meant(options->on)) {
+                r = probes_user_place(options->on, &place, &file, &reason);
+                definition.on = place;
+        }
+        definition.file = file;
+        r = r ?: proxy_open(&proxy, &reason);
         if (r == 0)
                 proxy->may_ask = context->ask_password;
         r = r ?: definition_send(proxy, &definition, &event, &reason);
@@ -201,6 +208,28 @@ static int join_fields(json_object *probe) {
         return json_object_object_add(probe, "fields", lines);
 }
 
+/* In hexadecimal, as they are written. */
+static int show_places(json_object *probe) {
+        json_object *places = json_object_object_get(probe, "places"), *lines;
+
+        if (!places)
+                return 0;
+        lines = json_object_new_array();
+        if (!lines)
+                return -ENOMEM;
+        for (size_t i = 0; i < json_object_array_length(places); i++) {
+                char text[24];
+
+                (void)snprintf(text,
+                                sizeof(text),
+                                "%#jx",
+                                (uintmax_t)json_object_get_uint64(
+                                                json_object_array_get_idx(places, i)));
+                json_object_array_add(lines, json_object_new_string(text));
+        }
+        return json_object_object_add(probe, "places", lines);
+}
+
 static void print_probe(json_object *probe) {
         static const TableColumn columns[] = {
                 { "name", "Name", false },
@@ -212,13 +241,16 @@ static void print_probe(json_object *probe) {
                 { "resolved", "Resolved", false },
                 { "state", "State", false },
                 { "why", "Why", false },
+                { "file", "Program", false },
+                { "file-state", "Program is", false },
+                { "places", "Places in it", false },
                 { "fields", "Fields", false },
                 { "users", "Sessions", false },
                 { "hits", "Hits", false },
                 { "misses", "Misses", false },
         };
 
-        if (join_fields(probe) == 0)
+        if (join_fields(probe) == 0 && show_places(probe) == 0)
                 table_print_object(probe, columns, ELEMENTSOF(columns));
 }
 

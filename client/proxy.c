@@ -290,21 +290,19 @@ static int proxy_message_renew(Proxy *proxy, sd_bus_message *sent, sd_bus_messag
                 r = sd_bus_message_rewind(sent, true);
         if (r >= 0)
                 r = sd_bus_message_copy(message, sent, true);
-        if (r >= 0)
-                r = sd_bus_message_set_allow_interactive_authorization(message, true);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(message);
         return 0;
 }
 
-static int proxy_ask_and_send(Proxy *proxy,
-                sd_bus_message *sent,
-                sd_bus_message **ret,
-                Reason *reason) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+int proxy_send_once(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason) {
+        return proxy_try(proxy, message, PROXY_TIMEOUT_USEC, ret, reason);
+}
+
+int proxy_send_asking(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason) {
         _cleanup_(agent_free_cleanup) Agent *agent = NULL;
-        int r = proxy_message_renew(proxy, sent, &message);
+        int r = sd_bus_message_set_allow_interactive_authorization(message, true);
 
         if (r >= 0)
                 r = agent_open(&agent);
@@ -314,11 +312,13 @@ static int proxy_ask_and_send(Proxy *proxy,
 }
 
 int proxy_send(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason) {
-        int r = proxy_try(proxy, message, PROXY_TIMEOUT_USEC, ret, reason);
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *again = NULL;
+        int r = proxy_send_once(proxy, message, ret, reason);
 
-        if (r == KT_E_AUTH_REQUIRED && proxy->may_ask)
-                r = proxy_ask_and_send(proxy, message, ret, reason);
-        return r;
+        if (r != KT_E_AUTH_REQUIRED || !proxy->may_ask)
+                return r;
+        r = proxy_message_renew(proxy, message, &again);
+        return r < 0 ? proxy_judge(NULL, r, reason) : proxy_send_asking(proxy, again, ret, reason);
 }
 
 int proxy_call(Proxy *proxy,

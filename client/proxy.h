@@ -36,6 +36,9 @@ int proxy_message_new(Proxy *proxy,
                 sd_bus_message **ret);
 /* When it needs a password: the same again, with an agent beside it, if the proxy may_ask. */
 int proxy_send(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason);
+/* Its two halves, for what cannot be sent twice: KT_E_AUTH_REQUIRED is an answer; with an agent. */
+int proxy_send_once(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason);
+int proxy_send_asking(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason);
 /* A method that takes one string, or nothing when text is NULL. ret may be NULL. */
 int proxy_call(Proxy *proxy,
                 const char *path,

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "descriptor.h"
 #include "sink.h"
 
 /* The daemon gives a sink that hangs up after two seconds. */
@@ -88,29 +89,6 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *use
         return 0;
 }
 
-static int send_fd(int socket_fd, int fd) {
-        union {
-                struct cmsghdr header;
-                char space[CMSG_SPACE(sizeof(int))];
-        } control = {};
-
-        char byte = 0;
-        struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-        struct msghdr message = {
-                .msg_iov = &iov,
-                .msg_iovlen = 1,
-                .msg_control = &control,
-                .msg_controllen = sizeof(control),
-        };
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-        return sendmsg(socket_fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 /* Runs the loop until *flag or for that long. -ETIME, KT_E_CANCELLED. */
 static int tap_wait(Tap *tap, const bool *flag, uint64_t usec, Reason *reason) {
         uint64_t end = now_usec() + usec;
@@ -136,7 +114,7 @@ static int tap_open_sink(Tap *tap, const char *path, int sink_fd, bool *ret_take
 
         if (r != 0)
                 return r;
-        r = send_fd(tap->socket_fd, sink_fd);
+        r = descriptor_send(tap->socket_fd, sink_fd);
         if (r >= 0)
                 r = sd_event_add_io(tap->proxy->event,
                                 &tap->source,

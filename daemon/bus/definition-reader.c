@@ -35,6 +35,8 @@ static int read_value(sd_bus_message *m,
                 Definition *d,
                 Reason *reason) {
         const char *text;
+        uint32_t number;
+        uint64_t wide;
         int flag, r;
 
         if (strcmp(signature, "s") == 0) {
@@ -44,6 +46,18 @@ static int read_value(sd_bus_message *m,
         if (strcmp(signature, "b") == 0) {
                 r = sd_bus_message_read_basic(m, 'b', &flag);
                 return r < 0 ? r : definition_set_boolean(d, key, flag, reason);
+        }
+        if (strcmp(signature, "u") == 0) {
+                r = sd_bus_message_read_basic(m, 'u', &number);
+                return r < 0 ? r : definition_set_number(d, key, number, reason);
+        }
+        if (strcmp(signature, "t") == 0) {
+                r = sd_bus_message_read_basic(m, 't', &wide);
+                return r < 0 ? r
+                             : definition_set_number(d,
+                                               key,
+                                               wide <= UINT32_MAX ? (uint32_t)wide : 0,
+                                               reason);
         }
         if (strcmp(signature, "as") == 0 && strcmp(key, "args") == 0)
                 return read_args(m, d, reason);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* AddProbe where policy leaves the last word to polkit. The session floor says so before anything
- * is defined; then polkit is asked, request and definition lie here, and on its yes the same
- * definition goes down once more and is judged anew, by the caller and the rules as they are then.
+/* AddProbe where it takes more than one step. A program's file is looked into first, so that all
+ * that follows is about what was found there. Where policy leaves the last word to polkit, the
+ * session floor says so before anything is defined; then polkit is asked, request and definition
+ * lie here, and on its yes the same definition goes down once more and is judged anew, by the
+ * caller and the rules as they are then.
  *
- * Used by probe-methods.c. A caller who leaves meanwhile gets nothing: auth withdraws the question.
- */
+ * Used by probe-methods.c. A caller who leaves meanwhile gets nothing: auth withdraws the question,
+ * and the look is over. */
 #include "probe-admission.h"
 
 #include <errno.h>
@@ -18,6 +20,7 @@ typedef struct Admission {
         Door *door; /* not touched but on a yes: the door may be gone when the daemon ends */
         Request *request;
         Definition *definition;
+        bool may_prompt; /* the caller's own leave */
 } Admission;
 
 static Admission *admission_free(Admission *admission) {
@@ -36,7 +39,6 @@ static int admit(Admission *admission, Reason *reason) {
 
         if (r != 0)
                 return r;
-        admission->request->is_authorized = true;
         r = registry_add_probe(admission->door->registry,
                         admission->request,
                         admission->definition,
@@ -48,21 +50,26 @@ static int admit(Admission *admission, Reason *reason) {
         return 0;
 }
 
+static void refuse(Admission *admission, int result, const Reason *reason) {
+        Request *request = TAKE_PTR(admission->request);
+
+        request->done(request, result, reason); /* frees it */
+}
+
 static void on_polkit(int result, const Reason *said, void *userdata) {
         _cleanup_(admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
         if (result != KT_E_CANCELLED) /* nobody has answered, and the door may be gone */
                 call_record_polkit(admission->door, admission->request, ACTION, result, said, NULL);
+        admission->request->is_authorized = result == 0;
         if (result == 0)
                 result = admit(admission, &reason);
-        if (result == 0)
-                return;
-        Request *request = TAKE_PTR(admission->request);
-        request->done(request, result, &reason); /* frees it */
+        if (result != 0)
+                refuse(admission, result, &reason);
 }
 
-static int ask(Admission *admission, sd_bus_message *m, Reason *reason) {
+static int ask(Admission *admission, Reason *reason) {
         const Request *request = admission->request;
         _cleanup_free_ char *text = NULL;
         Reason shown; /* made printable */
@@ -82,14 +89,16 @@ static int ask(Admission *admission, sd_bus_message *m, Reason *reason) {
                 { "ktrace.probe", shown.text },
                 { "ktrace.owner", owner },
                 { "polkit.message",
-                                "Authentication is required to define a probe in the kernel: $(ktrace.probe)" },
+                                definition_is_user(admission->definition)
+                                                ? "Authentication is required to define a probe in a program: $(ktrace.probe)"
+                                                : "Authentication is required to define a probe in the kernel: $(ktrace.probe)" },
                 { "polkit.gettext_domain", "ktrace" },
         };
         const PolkitQuery query = {
                 .action = ACTION,
                 .peer = request->peer,
                 .uid = request->subject.uid,
-                .interactive = sd_bus_message_get_allow_interactive_authorization(m) > 0,
+                .interactive = admission->may_prompt,
                 .details = details,
                 .n_details = ELEMENTSOF(details),
         };
@@ -100,23 +109,65 @@ static int ask(Admission *admission, sd_bus_message *m, Reason *reason) {
                         reason);
 }
 
+static void on_inspected(int result, const Reason *said, ProbeFile *file, void *userdata) {
+        _cleanup_(admission_free_cleanup) Admission *admission = userdata;
+        Reason reason = *said;
+
+        admission->request->file = file;
+        if (result == 0)
+                result = admit(admission, &reason);
+        if (result == KT_E_AUTH_REQUIRED) {
+                reason = (Reason){ "" };
+                result = ask(admission, &reason);
+                if (result == 0) {
+                        admission = NULL; /* the question's now */
+                        return;
+                }
+        }
+        if (result != 0)
+                refuse(admission, result, &reason);
+}
+
+/* Takes the admission when it returns 0. */
+static int begin(Admission *admission, Reason *reason) {
+        const Definition *d = admission->definition;
+
+        if (definition_is_user(d) && !d->raw)
+                return registry_inspect_probe(admission->door->registry,
+                                admission->request,
+                                admission->definition,
+                                on_inspected,
+                                admission,
+                                reason);
+        int r = registry_add_probe(admission->door->registry,
+                        admission->request,
+                        admission->definition,
+                        reason);
+        if (r == 0)
+                free(admission); /* what is in it is the session floor's */
+        if (r != KT_E_AUTH_REQUIRED)
+                return r;
+        *reason = (Reason){ "" };
+        return ask(admission, reason);
+}
+
 int probe_admission_add(Door *door,
                 sd_bus_message *m,
                 Request *request,
                 Definition *definition,
                 Reason *reason) {
-        _cleanup_free_ Admission *admission = NULL; /* not what is in it, before it is taken */
+        Admission *admission = malloc(sizeof(*admission));
 
-        int r = registry_add_probe(door->registry, request, definition, reason);
-        if (r != KT_E_AUTH_REQUIRED)
-                return r;
-        admission = malloc(sizeof(*admission));
         if (!admission)
                 return -ENOMEM;
-        *admission = (Admission){ door, request, definition };
-        *reason = (Reason){ "" };
-        r = ask(admission, m, reason);
-        if (r == 0)
-                admission = NULL; /* the question's now */
+        *admission = (Admission){
+                .door = door,
+                .request = request,
+                .definition = definition,
+                .may_prompt = sd_bus_message_get_allow_interactive_authorization(m) > 0,
+        };
+        int r = begin(admission, reason);
+        if (r != 0)
+                free(admission); /* not what is in it, which is the caller's */
         return r;
 }

@@ -98,3 +98,22 @@ int method_list_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_erro
         sd_bus_message_unref(reply);
         return r;
 }
+
+static int answer_file(sd_bus_message *m, Request *request) {
+        return sd_bus_reply_method_return(m, "uh", request->ticket, request->fd);
+}
+
+int method_open_probe_file(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        Door *door = userdata;
+        Reason reason = { "" };
+        int r;
+
+        r = call_new(door, m, answer_file, &request, &reason);
+        if (r == 0)
+                r = registry_open_probe_file(door->registry, request, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        request = NULL;
+        return 1;
+}

@@ -6,10 +6,12 @@
 #include "definition.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "cleanup.h"
 #include "quote.h"
+#include "user-spot.h"
 #include "utf8.h"
 
 Definition *definition_new(void) {
@@ -148,6 +150,28 @@ int definition_set_number(Definition *d, const char *key, uint32_t value, Reason
                                 KT_E_INVALID_SPEC,
                                 "file: 0: what OpenProbeFile has answered is wanted");
         d->file = value;
+        return 0;
+}
+
+int definition_set_path(Definition *d, const char *path, Reason *reason) {
+        _cleanup_free_ char *on = NULL;
+        UserSpot spot;
+
+        int r = user_spot_parse(d->on, &spot, reason);
+        if (r != 0)
+                return r;
+        int n = spot.marker ? asprintf(&on, "%s:%s", path, spot.marker)
+                            : asprintf(&on, "%s:0x%" PRIx64, path, spot.offset);
+        user_spot_clear(&spot);
+        if (n < 0) {
+                on = NULL;
+                return -ENOMEM;
+        }
+        r = check_text("on", on, DEFINITION_ON_MAX, reason);
+        if (r != 0)
+                return r;
+        free(d->on);
+        d->on = TAKE_PTR(on);
         return 0;
 }
 

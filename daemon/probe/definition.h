@@ -41,6 +41,8 @@ bool definition_is_same(const Definition *a, const Definition *b);
 int definition_set_string(Definition *d, const char *key, const char *value, Reason *reason);
 int definition_set_boolean(Definition *d, const char *key, bool value, Reason *reason);
 int definition_set_number(Definition *d, const char *key, uint32_t value, Reason *reason);
+/* The path of one on a file becomes this; the place stays. */
+int definition_set_path(Definition *d, const char *path, Reason *reason);
 /* The next entry of the list "args". */
 int definition_add_arg(Definition *d, const char *value, Reason *reason);
 /* The last check: what belongs together is there. */

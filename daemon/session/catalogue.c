@@ -13,13 +13,15 @@
 #include "override.h"
 #include "registry.h"
 
-/* Who stays in the list as it is, because nothing of it has changed. */
+/* Who stays in the list as it is, because nothing of it has changed, nor its file. */
 static bool is_known(const ProbeSet *set, const Definition *definition, const char *source) {
         const Probe *probe;
 
         TAILQ_FOREACH(probe, &set->list, probes)
         if (probe->source && probe->is_leaving && strcmp(probe->source, source) == 0 &&
-                        definition_is_same(probe->definition, definition)) {
+                        definition_is_same(probe->definition, definition) &&
+                        !(probe->file && probe_file_is_gone(probe->file)) &&
+                        !probe->look_failed.text[0]) {
                 ((Probe *)probe)->is_leaving = false;
                 return true;
         }
@@ -137,4 +139,5 @@ void registry_load_catalogue(Registry *registry, const char *lib_dir, const char
                 if (probe->is_leaving && atomic_load(&probe->n_users) == 0 && !probe->in_plan)
                         probe_free(probe);
         }
+        probe_set_look(set);
 }

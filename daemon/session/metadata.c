@@ -152,6 +152,8 @@ static int add_event(json_object *events, const Trace *trace, const GrantEvent *
         r = r ?: add_string(object, "format", text);
         if (r == 0 && event->filter)
                 r = add_string(object, "filter", event->filter);
+        if (r == 0 && event->is_of_program)
+                r = describe_put(object, "task", json_object_new_boolean(true));
         if (r < 0 || !(trace->grant->fenced || trace->grant->redacted))
                 return r;
         return add_cuts(object, trace, event, text, size);

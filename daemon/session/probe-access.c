@@ -17,16 +17,34 @@ static char *get_function(const char *on) {
         return strdup(strchr(name, '+') ? "" : name);
 }
 
+int probe_check_user(Registry *registry,
+                const Subject *subject,
+                const Definition *d,
+                const ProbeFile *file,
+                const char **ret_action,
+                Reason *reason) {
+        const ProbeRequest request = {
+                .file = file ? file->path : "",
+                .is_own_file = file && probe_file_is_own(file, subject->uid),
+        };
+
+        if (d->raw && subject->uid != 0)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "raw: a place in a program that nobody looks into is root's alone: "
+                                "name it by the key on");
+        return policy_decide_probe(registry->options.policy, subject, &request, ret_action, reason);
+}
+
 int probe_check_define(Registry *registry,
                 const Subject *subject,
-                const char *on,
-                const char *event,
+                const Definition *d,
                 unsigned takes,
                 const char **ret_action,
                 Reason *reason) {
-        _cleanup_free_ char *name = get_function(on ?: "");
+        _cleanup_free_ char *name = get_function(d->on ?: "");
         const ProbeRequest request = {
-                .function = event ? NULL : name, .is_derived = event != NULL, .takes = takes
+                .function = d->event ? NULL : name, .is_derived = d->event != NULL, .takes = takes
         };
 
         if (!name)
@@ -39,15 +57,15 @@ int probe_check_own(Registry *registry,
                 const Probe *probe,
                 bool is_authorized,
                 Reason *reason) {
+        const Definition *d = probe->definition;
         const char *action = NULL;
+        int r;
 
-        int r = probe_check_define(registry,
-                        subject,
-                        probe->definition->on,
-                        probe->definition->event,
-                        probe_get_takes(probe),
-                        &action,
-                        reason);
+        if (probe->kind == PROBE_USER)
+                r = probe_check_user(registry, subject, d, probe->file, &action, reason);
+        else
+                r = probe_check_define(
+                                registry, subject, d, probe_get_takes(probe), &action, reason);
         if (r == 0 && action && !is_authorized)
                 r = reason_set(reason, KT_E_AUTH_REQUIRED, "polkit has to allow this (%s)", action);
         return r;

@@ -3,11 +3,17 @@
 
 #include "registry.h"
 
-/* event: of a definition on one, else NULL. takes: 0 while that is not known yet. */
+/* A definition in a program. file: NULL while it is not known which it is. */
+int probe_check_user(Registry *registry,
+                const Subject *subject,
+                const Definition *definition,
+                const ProbeFile *file,
+                const char **ret_action,
+                Reason *reason);
+/* Every other one. takes: 0 while that is not known yet. */
 int probe_check_define(Registry *registry,
                 const Subject *subject,
-                const char *on,
-                const char *event,
+                const Definition *definition,
                 unsigned takes,
                 const char **ret_action,
                 Reason *reason);

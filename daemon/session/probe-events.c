@@ -15,6 +15,7 @@ void probe_events_clear(ProbeEvents *events) {
         free(events->events);
         free(events->probes);
         free(events->sources);
+        free(events->of_programs);
         *events = (ProbeEvents){};
 }
 
@@ -50,7 +51,8 @@ int probe_events_bind(Registry *registry,
         ret->events = calloc(spec->n_events + spec->n_probes + 1, sizeof(SpecEvent));
         ret->probes = calloc(spec->n_probes + 1, sizeof(Probe *));
         ret->sources = calloc(spec->n_probes + 1, sizeof(char *));
-        if (!ret->events || !ret->probes || !ret->sources)
+        ret->of_programs = calloc(spec->n_probes + 1, sizeof(bool));
+        if (!ret->events || !ret->probes || !ret->sources || !ret->of_programs)
                 r = -ENOMEM;
         for (size_t i = 0; r == 0 && i < spec->n_probes; i++) {
                 SpecEvent *event = &ret->events[ret->n++];
@@ -62,6 +64,7 @@ int probe_events_bind(Registry *registry,
                                 &ret->probes[i],
                                 &event->name,
                                 reason);
+                ret->of_programs[i] = r == 0 && ret->probes[i]->kind == PROBE_USER;
                 if (r == 0 && ret->probes[i]->origin)
                         ret->sources[ret->n_sources++] = ret->probes[i]->origin->full;
         }

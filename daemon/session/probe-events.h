@@ -10,6 +10,7 @@ typedef struct ProbeEvents {
         SpecEvent *events; /* with room for those of the spec behind them */
         size_t n;
         Probe **probes;       /* n of them */
+        bool *of_programs;    /* each of them: does it stand in one? */
         const char **sources; /* plain names of the kernel's events that they are made of; borrowed
                                */
         size_t n_sources;

@@ -28,9 +28,15 @@ static int describe_fields(json_object *object, const ProbeForm *form) {
 static int describe_counts(json_object *object, const Tracefs *tracefs, const Probe *probe) {
         uint64_t hits, misses;
 
+        char file[PROBE_FILE_NAME_MAX];
+
         if (!probe_is_supported(tracefs, probe->kind) ||
-                        probe_read_counts(tracefs, NULL, probe->definition->name, &hits, &misses) <
-                                        0)
+                        (probe->kind == PROBE_USER && !probe->file) ||
+                        probe_read_counts(tracefs,
+                                        probe->file ? probe_file_name(probe->file, file) : NULL,
+                                        probe->definition->name,
+                                        &hits,
+                                        &misses) < 0)
                 return 0;
         int r = describe_put(object, "hits", json_object_new_uint64(hits));
         return r ?: describe_put(object, "misses", json_object_new_uint64(misses));
@@ -39,6 +45,24 @@ static int describe_counts(json_object *object, const Tracefs *tracefs, const Pr
 /* Who else uses what is the catalogue's is not everybody's business. */
 static bool may_count(const Subject *subject, const Probe *probe) {
         return subject->uid == 0 || !probe->source;
+}
+
+/* Where in a program, and whether that is still what its path leads to. */
+static int describe_file(json_object *object, const Probe *probe) {
+        json_object *places = json_object_new_array();
+
+        int r = describe_put(object, "places", places);
+        for (size_t i = 0; r == 0 && i < probe->file->inspected->n_places; i++)
+                r = describe_append(places,
+                                json_object_new_uint64(probe->file->inspected->places[i].offset));
+        r = r ?: describe_put(object, "file", json_object_new_string(probe->file->path));
+        return r
+                               ?: describe_put(object,
+                                                  "file-state",
+                                                  json_object_new_string(
+                                                                  probe_file_is_gone(probe->file)
+                                                                                  ? "replaced"
+                                                                                  : "there"));
 }
 
 /* "ready": its words are right; "defined": it stands in the kernel; "gone": it should. */
@@ -99,6 +123,8 @@ static int describe_probe(json_object *object,
                                 "users",
                                 json_object_new_uint64(atomic_load(&probe->n_users)));
         r = r ?: describe_fields(object, probe->form);
+        if (r == 0 && probe->file)
+                r = describe_file(object, probe);
         return r ?: describe_state(object, tracefs, subject, probe);
 }
 

@@ -39,10 +39,13 @@ int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret) {
 Probe *probe_free(Probe *probe) {
         if (!probe)
                 return NULL;
-        if (probe->set)
+        if (probe->set) {
                 TAILQ_REMOVE(&probe->set->list, probe, probes);
+                probe_look_forget(probe->set, probe);
+        }
         definition_free(probe->definition);
         probe_form_free(probe->form);
+        probe_file_free(probe->file);
         free(probe->origin);
         free(probe->source);
         free(probe->line);
@@ -93,6 +96,8 @@ int probe_set_add(ProbeSet *set,
         probe->definition = definition;
         if (definition->event)
                 probe->kind = PROBE_EVENT;
+        else if (definition_is_user(definition))
+                probe->kind = PROBE_USER;
         probe->uid = source ? (uid_t)-1 : uid;
         if (source)
                 snprintf(probe->group, sizeof(probe->group), PROBE_GROUP_CATALOGUE);
@@ -164,6 +169,23 @@ static int make_raw_line(const Probe *probe, char **ret, Reason *reason) {
         return 0;
 }
 
+static int compile_user(Probe *probe, Reason *reason) {
+        char name[PROBE_FILE_NAME_MAX];
+
+        if (!probe->file && probe->look_failed.text[0]) {
+                *reason = probe->look_failed;
+                return KT_E_FAILED;
+        }
+        if (!probe->file)
+                return reason_set(reason, KT_E_BUSY, "its file is being looked into: try again");
+        return probe_compile_user(probe->definition,
+                        probe_file_name(probe->file, name),
+                        probe->file->inspected->places,
+                        probe->file->inspected->n_places,
+                        &probe->form,
+                        reason);
+}
+
 static int make_line(Probe *probe, Reason *reason) {
         int r;
 
@@ -171,6 +193,8 @@ static int make_line(Probe *probe, Reason *reason) {
                 return make_raw_line(probe, &probe->line, reason);
         if (probe->definition->event)
                 r = probe_origin_compile(probe, reason);
+        else if (probe->kind == PROBE_USER)
+                r = compile_user(probe, reason);
         else
                 r = probes_compile(probe->set->kernel,
                                 probe->set->tracefs,

@@ -6,6 +6,7 @@
 #include "compile.h"
 #include "plan.h"
 #include "policy.h"
+#include "probe-file.h"
 #include "probe.h"
 #include "probes.h"
 #include "worker.h"
@@ -13,9 +14,11 @@
 #define PROBE_GROUP_PREFIX    "ktrace_"
 #define PROBE_GROUP_CATALOGUE "ktrace_catalogue"
 #define PROBE_SET_MAX         1024 /* of one user, and of the catalogue */
+#define PROBE_FILES_MAX       128  /* of one user, in programs: each keeps a descriptor open */
 
 typedef struct ProbeSet ProbeSet;
 typedef struct Request Request;
+typedef struct ProbeLook ProbeLook;
 
 /* An event that a probe is made of. */
 typedef struct ProbeOrigin {
@@ -34,13 +37,16 @@ typedef struct Probe {
         char *source;     /* file of the catalogue, else NULL */
         char group[32];   /* in the kernel */
         ProbeKind kind;
-        char *line; /* for the kernel; NULL: not resolved (yet) */
+        ProbeFile *file; /* of one in a program; NULL: not looked into (yet) */
+        char *line;      /* for the kernel; NULL: not resolved (yet) */
         ProbeForm *form;
         ProbeOrigin *origin; /* of one on an event, once it is resolved; else NULL */
         Reason broken;       /* why it cannot be resolved; "": it can, or nobody has asked */
 
         atomic_uint n_users; /* sessions that have or may have had it on */
         bool is_malformed;   /* of the catalogue: `broken` for ever */
+        bool is_looked;      /* of the catalogue: its file has been asked for */
+        Reason look_failed;  /* and nothing can stand there: why; else "" */
         bool is_leaving;     /* of a catalogue that was read anew: for those who hold it */
         bool in_plan;
         bool was_removed; /* what the last plan has done */
@@ -53,9 +59,11 @@ TAILQ_HEAD(ProbeList, Probe);
 
 struct ProbeSet {
         Worker *worker;
-        Probes *kernel;         /* functions and types */
-        const Tracefs *tracefs; /* NULL until it is open */
+        Probes *kernel;           /* functions and types */
+        Inspections *inspections; /* borrowed */
+        const Tracefs *tracefs;   /* NULL until it is open */
         struct ProbeList list;
+        ProbeLook *look;  /* into a file of the catalogue's, under way */
         bool has_defined; /* something of it may stand in the kernel */
         bool is_closing;
         void (*on_changed)(void *userdata); /* probe_set_is_idle may have a new answer */
@@ -79,6 +87,11 @@ Probe *probe_free(Probe *probe);
 Probe *probe_set_find(ProbeSet *set, uid_t uid, const char *name);
 /* By the names of the kernel. */
 Probe *probe_set_find_event(ProbeSet *set, const char *group, const char *name);
+
+/* Looks into the files of the catalogue's that nobody has looked into yet. */
+void probe_set_look(ProbeSet *set);
+/* It goes: who looks for it tells nobody. */
+void probe_look_forget(ProbeSet *set, const Probe *probe);
 
 /* Makes its line for the kernel unless that is known. KT_E_* with the reason. */
 int probe_resolve(Probe *probe, Reason *reason);

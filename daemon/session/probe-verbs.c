@@ -16,10 +16,11 @@ int registry_resolve_function(Registry *registry,
                 const char *function,
                 json_object **ret,
                 Reason *reason) {
+        const Definition definition = { .on = (char *)function };
         const char *action; /* what may be defined is asked for when it is */
         const Tracefs *tracefs;
 
-        int r = probe_check_define(registry, subject, function, NULL, 0, &action, reason);
+        int r = probe_check_define(registry, subject, &definition, 0, &action, reason);
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
         return r
                                ?: probes_resolve_function(registry->probes->kernel,
@@ -29,12 +30,12 @@ int registry_resolve_function(Registry *registry,
                                                   reason);
 }
 
-static size_t count_own(const ProbeSet *set, uid_t uid) {
+static size_t count_own(const ProbeSet *set, uid_t uid, bool in_programs) {
         const Probe *probe;
         size_t n = 0;
 
         TAILQ_FOREACH(probe, &set->list, probes)
-        n += !probe->source && probe->uid == uid;
+        n += !probe->source && probe->uid == uid && (!in_programs || probe->file);
         return n;
 }
 
@@ -47,6 +48,12 @@ static Probe *find_own(ProbeSet *set, uid_t uid, const char *name) {
 
 /* One that is there already: the same is shared, another of its name is not taken. */
 static int add_again(Probe *probe, Request *request, Definition *definition, Reason *reason) {
+        if (probe->file && request->file && !probe_file_is_same(probe->file, request->file))
+                return reason_set(reason,
+                                KT_E_NAME_TAKEN,
+                                "probe %s stands in the file that had this path before: remove it "
+                                "first, or choose another name",
+                                definition->name);
         if (!definition_is_same(probe->definition, definition))
                 return reason_set(reason,
                                 KT_E_NAME_TAKEN,
@@ -73,49 +80,118 @@ static int check_event(Registry *registry,
         return probe_origin_check_view(tracefs, &view, event, reason);
 }
 
-int registry_add_probe(Registry *registry,
-                Request *request,
-                Definition *definition,
+/* What is refused before anything is looked up, so that it is whether it exists or not. */
+static int check_wanted(Registry *registry,
+                const Subject *subject,
+                const Definition *definition,
+                const ProbeFile *file,
                 Reason *reason) {
-        ProbeSet *set = registry->probes;
-        uid_t uid = request->subject.uid;
         const Tracefs *tracefs = NULL;
         const char *action;
-        Probe *probe;
 
-        /* Before anything is looked up: what is refused is so whether it exists or not. */
         int r = definition_complete(definition, reason);
-        r = r
-                            ?: probe_check_define(registry,
-                                               &request->subject,
-                                               definition->on,
-                                               definition->event,
-                                               0,
-                                               &action,
-                                               reason);
+        if (r == 0 && definition_is_user(definition))
+                r = probe_check_user(registry, subject, definition, file, &action, reason);
+        else if (r == 0)
+                r = probe_check_define(registry, subject, definition, 0, &action, reason);
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
         if (r == 0 && definition->event)
-                r = check_event(registry, tracefs, &request->subject, definition->event, reason);
-        if (r != 0)
-                return r;
-        probe = find_own(set, uid, definition->name);
-        if (probe)
-                r = probe_check_own(registry,
-                                &request->subject,
-                                probe,
-                                request->is_authorized || probe->is_approved,
+                r = check_event(registry, tracefs, subject, definition->event, reason);
+        return r;
+}
+
+/* A look into a definition's file, on its way. */
+typedef struct FileLook {
+        uid_t uid;
+        Definition *definition;
+        ProbeFileHandler handler;
+        void *userdata;
+} FileLook;
+
+static void on_inspected(int result, const Reason *said, Inspected *inspected, void *userdata) {
+        _cleanup_free_ FileLook *look = userdata;
+        Reason reason = *said;
+        ProbeFile *file = NULL;
+
+        if (result == 0)
+                result = probe_file_new(inspected, look->uid, &file, &reason);
+        if (result == 0)
+                result = definition_set_path(look->definition, file->path, &reason);
+        if (result != 0)
+                file = probe_file_free(file);
+        look->handler(result, &reason, file, look->userdata);
+}
+
+static int ask(Registry *registry,
+                const Request *request,
+                FileLook *look,
+                const UserSpot *spot,
+                Reason *reason) {
+        const InspectionQuestion question = { .offset = spot->offset, .marker = spot->marker };
+
+        if (look->definition->file != 0)
+                return inspections_ask(registry->inspections,
+                                request->peer,
+                                look->definition->file,
+                                &question,
+                                on_inspected,
+                                look,
                                 reason);
-        if (r != 0)
-                return r;
-        if (probe)
-                return add_again(probe, request, definition, reason);
-        if (count_own(set, uid) >= PROBE_SET_MAX)
+        if (request->subject.uid != 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "file: missing: what OpenProbeFile has answered is wanted; a path "
+                                "alone is enough for root");
+        return inspections_ask_path(
+                        registry->inspections, spot->path, &question, on_inspected, look, reason);
+}
+
+int registry_inspect_probe(Registry *registry,
+                const Request *request,
+                Definition *definition,
+                ProbeFileHandler handler,
+                void *userdata,
+                Reason *reason) {
+        _cleanup_free_ FileLook *look = malloc(sizeof(*look));
+        UserSpot spot = {};
+
+        if (!look)
+                return -ENOMEM;
+        *look = (FileLook){ request->subject.uid, definition, handler, userdata };
+        int r = check_wanted(registry, &request->subject, definition, NULL, reason);
+        r = r ?: user_spot_parse(definition->on, &spot, reason);
+        r = r ?: ask(registry, request, look, &spot, reason);
+        user_spot_clear(&spot);
+        if (r == 0)
+                look = NULL; /* the question's */
+        return r;
+}
+
+/* What a user keeps open is the daemon's, too. */
+static int check_number(const ProbeSet *set, uid_t uid, bool is_user, Reason *reason) {
+        size_t n = count_own(set, uid, false), n_files = count_own(set, uid, true);
+
+        if (n >= PROBE_SET_MAX || (is_user && n_files >= PROBE_FILES_MAX))
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "you have %d probes, which is the most: remove some",
-                                PROBE_SET_MAX);
-        r = probe_set_add(set, definition, uid, NULL, &probe);
-        r = r ?: probe_resolve(probe, reason);
+                                "you have %zu probes%s, which is the most: remove some",
+                                n >= PROBE_SET_MAX ? n : n_files,
+                                n >= PROBE_SET_MAX ? "" : " in programs");
+        return 0;
+}
+
+static int add_new(Registry *registry, Request *request, Definition *definition, Reason *reason) {
+        bool is_user = definition_is_user(definition);
+        ProbeSet *set = registry->probes;
+        uid_t uid = request->subject.uid;
+        Probe *probe;
+
+        int r = check_number(set, uid, is_user, reason);
+        r = r ?: probe_set_add(set, definition, uid, NULL, &probe);
+        if (r != 0)
+                return r;
+        probe->file = TAKE_PTR(request->file);
+        r = probe_resolve(probe, reason);
         r = r
                             ?: probe_check_own(registry,
                                                &request->subject,
@@ -123,13 +199,34 @@ int registry_add_probe(Registry *registry,
                                                request->is_authorized,
                                                reason);
         if (r != 0) {
-                probe->definition = NULL; /* the caller's still */
+                request->file = TAKE_PTR(probe->file); /* for when it comes again */
+                probe->definition = NULL;              /* the caller's still */
                 probe_free(probe);
                 return r;
         }
         probe->is_approved = request->is_authorized;
         probe_submit_define(probe, request);
         return 0;
+}
+
+int registry_add_probe(Registry *registry,
+                Request *request,
+                Definition *definition,
+                Reason *reason) {
+        Probe *probe;
+
+        int r = check_wanted(registry, &request->subject, definition, request->file, reason);
+        if (r != 0)
+                return r;
+        probe = find_own(registry->probes, request->subject.uid, definition->name);
+        if (!probe)
+                return add_new(registry, request, definition, reason);
+        r = probe_check_own(registry,
+                        &request->subject,
+                        probe,
+                        request->is_authorized || probe->is_approved,
+                        reason);
+        return r ?: add_again(probe, request, definition, reason);
 }
 
 int registry_remove_probe(Registry *registry, Request *request, const char *name, Reason *reason) {
@@ -147,4 +244,13 @@ int registry_remove_probe(Registry *registry, Request *request, const char *name
                                 n == 1 ? "that" : "them");
         probe_submit_remove(probe, request);
         return 0;
+}
+
+int registry_open_probe_file(Registry *registry, Request *request, Reason *reason) {
+        const Definition definition = {};
+        const char *action;
+
+        /* Nobody starts processes who may not use them. */
+        int r = probe_check_user(registry, &request->subject, &definition, NULL, &action, reason);
+        return r ?: inspections_open(registry->inspections, request, reason);
 }

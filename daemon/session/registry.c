@@ -99,6 +99,11 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         r = probe_set_new(options->event, registry->worker, &registry->probes);
         if (r < 0)
                 return r;
+        r = inspections_new(&registry->options.launcher, &registry->inspections);
+        if (r < 0)
+                return r;
+        inspections_on_changed(registry->inspections, on_probes_changed, registry);
+        registry->probes->inspections = registry->inspections;
         registry->probes->on_changed = on_probes_changed;
         registry->probes->userdata = registry;
         r = registry_get_tracefs(registry, NULL, &reason);
@@ -125,6 +130,7 @@ Registry *registry_free(Registry *registry) {
         registry->is_closing = true;
         if (registry->probes)
                 registry->probes->is_closing = true;
+        registry->inspections = inspections_free(registry->inspections);
         registry->worker = worker_free(registry->worker);
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_end_now(session);
@@ -144,7 +150,7 @@ void registry_changed(Registry *registry) {
 
 bool registry_is_idle(const Registry *registry) {
         return TAILQ_EMPTY(&registry->sessions) && TAILQ_EMPTY(&registry->drains) &&
-               probe_set_is_idle(registry->probes);
+               probe_set_is_idle(registry->probes) && inspections_are_idle(registry->inspections);
 }
 
 Audit *registry_get_audit(const Registry *registry) {
@@ -195,6 +201,7 @@ void registry_peer_gone(Registry *registry, const char *unique_name) {
                 if (session->peer && strcmp(session->peer, unique_name) == 0)
                         session_peer_gone(session);
         }
+        inspections_peer_gone(registry->inspections, unique_name);
 }
 
 /* What is left of a stream */

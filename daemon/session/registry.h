@@ -3,6 +3,7 @@
 
 #include "audit.h"
 #include "feed.h"
+#include "inspection.h"
 #include "interference.h"
 #include "marker.h"
 #include "meter.h"
@@ -84,6 +85,7 @@ struct Registry {
         Tracefs *tracefs; /* NULL until the first need */
         struct SessionList sessions;
         struct DrainList drains;
+        Inspections *inspections;
         ProbeSet *probes;
         bool is_closing;
         uint64_t n_cpus; /* for quotas; reading it anew opens files */

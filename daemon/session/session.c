@@ -73,6 +73,7 @@ Request *request_free(Request *request) {
                 return NULL;
         subject_clear(&request->subject);
         grant_free(request->wanted);
+        probe_file_free(request->file);
         close_cleanup(&request->fd);
         free(request->peer);
         free(request->text);

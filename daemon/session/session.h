@@ -33,6 +33,7 @@ typedef enum SessionReach {
 typedef struct Session Session;
 typedef struct Registry Registry;
 typedef struct Request Request;
+typedef struct ProbeFile ProbeFile;
 
 /* One call on its way down and its answer on the way up. The door that made it fills the first
  * part; the answer comes by `done`, exactly once, from the event loop, never before the verb
@@ -52,6 +53,8 @@ struct Request {
         Session *session; /* create: the new one; valid during `done` */
         char *text;       /* add_probe: the name of its event */
         uint32_t ticket;  /* inspections_open: of the file to come */
+        ProbeFile *file;  /* add_probe: of a definition on a path, what registry_inspect_probe has
+                             found */
         int fd; /* open_stream: the client's end; `done` takes it with TAKE_FD or request_free
                    closes it */
 };
@@ -137,6 +140,21 @@ int registry_resolve_function(Registry *registry,
                 const char *function,
                 json_object **ret,
                 Reason *reason);
+/* See inspections_open. */
+int registry_open_probe_file(Registry *registry, Request *request, Reason *reason);
+/* Has the file looked into that a definition is on: before it is added, and before anybody is asked
+ * about it. 0: handler is called once, not before this has returned, with KT_E_FAILED where no
+ * probe may stand, or with the file, which is the handler's then. The definition stays the
+ * caller's; its path becomes the one that was found. */
+typedef void (*ProbeFileHandler)(int result, const Reason *reason, ProbeFile *file, void *userdata);
+int registry_inspect_probe(Registry *registry,
+                const Request *request,
+                Definition *definition,
+                ProbeFileHandler handler,
+                void *userdata,
+                Reason *reason);
+ProbeFile *probe_file_free(ProbeFile *file);
+DEFINE_CLEANUP(ProbeFile, probe_file_free);
 /* Defines it for the caller, and answers with the name of its event; the same again is the same.
  * KT_E_NAME_TAKEN, KT_E_KERNEL_REFUSED, and what compile.h and definition.h say. */
 int registry_add_probe(Registry *registry,

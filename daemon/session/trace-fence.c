@@ -120,7 +120,8 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
 }
 
 int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
-        bool has_context = trace->grant->fenced && defence_is_on("context");
+        bool has_context =
+                        trace->grant->fenced && !event->is_of_program && defence_is_on("context");
         const char *parts[3];
         size_t n_parts = 0, at = 0, size = 1;
 

@@ -5,8 +5,11 @@
 
 /* The fence's share of a trace's plans, for trace.c. */
 
-/* Joined to the filters of all events of a fenced session. Not in interrupt context: hard irq 8,
- * soft irq 16, nmi 64 (include/linux/trace_events.h). What runs there speaks of others. */
+/* Joined to the filters of all events of a fenced session but those of probes in programs, whose
+ * flags say nothing: they are made by the task itself, with preemption on, and the kernel takes one
+ * from a count of 0 that stands beside them (trace_uprobe.c, tracing_gen_ctx_dec). Not in interrupt
+ * context: hard irq 8, soft irq 16, nmi 64 (include/linux/trace_events.h). What runs there speaks
+ * of others. */
 #define FENCE_CONTEXT "!(common_flags & 88)"
 
 /* NULL filter: none is wanted. */

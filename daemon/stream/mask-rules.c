@@ -430,10 +430,12 @@ static int masks_add(Masks *masks, json_object *event, bool has_members) {
                 return -EBADMSG;
         if (json_object_object_get_ex(event, "cut", &cuts))
                 r = check_cuts(cuts, format);
+        bool is_of_task = json_object_get_boolean(json_object_object_get(event, "task"));
         r = r ?: masks_grow(masks, format->id);
         r = r ?: mask_new(format, cuts, has_members, &mask);
         if (r < 0)
                 return r;
+        mask->interrupts = is_of_task ? 0 : MASK_INTERRUPTS;
         mask_free(masks->by_id[format->id]);
         masks->by_id[format->id] = mask;
         return 0;

@@ -10,6 +10,7 @@
 #include "mask-plain.h"
 
 #define MASK_NAMES_MAX  4
+#define MASK_INTERRUPTS 88 /* common_flags: hard irq 8, soft irq 16, NMI 64 */
 #define MASK_GROUPS_MAX 4
 
 /* What of one event's records reaches the reader. */
@@ -18,7 +19,8 @@ typedef struct Mask {
         uint32_t plain_size; /* what is here is all there is to one of this size; 0: of none */
         Stencil holes;
         uint32_t n_names, names[MASK_NAMES_MAX];
-        bool has_members; /* some of it depends on who else it speaks of: mask_cut_others() */
+        uint8_t interrupts; /* flags of its records that tell of interrupt context; 0: none does */
+        bool has_members;   /* some of it depends on who else it speaks of: mask_cut_others() */
         uint32_t n_groups, groups[MASK_GROUPS_MAX]; /* what speaks of one task: where its pid is */
         Stencil others[1 << MASK_GROUPS_MAX]; /* by a bit for each group whose task is a member */
         struct MaskRules *rules;

@@ -13,7 +13,8 @@
  * 27 bits time delta; type_len 1..28 is the length in words, 0 puts it into the next word, 29 is
  * padding (with a delta of 0 to the end of the sub-buffer), 30 and 31 carry one more word of time.
  * And on kernel/trace/ring_buffer.c: bit 31 of commit tells that events were missed, bit 30 that
- * their count is stored behind the records. And on common_flags of kernel/trace/trace.h. */
+ * their count is stored behind the records. And on common_flags of kernel/trace/trace.h, where the
+ * event's records have any that mean something (mask.h). */
 
 #include "page.h"
 
@@ -35,8 +36,7 @@
 #define DELTA_BITS    27
 #define STAMP_MSBS    ((uint64_t)0xf8 << 56) /* an absolute time has no room for them */
 
-#define COMMON_SIZE     8  /* type, flags, preempt count, pid */
-#define FLAGS_INTERRUPT 88 /* hard 8, soft 16, NMI 64 */
+#define COMMON_SIZE 8 /* type, flags, preempt count, pid */
 
 /* Where a walk stands. */
 typedef struct Walk {
@@ -370,7 +370,7 @@ int page_scan(const PageJudge *judge,
                         continue;
                 }
                 uint32_t pid = get_u32(record.body + 4);
-                flags |= record.body[2];
+                flags |= record.body[2] & mask->interrupts;
                 if (!sight || sight->pid != pid)
                         sight = add_sight(ret, pid, walk.nsec);
                 if (sight)
@@ -380,7 +380,7 @@ int page_scan(const PageJudge *judge,
                 clean_record(judge->masks, mask, &record);
         }
         ret->last_nsec = walk.nsec;
-        ret->has_interrupts = (flags & FLAGS_INTERRUPT) != 0;
+        ret->has_interrupts = flags != 0;
         walk_end(&walk, size, tally);
         return r;
 }
@@ -457,19 +457,18 @@ static bool is_member(MaskTasks *tasks, uint32_t pid) {
 }
 
 static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, Asking *asking) {
-        uint8_t interrupt = defence_is_on("context") ? FLAGS_INTERRUPT : 0;
+        uint8_t looked_at = defence_is_on("context") ? UINT8_MAX : 0;
         Record record;
 
         while (walk_next(walk, &record)) {
+                const Mask *mask = masks_find(judge->masks, get_id(&record));
                 uint32_t pid = get_u32(record.body + 4);
 
                 asking->nsec = walk->nsec;
                 Standing standing = ask_author(asking, pid);
-                if (record.body[2] & interrupt)
+                if (mask && (record.body[2] & mask->interrupts & looked_at))
                         standing = STANDING_FOREIGN;
                 if (standing == STANDING_MEMBER) {
-                        const Mask *mask = masks_find(judge->masks, get_id(&record));
-
                         if (asking->is_tallying)
                                 tally_pid(tally, pid);
                         if (mask && mask->has_members)

@@ -13,21 +13,6 @@ case_probes_resolve() { # signature and what can be taken, by the kernel's types
         expect 2 ktracectl probes resolve 'tcp sendmsg'
 }
 
-# probe_rule PROBES: what a rule says of the user's probes, beside what they have anyway; taken away with the case.
-probe_rule() {
-        trap files_end EXIT
-        mkdir -p "$CONFIG_DIR/policy.d"
-        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "probes": %s}]}\n' "$USER_UID" "$1" \
-                >"$CONFIG_DIR/policy.d/10-probes.json"
-        trap probe_rule_end EXIT
-        ktracectl policy reload
-}
-probe_rule_end() {
-        rm -f "$CONFIG_DIR/policy.d/10-probes.json"
-        ktracectl policy reload || true
-        leave_case
-}
-
 case_probes_denied() { # who may not define probes learns nothing of functions, existing or not
         probe_rule '{}'
         expect 3 user ktracectl probes resolve tcp_sendmsg
@@ -142,13 +127,6 @@ case_probes_catalogue() { # every shipped entry resolves on this kernel
         ktracectl --json probes list >list
         same 9 "$(jq '[.[] | select(.source | endswith("probes.d/50-default.json"))] | length' list)" "entries"
         same '[]' "$(jq -c '[.[] | select(.state != "ready")]' list)" "entries that are not ready"
-}
-
-# Whatever becomes of the case, the administrator's files go.
-files_end() {
-        rm -rf "$CONFIG_DIR/probes.d" "$CONFIG_DIR/policy.d/10-case.json"
-        ktracectl policy reload || true
-        leave_case
 }
 
 case_probes_catalogue_files() { # an administrator's file takes another's place; what is wrong with one is told

@@ -120,3 +120,25 @@ count() { ktracectl convert "$1" --to json | jq -c "select(.event != null) | sel
 
 # session_id NAME: of the user's session.
 session_id() { user ktracectl list --json=short | jq -r ".[] | select(.name == \"$1\") | .id"; }
+
+# probe_rule PROBES: what a rule says of the user's probes, beside what they have anyway; taken away with the case.
+probe_rule() {
+        trap files_end EXIT
+        mkdir -p "$CONFIG_DIR/policy.d"
+        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "probes": %s}]}\n' "$USER_UID" "$1" \
+                >"$CONFIG_DIR/policy.d/10-probes.json"
+        trap probe_rule_end EXIT
+        ktracectl policy reload
+}
+probe_rule_end() {
+        rm -f "$CONFIG_DIR/policy.d/10-probes.json"
+        ktracectl policy reload || true
+        leave_case
+}
+
+# Whatever becomes of the case, the administrator's files go.
+files_end() {
+        rm -rf "$CONFIG_DIR/probes.d" "$CONFIG_DIR/policy.d/10-case.json"
+        ktracectl policy reload || true
+        leave_case
+}

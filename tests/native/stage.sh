@@ -48,7 +48,7 @@ for file in passwd group; do
 done
 
 cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/stream/ktrace-consumer" "$NATIVE/bin/"
-for tool in "$build"/tests/e2e/target "$build"/tests/e2e/silent-fuse; do
+for tool in "$build"/tests/e2e/target "$build"/tests/e2e/silent-fuse "$build"/tests/e2e/probed "$build"/tests/e2e/probed-fixed; do
         [ ! -x "$tool" ] || cp "$tool" "$NATIVE/bin/"
 done
 install -D -m 644 -t "$NATIVE/lib/policy.d" "$here"/../../policy/*.json

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "inspection.h"
+
+/* The file that a probe of a program stands in, pinned for as long as the probe lives. */
+struct ProbeFile {
+        Inspected *inspected;
+        char *path;   /* as it was when it was looked into */
+        bool is_ours; /* that path is the machine's own, not that of somebody's mount namespace */
+};
+
+#define PROBE_FILE_NAME_MAX 32
+
+/* Takes what was found. KT_E_FAILED: it is deleted; of a user's: it cannot be told where it lies.
+ */
+int probe_file_new(Inspected *inspected, uid_t uid, ProbeFile **ret, Reason *reason);
+/* The uid's, and nobody else may write to it. */
+bool probe_file_is_own(const ProbeFile *file, uid_t uid);
+/* The same inode. */
+bool probe_file_is_same(const ProbeFile *a, const ProbeFile *b);
+/* Another one has taken its name, or none has it any more. */
+bool probe_file_is_gone(const ProbeFile *file);
+/* What the kernel finds it by: "/proc/self/fd/7". */
+char *probe_file_name(const ProbeFile *file, char name[static PROBE_FILE_NAME_MAX]);

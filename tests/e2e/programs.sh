@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Probes in programs and libraries: true values of known calls, only of the session's own processes, nowhere that
+# would harm whoever runs the file. PROBED is a program with known calls and markers (probed.c).
+
+uprobes() { # a copy of the program that is the user's, as ./prog
+        [ -e "$TRACEFS/uprobe_events" ] || skip "this kernel has no uprobes"
+        trap programs_end EXIT
+        install -o "$USER_UID" -g "$USER_UID" -m 755 "$PROBED" prog
+}
+
+# Whatever becomes of the case, its probes go, and the administrator's files.
+programs_end() {
+        local name
+        for name in $(ktracectl --json probes list | jq -r '.[] | select(.uid != null) | .event' || true); do
+                ktracectl probes remove "$name" || true
+        done
+        rm -rf "$CONFIG_DIR/probes.d" "$CONFIG_DIR/policy.d/10-probes.json"
+        ktracectl policy reload || true
+        leave_case
+}
+
+# adds NAME ARG...: the user defines it.
+adds() {
+        same "ktrace_u$USER_UID:$1" "$(user ktracectl probes add "$@")" "event of $1"
+}
+
+# records PROBE... -- COMMAND...: the user, into t.kts.
+records() {
+        local probes=()
+        while [ "$1" != -- ]; do
+                probes+=(--probe "$1")
+                shift
+        done
+        shift
+        expect 0 user ktracectl record -q "${probes[@]}" -o t.kts -- "$@"
+}
+
+# values PROBE EXPRESSION: of all its records, sorted, each once, in a line.
+values() { ktracectl convert t.kts --to json | jq -rs "[.[] | select(.event == \"$1\") | $2] | unique | map(tostring) | join(\" \")"; }
+n_of() { count t.kts ".event == \"$1\""; }
+removes() { for name in "$@"; do user ktracectl probes remove "$name"; done; }
+
+case_programs_functions() { # a user's own program: arguments, results, text, at entry and return, without an administrator
+        uprobes
+        adds add --on ./prog:probed_add 'a = $arg1 : s64' 'b = $arg2 : s64' '$comm'
+        adds sum --on ./prog:probed_add --return '$retval : s64'
+        adds text --on ./prog:probed_text 'text = $arg1 : string' 'first = *$arg1 : u8' 'third = $arg1[2] : u8' 'tail = +6($arg1) : string'
+        adds length --on ./prog:probed_text --return '$retval : s32'
+        records add sum text length -- ./prog 5
+        same "0 1 2 3 4" "$(values add .fields.a)" "first arguments"
+        same "0 2 4 6 8" "$(values add .fields.b)" "second arguments"
+        same "0 3 6 9 12" "$(values sum .fields.ret)" "sums"
+        same prog "$(values add .fields.comm)" "comm"
+        same "round 0,round 1,round 2,round 3,round 4" "$(ktracectl convert t.kts --to json |
+                jq -rs '[.[] | select(.event == "text") | .fields.text] | join(",")')" "texts"
+        same "0 1 2 3 4" "$(values text .fields.tail)" "what is behind the first letters"
+        same "114 117" "$(values text .fields.first) $(values text .fields.third)" "r and u"
+        same 7 "$(values length .fields.ret)" "lengths"
+        # Its own addresses are its own: nothing of them is cut.
+        [ "$(count t.kts '.event == "add" and .fields.__probe_ip > 0')" = 5 ] || fail "no addresses"
+        ktracectl report t.kts >report
+        grep -q 'text: .*text="round 3"' report || fail "$(cat report)"
+        removes add sum text length
+        ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
+}
+
+case_programs_markers() { # a marker's own arguments, and its semaphore only while somebody listens
+        uprobes
+        same 0 "$(./prog 3)" "rounds with a listener, without one"
+        adds step --on ./prog:probed:step
+        adds shown --on ./prog:probed:step 'round = $arg1' 'text = $arg2 : string' 'level = $arg3 : u8'
+        adds quiet --on ./prog:probed:quiet '$comm'
+        same 0 "$(./prog 3)" "rounds with a listener, none of whom is on"
+        records step shown quiet -- ./prog 4
+        same 4 "$(cat out)" "rounds with a listener"
+        same "0 1 2 3" "$(values step .fields.arg1)" "rounds"
+        same 7 "$(values step .fields.arg3)" "the constant"
+        same "round 0,round 1,round 2,round 3" "$(ktracectl convert t.kts --to json |
+                jq -rs '[.[] | select(.event == "shown") | .fields.text] | join(",")')" "texts"
+        same "7 4 4" "$(values shown .fields.level) $(n_of quiet) $(n_of shown)" "level, quiet, shown"
+        same 0 "$(./prog 3)" "rounds with a listener, afterwards"
+        refused 1 'no marker|marker' user ktracectl probes add bad --on ./prog:probed:none
+        refused 2 'nothing returns from a marker' user ktracectl probes add bad --on ./prog:probed:step --return
+        removes step shown quiet
+}
+
+case_programs_places() { # by offset, line, C++ name, in a fixed place, stripped with its symbols beside it
+        local line offset fixed
+        uprobes
+        line=$(grep -n 'return 2 \* n;' "$PROBED_SOURCE" | cut -d: -f1)
+        offset=$(ktracectl --json probes resolve ./prog:probed_add | jq '.[0].offset')
+        adds cpp --on './prog:probed::twice(int)' 'n = $arg1 : s32'
+        adds line --on "./prog:probed.c:$line" '$comm'
+        adds place --on "./prog:$(printf '0x%x' "$offset")" 'a = $arg1 : s64'
+        adds inside --on "./prog:probed_bytes+10" '%ax : x64'
+        records cpp line place inside -- ./prog 3
+        same "0 1 2" "$(values cpp .fields.n)" "arguments of a C++ function"
+        same "3 0 1 2" "$(n_of line) $(values place .fields.a)" "line, place"
+        [ "$(uname -m)" != x86_64 ] || [ "$(ktracectl report t.kts | grep -c 'inside: .*ax=0x1122334455667788')" = 3 ] || fail "the register behind an instruction"
+        removes cpp line place inside
+        expect 2 user ktracectl probes add bad --on ./prog:probed_bytes+10 '$arg1'
+        grep -q 'arguments are known where a function begins' err || fail "$(cat err)"
+        refused 2 'a function returns as a whole' user ktracectl probes add bad --on ./prog:probed_bytes+10 --return
+        install -o "$USER_UID" -m 755 "$PROBED_FIXED" fixed
+        adds fixed --on ./fixed:probed_add '$arg1 : s64'
+        records fixed -- ./fixed 3
+        same "0 1 2" "$(values fixed .fields.arg1)" "in a program that is not moved"
+        removes fixed
+        command -v objcopy >/dev/null || skip "no objcopy for the rest"
+        user objcopy --only-keep-debug prog prog.debug
+        user objcopy --strip-all --add-gnu-debuglink=prog.debug prog stripped
+        adds stripped --on ./stripped:probed_add '$arg1 : s64'
+        adds marker --on ./stripped:probed:step 'round = $arg1'
+        records stripped marker -- ./stripped 3
+        same "0 1 2 0 1 2" "$(values stripped .fields.arg1) $(values marker .fields.round)" "in a stripped one"
+        removes stripped marker
+}
+
+case_programs_library() { # a library that a program has loaded
+        local libc
+        uprobes
+        libc=$(ldd ./prog | awk '/libc\.so/ { print $3 }')
+        [ -n "$libc" ] || skip "no libc.so.6"
+        install -o "$USER_UID" -m 755 "$libc" libc.so.6
+        adds nap --on ./libc.so.6:usleep 'usec = $arg1 : u32'
+        records nap -- env LD_LIBRARY_PATH="$T" ./prog 3
+        same "3 1000" "$(n_of nap) $(values nap .fields.usec)" "naps"
+        removes nap
+}
+
+case_programs_scope() { # others run the same program meanwhile: only the session's own processes are recorded
+        uprobes
+        background stranger ./prog until stop
+        other=$BACKGROUND
+        background user ./prog until stop
+        adds add --on ./prog:probed_add 'a = $arg1 : s64'
+        records add -- ./prog 5
+        same 5 "$(n_of add)" "calls of the command alone"
+        ! ktracectl convert t.kts --to json | jq -e "select(.pid == $other)" >/dev/null || fail "the stranger's"
+        expect 3 stranger ktracectl record -q -e "ktrace_u$USER_UID:add" -o /dev/null -- true
+        refused 1 'no such probe' stranger ktracectl record -q --probe add -o /dev/null -- true
+        : >stop
+        removes add
+}
+
+case_programs_shared() { # the same again is the same; it stands in the file, whatever its name becomes
+        uprobes
+        adds add --on ./prog:probed_add '$arg1 : s64'
+        adds add --on "$T/prog:probed_add" '$arg1 : s64'
+        same 1 "$(grep -c ktrace_u "$TRACEFS/uprobe_events")" "probes in the kernel"
+        refused 1 'is defined otherwise' user ktracectl probes add add --on ./prog:probed_add '$arg2 : s64'
+        user ktracectl probes show add >out
+        grep -qE "Program: *$T/prog$" out || fail "$(cat out)"
+        grep -qE 'Program is: *there' out || fail "$(cat out)"
+        user mv prog old
+        install -o "$USER_UID" -m 755 "$PROBED" prog
+        user ktracectl --json probes show add | jq -e '.state == "defined"' || fail "state"
+        records add -- ./old 2
+        same 2 "$(n_of add)" "calls in the file"
+        records add -- ./prog 2
+        same 0 "$(n_of add)" "calls in another file of its name"
+        refused 1 'had this path before' user ktracectl probes add add --on ./prog:probed_add '$arg1 : s64'
+        rm old
+        user ktracectl --json probes show add | jq -e '."file-state" == "replaced"' || fail "$(user ktracectl --json probes show add)"
+        removes add
+}
+
+case_programs_refused() { # nowhere but where an instruction begins in a file of one's own
+        local offset
+        uprobes
+        offset=$(ktracectl --json probes resolve ./prog:probed_bytes | jq '.[0].offset')
+        bad() { # STATUS PATTERN PLACE
+                refused "$1" "$2" user ktracectl --no-ask-password probes add bad --on "$3"
+        }
+        bad 1 'instruction' "./prog:$(printf '0x%x' $((offset + 1)))"
+        bad 1 'instruction' "./prog:$(printf '0x%x' $((offset + 9)))"
+        refused 1 'instruction' ktracectl probes add bad --on "./prog:$(printf '0x%x' $((offset + 1)))"
+        bad 2 'no code' ./prog:0x0
+        bad 2 'no code' ./prog:0xfffffff
+        chmod g+w prog
+        expect 3 user ktracectl --no-ask-password probes add bad --on ./prog:probed_add
+        chmod 757 prog
+        expect 3 user ktracectl --no-ask-password probes add bad --on ./prog:probed_add
+        install -m 4755 "$PROBED" rooted
+        expect 3 user ktracectl --no-ask-password probes add bad --on ./rooted:probed_add
+        install -o "$STRANGER_UID" -m 755 "$PROBED" theirs
+        expect 3 user ktracectl --no-ask-password probes add bad --on ./theirs:probed_add
+        install -o "$USER_UID" -m 755 "$PROBED" prog
+        expect 1 user ktracectl probes add bad --on /dev/null:0x1
+        expect 1 user ktracectl probes add bad --on /tmp/:0x1
+        expect 1 user ktracectl probes add bad --on ./none:main
+        same '[]' "$(user ktracectl --json probes list | jq -c 'map(select(.name == "bad"))')" "what is defined"
+        ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
+}
+
+case_programs_rules() { # a rule says whether, and of whose files
+        uprobes
+        rule() {
+                probe_rule "$1"
+                trap programs_end EXIT
+        }
+        rule '{"files": "own"}'
+        adds add --on ./prog:probed_add '$arg1 : s64'
+        install -m 755 "$PROBED" rooted
+        refused 3 'yours alone to write' user ktracectl probes add bad --on ./rooted:probed_add
+        rule '{"files": "none", "use": ["*"]}'
+        refused 3 'places in programs: not granted' user ktracectl probes add bad --on ./prog:probed_add
+        refused 1 'no such probe' user ktracectl record -q --probe add -o /dev/null -- true
+        rule '{}'
+        expect 3 user ktracectl probes add bad --on ./prog:probed_add
+        rule '{"files": "own"}'
+        removes add
+}
+
+case_programs_crash() { # a daemon that is killed leaves nothing: the next one removes it
+        uprobes
+        adds step --on ./prog:probed:step
+        ktracectl probes add mine --on ./prog:probed_add '$arg1'
+        background user setpriv --no-new-privs ./prog until stop
+        expect 0 user ktracectl create open --probe step --lifetime linger --scope pids:"$BACKGROUND"
+        user ktracectl start open
+        kill -KILL "$(daemon_pid)"
+        within 10 ktracectl list
+        ! grep -q ktrace_ "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
+        refused 1 'no such probe' ktracectl probes show mine
+        : >stop
+}
+
+case_programs_gone() { # what somebody else takes away is told, and comes back with the next session
+        uprobes
+        adds add --on ./prog:probed_add '$arg1 : s64'
+        echo "-:ktrace_u$USER_UID/add" >>"$TRACEFS/uprobe_events"
+        same gone "$(user ktracectl --json probes show add | jq -r .state)" "state"
+        records add -- ./prog 2
+        same 2 "$(n_of add)" "calls"
+        same defined "$(user ktracectl --json probes show add | jq -r .state)" "state"
+        same 2 "$(ktracectl --json probes show "ktrace_u$USER_UID:add" | jq .hits)" "hits"
+        removes add
+}
+
+case_programs_catalogue() { # an administrator's file names a path; who may use the entry needs no more
+        uprobes
+        mkdir -p "$CONFIG_DIR/probes.d"
+        install -m 755 "$PROBED" rooted
+        cat >"$CONFIG_DIR/probes.d/60-mine.json" <<EOS
+{"probes": [{"name": "step", "on": "$T/rooted:probed:step", "about": "rounds"},
+        {"name": "none", "on": "$T/rooted:probed:none"},
+        {"name": "gone", "on": "$T/no-such-file:0x10"}]}
+EOS
+        probe_rule '{"use": ["step"]}'
+        trap programs_end EXIT
+        settled() { ktracectl --json probes list | jq -e '[.[] | select(.why | test("try again"))] == []'; }
+        within 10 settled || fail "$(ktracectl --json probes list)"
+        same 'ready broken broken' "$(ktracectl --json probes list | jq -r '[.[] | select(.name == ("step", "none", "gone")) | .state] | join(" ")')" "states"
+        records step -- ./rooted 3
+        same "0 1 2" "$(values step .fields.arg1)" "rounds"
+        within 5 sh -c "! grep -q ktrace_catalogue $TRACEFS/uprobe_events" || fail "left"
+        refused 1 'no-such-file|cannot' ktracectl record -q --probe gone -o /dev/null -- true
+}
+
+case_programs_hostile() { # text in every key: refused with its place, and nothing of it gets to the kernel
+        uprobes
+        call() { # KEY-TYPE-VALUE...: as root, by the bus alone
+                expect 1 busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager AddProbe 'a{sv}' "$@"
+        }
+        local newline=$'/x:0x1\n-:ktrace_u0/other'
+        call 2 name s bad on s "$newline"
+        grep -q 'no printable text' err || fail "$(cat err)"
+        call 2 name s bad on s "$T/prog:probed:step p:ktrace_x/y"
+        call 2 name s bad on s "$T/prog:0x1136(0x4010)"
+        call 2 name s bad on s "$T/prog:"
+        call 2 name s bad on s "/:0x1"
+        call 2 name s bad on s "/proc/self/fd/3:0x1"
+        call 2 name s bad on s "/dev/zero:0x1"
+        call 3 name s bad on s "$T/prog:0x1136" file u 77
+        call 3 name s bad on s "$T/prog:0x1136" file u 0
+        call 3 name s bad on s "$T/prog:0x1136" file s 1
+        call 3 name s bad on s vfs_read file u 1
+        call 3 name s bad on s "$T/prog:probed:step" args as 1 $'a=$arg1\nb'
+        call 3 name s bad on s "$T/prog:probed:step" args as 1 'a = +0(+0(+0(+0(+0(+0(+0(+0(+0(+0($arg1))))))))))'
+        call 3 name s bad on s "$T/prog:probed:step" args as 1 '@0xffffffff81000000'
+        call 3 name s bad on s "$T/prog:probed:step" args as 1 '$arg99'
+        call 2 name s 'bad;x' on s "$T/prog:probed:step"
+        refused 1 'FIFO|pipe|regular|file' sh -c 'mkfifo fifo; exec timeout 20 ktracectl probes add bad --on ./fifo:probed:step'
+        ! grep -q ktrace_ "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
+}
