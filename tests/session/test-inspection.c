@@ -6,10 +6,14 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <linux/magic.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fd.h"
@@ -341,6 +345,87 @@ static void test_path(Fixture *f, gconstpointer data _unused_) {
         run_until_idle(f);
 }
 
+/* A file server that keeps silent once its file was opened: what is closed of it hangs as well, so
+ * the client is a child. */
+
+typedef struct Server {
+        char *dir, *file;
+        pid_t pid, client;
+} Server;
+
+static bool server_start(Server *server) {
+        g_autofree char *program = g_strdup(g_getenv("SILENT_FUSE"));
+        int ends[2];
+        char line[32] = "";
+
+        *server = (Server){ .dir = g_dir_make_tmp("ktrace-fuse-XXXXXX", NULL) };
+        server->file = g_build_filename(server->dir, "file", NULL);
+        if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+                return false;
+        g_assert_no_errno(pipe2(ends, O_CLOEXEC));
+        server->pid = fork();
+        g_assert_cmpint(server->pid, >=, 0);
+        if (server->pid == 0) {
+                dup2(ends[1], 1);
+                execl(program, program, server->dir, NULL);
+                _exit(127);
+        }
+        close(ends[1]);
+        ssize_t n = read(ends[0], line, sizeof(line) - 1);
+        close(ends[0]);
+        return n > 0 && strcmp(line, "mounted\n") == 0;
+}
+
+/* Whoever waits for it goes on. */
+static void server_stop(Server *server) {
+        if (server->pid > 0) {
+                g_assert_no_errno(kill(server->pid, SIGKILL));
+                g_assert_cmpint(waitpid(server->pid, NULL, 0), ==, server->pid);
+        }
+        if (server->client > 0)
+                g_assert_cmpint(waitpid(server->client, NULL, 0), ==, server->client);
+        (void)umount2(server->dir, MNT_DETACH);
+        (void)rmdir(server->dir);
+        g_free(server->file);
+        g_free(server->dir);
+}
+
+static void test_silent_server(Fixture *f, gconstpointer data) {
+        bool by_path = data;
+        Server server;
+
+        if (!can_fork())
+                return;
+        if (!server_start(&server)) {
+                server_stop(&server);
+                g_test_skip("FUSE cannot be mounted here");
+                return;
+        }
+        gint64 begin = g_get_monotonic_time();
+        if (by_path)
+                ask_path(f, 0, server.file);
+        else {
+                get_ticket(f, 0, 1000, ":1.1");
+                server.client = fork();
+                if (server.client == 0) {
+                        int fd = open(server.file, O_RDONLY | O_CLOEXEC);
+                        _exit(fd_send(f->tickets[0].fd, "", 1, &fd, 1) < 0);
+                }
+                close_cleanup(&f->tickets[0].fd);
+                ask(f, 0, ":1.1", 0, "probed:step");
+        }
+        assert_failed(await(f, 0), KT_E_FAILED, "its file system does not answer");
+        g_assert_cmpint(g_get_monotonic_time() - begin, <, 5 * G_USEC_PER_SEC);
+        /* Others are served meanwhile, and what hangs counts until it is gone. */
+        get_ticket(f, 1, 1000, ":1.2");
+        give(f, 1, g_getenv("PROBED"));
+        ask(f, 1, ":1.2", 0, "probed:step");
+        assert_found(await(f, 1), g_getenv("PROBED"));
+        g_assert_false(inspections_are_idle(f->set));
+        server_stop(&server);
+        run_until_idle(f);
+}
+
 /* The test as a consumer that has gone bad */
 
 static void listen_at(Fixture *f) {
@@ -552,6 +637,13 @@ int main(int argc, char **argv) {
         ADD("peer-gone", test_peer_gone);
         ADD("free", test_free);
         ADD("path", test_path);
+        ADD("silent-server", test_silent_server);
+        g_test_add("/session/inspection/silent-server-by-path",
+                        Fixture,
+                        "",
+                        set_up,
+                        test_silent_server,
+                        tear_down);
         ADD("silent", test_silent);
         ADD("slow", test_slow);
         ADD("overlay", test_overlay);
