@@ -13,6 +13,8 @@ typedef struct Inspections Inspections;
 /* One that was found fit. */
 typedef struct Inspected {
         int fd; /* O_PATH: pins the inode; to close it waits for nobody */
+        /* Before it was read. An overlay may be a user's own, over anything: what the kernel reads
+         * of it later waits for that. */
         ControlFacts facts;
         /* Of a marker all that have its name, at least one. Ranges are checked; whether it is true
          * is the file's word alone. */

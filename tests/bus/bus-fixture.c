@@ -157,6 +157,8 @@ static char **daemon_command(void) {
         g_ptr_array_add(argv, g_strdup_printf("--state-dir=%s/state", fixture.dir));
         g_ptr_array_add(argv, g_strdup_printf("--runtime-dir=%s/run", fixture.dir));
         g_ptr_array_add(argv, g_strdup_printf("--tracefs=%s", fixture.tracefs));
+        g_ptr_array_add(argv, g_strdup_printf("--consumer=%s", g_getenv("KTRACE_CONSUMER")));
+        g_ptr_array_add(argv, g_strdup("--consumer-user=nobody"));
         g_ptr_array_add(argv, NULL);
         return (char **)g_ptr_array_free(argv, FALSE);
 }

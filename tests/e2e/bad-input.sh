@@ -163,3 +163,22 @@ case_silent_fuse() { # a silent FUSE file as sink: only that session suffers
         wait "$hanging" || true
         umount -l fuse
 }
+
+case_silent_fuse_program() { # a silent FUSE file as program to be probed: only its user waits
+        [ -c /dev/fuse ] || skip "no /dev/fuse here"
+        [ -e "$TRACEFS/uprobe_events" ] || skip "this kernel has no uprobes"
+        mkdir fuse
+        chmod 777 fuse
+        install -o "$USER_UID" -g "$USER_UID" -m 755 "$PROBED" prog
+        background "$SILENT_FUSE" "$T/fuse"
+        server=$BACKGROUND
+        within 5 grep -q mounted background.out || skip "FUSE cannot be mounted here: $(cat background.err)"
+        user timeout -s KILL 20 ktracectl probes add hang --on "$T/fuse/file:0x10" >silent.out 2>silent.err &
+        hanging=$!
+        sleep 1
+        expect 0 user timeout 10 ktracectl probes add fine --on ./prog:probed_add
+        expect 0 user timeout 10 ktracectl probes remove fine
+        kill -9 "$server"
+        wait "$hanging" && fail "a probe was put into it"
+        umount -l fuse
+}

@@ -501,15 +501,6 @@ static void test_slow(Fixture *f, gconstpointer data _unused_) {
         assert_failed(await(f, 0), KT_E_FAILED, "file: it takes too long to look into it");
 }
 
-static void test_overlay(Fixture *f, gconstpointer data _unused_) {
-        if (!can_fork())
-                return;
-        _cleanup_close_ int fd = play(f, 0, 1000);
-        say_facts(fd, OVERLAYFS_SUPER_MAGIC, O_PATH);
-        ask(f, 0, ":1.1", 0x10, NULL);
-        assert_failed(await(f, 0), KT_E_FAILED, "overlay");
-}
-
 static void test_not_pinned(Fixture *f, gconstpointer data _unused_) {
         if (!can_fork())
                 return;
@@ -646,7 +637,6 @@ int main(int argc, char **argv) {
                         tear_down);
         ADD("silent", test_silent);
         ADD("slow", test_slow);
-        ADD("overlay", test_overlay);
         ADD("not-pinned", test_not_pinned);
         ADD("lies", test_lies);
         ADD("out-of-turn", test_out_of_turn);
