@@ -31,7 +31,7 @@ typedef struct UserPlace {
         uint64_t function;  /* offset where the function around begins */
         uint64_t semaphore; /* offset of the marker's counter; 0: it has none */
         uint32_t n_args;    /* of the marker */
-        uint32_t reserved;
+        uint32_t is_32bit;  /* 0, 1: the program */
         UserArg args[USER_ARGS_MAX];
 } UserPlace;
 

@@ -94,6 +94,11 @@ static int evaluate_function_argument(ProbeTree *tree,
                                 word->p,
                                 "arguments are known where a function begins: when it returns there "
                                 "is $retval");
+        if (user->is_32bit)
+                return probe_refuse(tree,
+                                word->p,
+                                "a program of 32 bits has its arguments on the stack: write "
+                                "+4(%%sp) : u32 and so on");
         if (user->offset != user->function)
                 return probe_refuse(tree,
                                 word->p,

@@ -16,6 +16,7 @@
 #include <Zydis/Zydis.h>
 #endif
 
+#include "defence.h"
 #include "inspect-function.h"
 
 #define FUNCTION_MAX      ((uint64_t)4 << 20) /* bytes that are decoded */
@@ -140,13 +141,13 @@ int inspect_offset(InspectFile *file, uint64_t offset, UserPlace *ret, Reason *r
         r = r ?: decode(file, start, offset, end, &last);
         if (r < 0)
                 return refuse(r, offset, reason);
-        if (last != offset)
+        if (last != offset && defence_is_on("boundaries"))
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "offset %#" PRIx64
                                 " is in the middle of an instruction, which begins at %#" PRIx64,
                                 offset,
                                 last);
-        *ret = (UserPlace){ .offset = offset, .function = start };
+        *ret = (UserPlace){ .offset = offset, .function = start, .is_32bit = !file->is_64 };
         return 0;
 }

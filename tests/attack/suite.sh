@@ -18,7 +18,7 @@ for binary in sbin/ktraced libexec/ktrace/ktrace-consumer; do
 done
 rm -rf "$job/whole"
 mkdir "$job/tools"
-cp "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/attack/scan" "$build/tests/attack/actor" "$here"/tools/*.py "$job/tools/"
+cp "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" "$build/tests/attack/scan" "$build/tests/attack/actor" "$here"/tools/*.py "$job/tools/"
 cp -r "$here/../e2e" "$job/e2e"
 cp -r "$here/../guest" "$job/guest"
 cp -r "$here" "$job/attack"

@@ -197,3 +197,44 @@ case_polkit_administrator_denied() { # a no, a wrong password and no polkit tell
         denied_to_manage 'which is not available' user ktracectl stop "$id" --administrator
         ktracectl destroy roots
 }
+
+case_polkit_programs() { # a probe in root's program: only with an administrator's yes, who is told which file it really is
+        polkit_begin
+        rm "$KTRACE_RULES" # those that are shipped
+        ktracectl policy reload
+        install -m 755 "$PROBED" /usr/local/bin/ktrace-probed
+        ln -sf /usr/local/bin/ktrace-probed harmless
+        denied 'needs authentication' out user ktracectl --no-ask-password probes add mine --on ./harmless:probed_add '$arg1 : s64'
+        ! typing "$USER_PASSWORD" ktracectl probes add mine --on ./harmless:probed_add '$arg1 : s64' >out 2>&1 || fail "with the user's password"
+        same 0 "$(ktracectl --json probes list | jq '[.[] | select(.name == "mine")] | length')" "defined"
+        typing "$ROOT_PASSWORD" ktracectl probes add mine --on ./harmless:probed_add '$arg1 : s64' >out 2>&1 || fail "$(cat out)"
+        grep -q '/usr/local/bin/ktrace-probed:0x' out || fail "the dialog does not tell the file: $(cat out)"
+        expect 0 user ktracectl record -q --probe mine -o t.kts -- ktrace-probed 3
+        same 3 "$(count t.kts '.event == "mine"')" "calls"
+        user ktracectl probes remove mine
+        no_agent_left
+        # By a rule of polkit's, which may look at the same.
+        echo 'polkit.addRule(function(action, subject) {
+                if (action.id == "org.ktrace1.define-probe" && subject.user == "u1000" &&
+                    action.lookup("ktrace.probe").indexOf("/usr/local/bin/ktrace-probed:0x") == 0)
+                        return polkit.Result.YES; });' >"$POLKIT_RULES"
+        systemctl restart polkit.service
+        user ktracectl --no-ask-password probes add mine --on ./harmless:probed_add '$arg1 : s64'
+        user ktracectl probes remove mine
+        denied 'needs authentication' out user ktracectl --no-ask-password probes add mine --on /usr/bin/true:0x2000
+        rm /usr/local/bin/ktrace-probed
+}
+
+case_polkit_programs_disguised() { # a file of root's under another path, in a mount namespace of the user's: no dialog at all
+        polkit_begin
+        mkdir -p harmless
+        install -m 755 "$PROBED" /usr/local/bin/ktrace-probed
+        : >harmless/prog
+        user unshare -Urm true || skip "no user namespaces"
+        echo 'polkit.addRule(function(action, subject) {
+                if (action.id == "org.ktrace1.define-probe") return polkit.Result.YES; });' >"$POLKIT_RULES"
+        systemctl restart polkit.service
+        denied 'a mount namespace of its own' out user unshare -Urm sh -c '
+                mount --bind /usr/local/bin/ktrace-probed harmless/prog && exec ktracectl --no-ask-password probes add mine --on ./harmless/prog:probed_add'
+        rm /usr/local/bin/ktrace-probed
+}

@@ -23,6 +23,7 @@
 
 static const UserPlace entry = { .offset = 0x1136, .function = 0x1136 };
 static const UserPlace inside = { .offset = 0x1136, .function = 0x1130 };
+static const UserPlace narrow = { .offset = 0x1136, .function = 0x1136, .is_32bit = 1 };
 static UserPlace marker = {
         .offset = 0x1136,
         .function = 0x1130,
@@ -191,6 +192,7 @@ static void test_refused(void) {
                 { &entry, "/x:0x1136", "$arg7", "args[0] column 1: a function has $arg1 to $arg6" },
                 { &entry, "/x:0x1136", "$arg0", "a function has $arg1 to $arg6" },
                 { &inside, "/x:0x1136", "$arg1", "this is +6 in one" },
+                { &narrow, "/x:0x1136", "$arg1", "has its arguments on the stack" },
                 { &entry, "/x:0x1136", "n = $retval", "column 5: $retval is known when" },
                 { &entry, "/x:0x1136", "size", "names of a program's arguments are not known" },
                 { &entry, "/x:0x1136", "$arg1.size", "column 7: structures of programs" },
