@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl start, stop, destroy: one method of a session each. */
+/* ktracectl start, stop, destroy, clear: one method of a session each; set: another one. */
+
+#include <string.h>
 
 #include "administrator.h"
 #include "verb.h"
@@ -31,6 +33,45 @@ static int stop_run(Context *context, int argc, char **argv) {
 static int destroy_run(Context *context, int argc, char **argv) {
         return control_call(context, argc, argv, "Destroy");
 }
+
+static int clear_run(Context *context, int argc, char **argv) {
+        return control_call(context, argc, argv, "Clear");
+}
+
+static int set_run(Context *context, int argc, char **argv) {
+        _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
+        _cleanup_free_ char *path = NULL;
+        Reason reason = {};
+        int status, r;
+
+        if (options_parse(context, argc, argv, 3, 3, &status) != OPTIONS_END)
+                return status;
+        const char *event = argv[optind + 1], *how = argv[optind + 2];
+        if (strcmp(how, "on") != 0 && strcmp(how, "off") != 0) {
+                tell("%s: on or off is wanted", how);
+                return KT_EXIT_USAGE;
+        }
+        r = proxy_open(&proxy, &reason);
+        r = r ?: proxy_resolve(proxy, argv[optind], &path, &reason);
+        r = r ?: proxy_switch_event(proxy, path, event, *(how + 1) == 'n', &reason);
+        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+}
+
+const Verb verb_set = {
+        .name = "set",
+        .arguments = "SESSION EVENT on|off",
+        .summary = "Record an event of a session no longer, or again",
+        .help = "EVENT is one that the session has, or a glob of them.\n",
+        .run = set_run,
+};
+
+const Verb verb_clear = {
+        .name = "clear",
+        .arguments = "SESSION",
+        .summary = "Drop what a session's buffer holds",
+        .help = "Of traces of all processes.\n",
+        .run = clear_run,
+};
 
 const Verb verb_start = {
         .name = "start",

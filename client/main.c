@@ -28,6 +28,8 @@ static const Verb *const verbs[] = {
         &verb_stream,
         &verb_snapshot,
         &verb_mark,
+        &verb_set,
+        &verb_clear,
         &verb_probes,
         &verb_policy,
         &verb_verify,

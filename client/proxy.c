@@ -360,6 +360,21 @@ int proxy_call_json(Proxy *proxy,
         return 0;
 }
 
+int proxy_switch_event(Proxy *proxy, const char *path, const char *event, bool on, Reason *reason) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        int r = proxy_message_new(proxy, path, KT_SESSION_INTERFACE, "Configure", &message);
+
+        if (r >= 0)
+                r = sd_bus_message_append(message,
+                                "a{sv}",
+                                1,
+                                on ? "events-on" : "events-off",
+                                "as",
+                                1,
+                                event);
+        return r < 0 ? proxy_judge(NULL, r, reason) : proxy_send(proxy, message, NULL, reason);
+}
+
 int proxy_open_fd(Proxy *proxy, const char *path, const char *member, int *ret_fd, Reason *reason) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL, *answer = NULL;
         int r = proxy_message_new(proxy, path, KT_SESSION_INTERFACE, member, &message);

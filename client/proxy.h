@@ -62,6 +62,12 @@ int proxy_call_async(Proxy *proxy,
                 sd_bus_message_handler_t handler,
                 void *userdata,
                 sd_bus_slot **ret);
+/* Configure: events by name or glob. */
+int proxy_switch_event(Proxy *proxy,
+                const char *session_path,
+                const char *event,
+                bool on,
+                Reason *reason);
 /* OpenStream, OpenSink or Snapshot: the fd is the caller's. */
 int proxy_open_fd(Proxy *proxy, const char *path, const char *member, int *ret_fd, Reason *reason);
 

@@ -205,6 +205,64 @@ static int method_snapshot(sd_bus_message *m, void *userdata, sd_bus_error *ret_
                         answer_fd);
 }
 
+static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        return call_verb(userdata, m, PURPOSE_OWN, session_clear, call_reply_empty);
+}
+
+/* {"events-on"|"events-off": as}: one of the two, since a plan is one change. */
+static int read_change(sd_bus_message *m, bool *ret_on, char ***ret_patterns, Reason *reason) {
+        const char *key = "";
+
+        int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+        if (r >= 0)
+                r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv");
+        if (r > 0)
+                r = sd_bus_message_read(m, "s", &key);
+        *ret_on = strcmp(key, "events-on") == 0;
+        if (r >= 0 && !*ret_on && strcmp(key, "events-off") != 0)
+                return reason_set(reason,
+                                KT_E_UNKNOWN_KEY,
+                                "%.64s: events-on or events-off is wanted",
+                                *key ? key : "nothing to change");
+        if (r >= 0)
+                r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, "as");
+        if (r == -ENXIO)
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s: a list of names is wanted", key);
+        if (r >= 0)
+                r = sd_bus_message_read_strv(m, ret_patterns);
+        if (r >= 0)
+                r = sd_bus_message_exit_container(m);
+        if (r >= 0)
+                r = sd_bus_message_exit_container(m);
+        if (r >= 0 && sd_bus_message_at_end(m, false) == 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "one change at a time is wanted");
+        return MIN_OF(r, 0);
+}
+
+static int method_configure(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        char **patterns = NULL;
+        Session *session = NULL;
+        Reason reason = { "" };
+        bool on = false;
+
+        int r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        if (r == 0)
+                r = read_change(m, &on, &patterns, &reason);
+        if (r == 0)
+                r = call_new(userdata, m, call_reply_empty, &request, &reason);
+        if (r == 0)
+                r = session_switch_events(
+                                session, patterns ?: (char *[]){ NULL }, on, request, &reason);
+        for (char **p = patterns; p && *p; p++)
+                free(*p);
+        free(patterns);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        request = NULL; /* the session floor's now */
+        return 1;
+}
+
 static int method_mark(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         Session *session = NULL;
         Reason reason = { "" };
@@ -288,6 +346,12 @@ static const sd_bus_vtable session_vtable[] = {
                         SD_BUS_RESULT("h", socket),
                         method_open_sink,
                         SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Configure",
+                        SD_BUS_ARGS("a{sv}", changes),
+                        SD_BUS_NO_RESULT,
+                        method_configure,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Clear", "", "", method_clear, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Mark",
                         SD_BUS_ARGS("s", text),
                         SD_BUS_NO_RESULT,

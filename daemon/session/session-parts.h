@@ -20,6 +20,10 @@ void session_set_state(Session *session, SessionState state);
 void session_set_timer(Session *session, uint64_t usec);
 /* Gives session->plan to the worker; `then` is called when it is over. */
 void session_submit(Session *session, void (*then)(Session *, int, const Reason *));
+/* KT_E_BUSY while a plan is in flight, KT_E_WRONG_STATE at its end. */
+int session_check_idle(const Session *session, Reason *reason);
+/* The plan of a call is over: answers it, and leads to `state` when it went well. */
+void session_conclude(Session *session, SessionState state, int result, const Reason *reason);
 /* Into the journal. */
 void session_record(const Session *session, AuditKind kind, const char *text);
 /* That this was done by whoever `request` is of, unless that is the owner. Returns whether. */

@@ -15,7 +15,7 @@
 #include "scope.h"
 #include "session-parts.h"
 
-static int session_check_idle(const Session *session, Reason *reason) {
+int session_check_idle(const Session *session, Reason *reason) {
         if (session->end != END_NOT)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session is ending");
         if (session->plan_in_flight)
@@ -26,12 +26,9 @@ static int session_check_idle(const Session *session, Reason *reason) {
         return 0;
 }
 
-/* Where a start or stop leads to: back for the caller's faults, failed for ours, and on to the end
- * when that was wanted meanwhile. */
-static void session_conclude(Session *session,
-                SessionState state,
-                int result,
-                const Reason *reason) {
+/* Where a start, a stop or a change leads to: back for the caller's faults, failed for ours, and on
+ * to the end when that was wanted meanwhile. */
+void session_conclude(Session *session, SessionState state, int result, const Reason *reason) {
         session->report = session->trace.arm.report;
         if (session->end != END_NOT) {
                 request_answer_cancelled(&session->request, session);

@@ -194,6 +194,14 @@ int session_destroy(Session *session, Request *request, Reason *reason);
 int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason);
 /* Of mode flight: a stream of what is there, which ends by itself. */
 int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason);
+/* Events of the grant by name or glob, NULL-terminated. */
+int session_switch_events(Session *session,
+                char *const *patterns,
+                bool on,
+                Request *request,
+                Reason *reason);
+/* Drops what nobody has read. */
+int session_clear(Session *session, Request *request, Reason *reason);
 /* A line of text among the events of a running session. */
 int session_mark(Session *session, const char *text, Reason *reason);
 /* A SOCK_DGRAM socket, a datagram a mark. */

@@ -69,6 +69,10 @@ static bool is_lifetime(const Grant *grant, const char *system, const char *name
         return false;
 }
 
+bool trace_needs_event(const Trace *trace, const GrantEvent *event) {
+        return trace_is_judged(trace) && is_lifetime(trace->grant, event->system, event->name);
+}
+
 static int check_lifetimes(const Grant *grant, Reason *reason) {
         for (size_t i = 0; i < grant->n_events; i++) {
                 const GrantEvent *event = &grant->events[i];
@@ -126,7 +130,7 @@ int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
         size_t n_parts = 0, at = 0, size = 1;
 
         *ret = NULL;
-        if (trace_is_judged(trace) && is_lifetime(trace->grant, event->system, event->name))
+        if (trace_needs_event(trace, event))
                 return 0;
         if (event->filter)
                 parts[n_parts++] = event->filter;
@@ -381,8 +385,11 @@ static bool is_source(const Grant *grant, const char *system, const char *name) 
 /* "0\n", "1\n", with a star where a trigger hangs on it, a probe's among them. */
 static int verify_enable(const Trace *trace,
                 const char *directory,
+                const GrantEvent *event,
                 bool has_probe,
                 Reason *reason) {
+        bool is_on = trace->is_live &&
+                     !(event && trace->is_off && trace->is_off[event - trace->grant->events]);
         _cleanup_free_ char *text = NULL;
         char path[PATH_MAX];
 
@@ -392,7 +399,7 @@ static int verify_enable(const Trace *trace,
                 return r;
         if (has_probe && text[0] && text[1] == '*')
                 memmove(text + 1, text + 2, strlen(text + 2) + 1);
-        return strcmp(text, trace->is_live ? "1\n" : "0\n") == 0 ? 0 : refuse_change(reason, path);
+        return strcmp(text, is_on ? "1\n" : "0\n") == 0 ? 0 : refuse_change(reason, path);
 }
 
 static int verify_filter(const Trace *trace,
@@ -436,7 +443,8 @@ static int verify_event(const Trace *trace,
         char directory[NAME_MAX * 2 + 16];
 
         snprintf(directory, sizeof(directory), "events/%s/%s", system, name);
-        int r = verify_enable(trace, directory, is_source(trace->grant, system, name), reason);
+        int r = verify_enable(
+                        trace, directory, event, is_source(trace->grant, system, name), reason);
         r = r ?: verify_filter(trace, directory, event, reason);
         return r ?: verify_trigger(trace, directory, reason);
 }

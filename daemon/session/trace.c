@@ -28,6 +28,7 @@
 #include "metadata.h"
 #include "scope.h"
 #include "trace-fence.h"
+#include "trace-parts.h"
 
 /* Kernels >= 6.8 take larger sub-buffers: fewer reads for the same bytes. Small rings keep the
  * page. */
@@ -42,22 +43,8 @@ void trace_init(Trace *trace) {
                 .guard_fds = { -1, -1 } };
 }
 
-static void fds_close(int **fds, size_t n) {
-        for (size_t i = 0; *fds && i < n; i++)
-                close_cleanup(&(*fds)[i]);
-        free(*fds);
-        *fds = NULL;
-}
-
-void trace_close_rings(Trace *trace) {
-        fds_close(&trace->ring_fds, trace->n_ring_fds);
-        trace->n_ring_fds = 0;
-        close_cleanup(&trace->guard_fds[0]);
-        close_cleanup(&trace->guard_fds[1]);
-}
-
 static void trace_forget_instance(Trace *trace) {
-        fds_close(&trace->stats_fds, trace->n_cpus);
+        trace_close_fds(&trace->stats_fds, trace->n_cpus);
         trace_close_rings(trace);
         close_cleanup(&trace->marker_fd);
         trace->watch = watch_free(trace->watch);
@@ -68,6 +55,8 @@ void trace_clear(Trace *trace) {
         trace_forget_instance(trace);
         arm_clear(&trace->arm);
         free(trace->pids);
+        free(trace->is_off);
+        free(trace->was_off);
         close_cleanup(&trace->metadata_fd);
         close_cleanup(&trace->names_fd);
         close_cleanup(&trace->window_fd);
@@ -344,6 +333,8 @@ static int step_events(void *context, Reason *reason) {
                 return 0;
         }
         const GrantEvent *event = &grant->events[trace->next++];
+        if (trace->is_off && trace->is_off[trace->next - 1])
+                return PLAN_AGAIN;
         int r = instance_enable_event(trace->instance, event->system, event->name, true);
         if (r == -ENOENT)
                 return reason_set(reason,
@@ -411,122 +402,13 @@ static int step_disable(void *context, Reason *reason _unused_) {
         return trace_disable(context);
 }
 
-static int step_names(void *context, Reason *reason _unused_) {
-        Trace *trace = context;
-
-        /* A stream without names is still whole: pids stand in for them. */
-        close_cleanup(&trace->names_fd);
-        int r = metadata_make_names(trace, &trace->names_fd);
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot read the saved command names");
-        return 0;
-}
-
 static const PlanStep stop_steps[] = {
         { "disable", step_disable, NULL },
 };
 
 static const PlanStep quiesce_steps[] = {
         { "disable", step_disable, NULL },
-        { "names", step_names, NULL },
-};
-
-static int open_rings(Trace *trace, const char *raw) {
-        size_t n = 1 + 2 * (size_t)trace->n_cpus;
-
-        trace->ring_fds = malloc(n * sizeof(int));
-        if (!trace->ring_fds)
-                return -ENOMEM;
-        trace->n_ring_fds = n;
-        for (size_t i = 0; i < n; i++)
-                trace->ring_fds[i] = -1;
-        for (size_t i = 0; i < n; i++) {
-                char path[64] = "buffer_percent";
-
-                if (i > 0)
-                        snprintf(path,
-                                        sizeof(path),
-                                        "per_cpu/cpu%zu/%s",
-                                        (i - 1) / 2,
-                                        i % 2 ? raw : "stats");
-                trace->ring_fds[i] = instance_open_file(
-                                trace->instance, path, i == 0 ? O_WRONLY : O_RDONLY | O_NONBLOCK);
-                if (trace->ring_fds[i] < 0)
-                        return trace->ring_fds[i];
-        }
-        return 0;
-}
-
-static int step_rings(void *context, Reason *reason _unused_) {
-        Trace *trace = context;
-
-        int r = open_rings(trace, "trace_pipe_raw");
-        return r ?: trace_open_guard(trace);
-}
-
-/* In place of per_cpu/cpuN/stats, which is of the other buffer from now on. */
-static int freeze_statistics(Trace *trace, int *ret) {
-        for (unsigned i = 0; i < trace->n_cpus; i++) {
-                CpuStatistics s;
-                char text[512];
-
-                int r = instance_read_statistics_fd(trace->stats_fds[i], &s);
-                if (r < 0)
-                        return r;
-                int size = snprintf(text,
-                                sizeof(text),
-                                "entries: 0\noverrun: %" PRIu64 "\ncommit overrun: %" PRIu64
-                                "\nbytes: %" PRIu64 "\ndropped events: %" PRIu64
-                                "\nread events: %" PRIu64 "\n",
-                                s.overrun,
-                                s.commit_overrun,
-                                s.bytes,
-                                s.dropped,
-                                s.read + s.entries);
-                ret[i] = fd_memfd_sealed("stats", text, (size_t)size);
-                if (ret[i] < 0)
-                        return ret[i];
-        }
-        return 0;
-}
-
-/* A kernel that swaps gives all CPUs up to one moment; of others' rings each is read up to the
- * moment when its turn comes. */
-static int step_snapshot(void *context, Reason *reason _unused_) {
-        Trace *trace = context;
-        int r = 0;
-
-        int *stats = trace->has_snapshot ? malloc(trace->n_cpus * sizeof(int)) : NULL;
-        if (trace->has_snapshot && !stats)
-                return -ENOMEM;
-        for (unsigned i = 0; stats && i < trace->n_cpus; i++)
-                stats[i] = -1;
-        if (stats)
-                r = freeze_statistics(trace, stats);
-        if (stats && r == 0 && trace->is_dirty)
-                r = instance_clear_snapshot(trace->instance);
-        if (stats && r == 0)
-                r = instance_swap(trace->instance);
-        r = r ?: open_rings(trace, stats ? "snapshot_raw" : "trace_pipe_raw");
-        for (unsigned i = 0; stats && r == 0 && i < trace->n_cpus; i++) {
-                close_cleanup(&trace->ring_fds[2 + 2 * i]);
-                trace->ring_fds[2 + 2 * i] = TAKE_FD(stats[i]);
-        }
-        fds_close(&stats, trace->n_cpus);
-        return r;
-}
-
-static void undo_rings(void *context) {
-        trace_close_rings(context);
-}
-
-static const PlanStep rings_steps[] = {
-        { "rings", step_rings, undo_rings },
-};
-
-static const PlanStep snapshot_steps[] = {
-        { "names", step_names, NULL },
-        { "snapshot", step_snapshot, undo_rings },
+        { "names", trace_step_names, NULL },
 };
 
 static int step_remove(void *context, Reason *reason _unused_) {
@@ -537,50 +419,35 @@ static const PlanStep remove_steps[] = {
         { "remove", step_remove, NULL },
 };
 
-static void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps) {
+void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent) {
         plan->uid = trace->owner->uid;
         plan->context = trace;
+        plan->urgent = is_urgent;
         plan_init(plan, steps, n_steps);
 }
 
 void trace_plan_create(Trace *trace, Plan *plan) {
-        trace_plan(trace, plan, create_steps, ELEMENTSOF(create_steps));
-        plan->urgent = false;
+        trace_plan(trace, plan, create_steps, ELEMENTSOF(create_steps), false);
 }
 
 void trace_plan_arm(Trace *trace, Plan *plan) {
-        trace_plan(trace, plan, arm_steps, ELEMENTSOF(arm_steps));
-        plan->urgent = false;
+        trace_plan(trace, plan, arm_steps, ELEMENTSOF(arm_steps), false);
 }
 
 void trace_plan_start(Trace *trace, Plan *plan) {
-        trace_plan(trace, plan, start_steps, ELEMENTSOF(start_steps));
-        plan->urgent = false;
+        trace_plan(trace, plan, start_steps, ELEMENTSOF(start_steps), false);
 }
 
 void trace_plan_stop(Trace *trace, Plan *plan) {
-        trace_plan(trace, plan, stop_steps, ELEMENTSOF(stop_steps));
-        plan->urgent = true;
+        trace_plan(trace, plan, stop_steps, ELEMENTSOF(stop_steps), true);
 }
 
 void trace_plan_quiesce(Trace *trace, Plan *plan) {
-        trace_plan(trace, plan, quiesce_steps, ELEMENTSOF(quiesce_steps));
-        plan->urgent = true;
-}
-
-void trace_plan_rings(Trace *trace, Plan *plan) {
-        trace_plan(trace, plan, rings_steps, ELEMENTSOF(rings_steps));
-        plan->urgent = true;
-}
-
-void trace_plan_snapshot(Trace *trace, Plan *plan) {
-        trace_plan(trace, plan, snapshot_steps, ELEMENTSOF(snapshot_steps));
-        plan->urgent = true;
+        trace_plan(trace, plan, quiesce_steps, ELEMENTSOF(quiesce_steps), true);
 }
 
 void trace_plan_remove(Trace *trace, Plan *plan) {
-        trace_plan(trace, plan, remove_steps, ELEMENTSOF(remove_steps));
-        plan->urgent = true;
+        trace_plan(trace, plan, remove_steps, ELEMENTSOF(remove_steps), true);
 }
 
 int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret) {

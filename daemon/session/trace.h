@@ -36,6 +36,8 @@ typedef struct Trace {
         bool is_live;  /* events may be on */
         pid_t *pids;   /* the spec's, seen from here; NULL: as they stand there */
         Arm arm;       /* what is on the list, of the last start */
+        bool *is_off;  /* of the grant's events, those that the owner has turned off; NULL: none */
+        bool *was_off; /* while they are being turned on and off */
         size_t next;   /* cursor of the step that is under way */
         int names_fd;  /* saved command names, for the end of the stream */
         int *ring_fds; /* buffer_percent, then raw and stats of each CPU; made by the rings plan */
@@ -67,6 +69,12 @@ void trace_plan_create(Trace *trace, Plan *plan);
 void trace_plan_arm(Trace *trace, Plan *plan);
 /* After it: events on. Undone: all events off, and what arm has done. */
 void trace_plan_start(Trace *trace, Plan *plan);
+/* Between begin and plan: is_off is changed to what is wanted. Undone, or forgotten: as it was. */
+int trace_begin_switch(Trace *trace);
+void trace_forget_switch(Trace *trace);
+void trace_plan_switch(Trace *trace, Plan *plan);
+/* Nothing is in the buffers. Not of a judged trace. */
+void trace_plan_clear(Trace *trace, Plan *plan);
 /* Events off, and nothing that was under way can still arrive. */
 void trace_plan_stop(Trace *trace, Plan *plan);
 /* The same, and the command names read. */
@@ -80,6 +88,8 @@ void trace_plan_remove(Trace *trace, Plan *plan);
 
 /* Are the records judged one by one, by whose they are? */
 bool trace_is_judged(const Trace *trace);
+/* An event of the grant by which it is known whose records are whose. */
+bool trace_needs_event(const Trace *trace, const GrantEvent *event);
 /* What cannot be asked of a fenced session. Event loop, before anything is made. */
 int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason);
 /* Plan steps: what was laid is read back, a part at a time (*next: 0 at first). KT_E_FAILED:

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What an owner changes of a session while it goes on: which of its events are on, and an empty
+ * buffer. Called by the doors in the event loop; kernel work goes to the worker as the session's
+ * plan. */
+
+#include "session.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "glob.h"
+#include "session-parts.h"
+
+static int switch_matching(Session *session, const char *pattern, bool on, Reason *reason) {
+        Trace *trace = &session->trace;
+        bool is_found = false;
+
+        for (size_t i = 0; i < session->grant->n_events; i++) {
+                const GrantEvent *event = &session->grant->events[i];
+
+                if (!glob_match_event(pattern, event->system, event->name))
+                        continue;
+                is_found = true;
+                if (on || !trace_needs_event(trace, event))
+                        trace->is_off[i] = !on;
+                else if (!glob_is_pattern(pattern))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s:%s stays on: by it the session knows whose the other records are",
+                                        event->system,
+                                        event->name);
+        }
+        if (is_found)
+                return 0;
+        return reason_set(reason,
+                        KT_E_NO_SUCH_EVENT,
+                        "%.*s: the session has no such event: 'ktracectl show' lists those that it has",
+                        SPEC_EVENT_NAME_MAX,
+                        pattern);
+}
+
+static void session_then_switched(Session *session, int result, const Reason *reason) {
+        session_conclude(session, session->state, result, reason);
+}
+
+int session_switch_events(Session *session,
+                char *const *patterns,
+                bool on,
+                Request *request,
+                Reason *reason) {
+        int r = session_check_idle(session, reason);
+
+        if (r != 0)
+                return r;
+        if (session->state == SESSION_FAILED)
+                return reason_set(reason, KT_E_WRONG_STATE, "the session has failed");
+        r = trace_begin_switch(&session->trace);
+        for (size_t i = 0; r == 0 && patterns[i]; i++)
+                r = switch_matching(session, patterns[i], on, reason);
+        if (r != 0) {
+                trace_forget_switch(&session->trace);
+                return r;
+        }
+        session->request = request;
+        session->state_before = session->state;
+        trace_plan_switch(&session->trace, &session->plan);
+        session_submit(session, session_then_switched);
+        return 0;
+}
+
+int session_clear(Session *session, Request *request, Reason *reason) {
+        int r = session_check_idle(session, reason);
+
+        if (r != 0)
+                return r;
+        if (session->state == SESSION_FAILED)
+                return reason_set(reason, KT_E_WRONG_STATE, "the session has failed");
+        if (trace_is_judged(&session->trace))
+                return reason_set(reason,
+                                KT_E_WRONG_MODE,
+                                "the buffer also has what tells whose the records are: it can be cleared in a trace of all processes only");
+        if (!TAILQ_EMPTY(&session->snapshots))
+                return reason_set(reason, KT_E_BUSY, "a snapshot is being taken: try again");
+        session->request = request;
+        session->state_before = session->state;
+        trace_plan_clear(&session->trace, &session->plan);
+        session_submit(session, session_then_switched);
+        return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is changed of a trace while it goes on: events on and off, an empty buffer. A part of
+ * trace.h; plans that the event loop builds and the worker thread runs. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "trace-parts.h"
+
+int trace_begin_switch(Trace *trace) {
+        size_t n = trace->grant->n_events;
+
+        if (!trace->is_off)
+                trace->is_off = calloc(n + 1, sizeof(bool));
+        trace->was_off = calloc(n + 1, sizeof(bool));
+        if (!trace->is_off || !trace->was_off)
+                return -ENOMEM;
+        memcpy(trace->was_off, trace->is_off, n * sizeof(bool));
+        trace->next = 0;
+        return 0;
+}
+
+void trace_forget_switch(Trace *trace) {
+        if (trace->was_off && trace->is_off)
+                memcpy(trace->is_off, trace->was_off, trace->grant->n_events * sizeof(bool));
+        free(trace->was_off);
+        trace->was_off = NULL;
+}
+
+static int switch_event(const Trace *trace, size_t i, bool on) {
+        const GrantEvent *event = &trace->grant->events[i];
+
+        if (!trace->is_live || trace->is_off[i] == trace->was_off[i])
+                return 0;
+        return instance_enable_event(trace->instance, event->system, event->name, on);
+}
+
+static int step_switch(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        if (trace->next == trace->grant->n_events) {
+                trace->next = 0;
+                free(trace->was_off);
+                trace->was_off = NULL;
+                return 0;
+        }
+        size_t i = trace->next++;
+        int r = switch_event(trace, i, !trace->is_off[i]);
+        return r ?: PLAN_AGAIN;
+}
+
+static void undo_switch(void *context) {
+        Trace *trace = context;
+
+        trace->next = 0;
+        for (size_t i = 0; trace->was_off && i < trace->grant->n_events; i++)
+                (void)switch_event(trace, i, !trace->was_off[i]); /* gone, or as it was */
+        trace_forget_switch(trace);
+}
+
+static const PlanStep switch_steps[] = {
+        { "switch", step_switch, undo_switch },
+};
+
+static int step_clear(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        close_cleanup(&trace->window_fd);
+        int r = trace->has_snapshot ? instance_clear_snapshot(trace->instance) : 0;
+        return r ?: instance_clear(trace->instance);
+}
+
+static const PlanStep clear_steps[] = {
+        { "clear", step_clear, NULL },
+};
+
+void trace_plan_switch(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, switch_steps, ELEMENTSOF(switch_steps), false);
+}
+
+void trace_plan_clear(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, clear_steps, ELEMENTSOF(clear_steps), false);
+}

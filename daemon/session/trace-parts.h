@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "trace.h"
+
+/* What the files of a trace (trace.c, trace-change.c, trace-rings.c) have of each other; for nobody
+ * else. */
+
+void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent);
+/* Each that is open; frees the array. */
+void trace_close_fds(int **fds, size_t n);
+/* Reads the command names into names_fd. */
+int trace_step_names(void *context, Reason *reason);

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What is changed of a session while it goes on: events on and off, an empty buffer.
+
+control_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+
+# Two events of a system call that nobody makes by chance.
+controlled() {
+        trap control_end EXIT
+        ktracectl create box --mode flight --scope system -e 'raw_syscalls:sys_*' --where 'id == 1000'
+        ktracectl start box
+}
+# entries and exits in the buffer
+held() {
+        ktracectl snapshot -q box -o t.kts
+        echo "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "sys_exit"')"
+}
+
+case_control_set() { # an event that is off records nothing while the others go on, also after a stop, until it is on again
+        controlled
+        "$TARGET" calls 3 1000
+        ktracectl set box raw_syscalls:sys_exit off
+        "$TARGET" calls 5 1000
+        same '8 3' "$(held)" "with exits off"
+        ktracectl stop box
+        ktracectl start box
+        "$TARGET" calls 2 1000
+        same '10 3' "$(held)" "after a stop"
+        ktracectl set box 'raw_syscalls:*' off
+        "$TARGET" calls 7 1000
+        same '10 3' "$(held)" "all off"
+        ktracectl stop box
+        ktracectl set box sys_exit on
+        ktracectl start box
+        "$TARGET" calls 1 1000
+        same '10 4' "$(held)" "set while stopped"
+        ktracectl set box 'raw_syscalls:*' on
+        "$TARGET" calls 1 1000
+        same '11 5' "$(held)" "all on"
+}
+
+case_control_refused() { # events that the session does not have, and those that the fence needs
+        controlled
+        refused 1 'sched:sched_switch: the session has no such event' ktracectl set box sched:sched_switch on
+        refused 2 'on or off' ktracectl set box raw_syscalls:sys_exit maybe
+        refused 1 'no session has this name' user ktracectl set box raw_syscalls:sys_exit off
+        ktracectl destroy box
+        background user setpriv --no-new-privs sleep 60
+        recording user ktracectl record -q --scope own -e raw_syscalls:sys_enter -e sched:sched_process_fork -o t.kts
+        local id
+        id=$(user ktracectl list --json=short | jq -r '.[0].id')
+        refused 2 'sched_process_fork stays on' user ktracectl set "$id" sched:sched_process_fork off
+        expect 0 user ktracectl set "$id" '*:*' off
+        expect 0 user ktracectl set "$id" raw_syscalls:sys_enter on
+        refused 1 'trace of all processes' user ktracectl clear "$id"
+        ends_well
+}
+
+case_control_clear() { # what was recorded is gone, what comes is kept
+        controlled
+        "$TARGET" calls 4 1000
+        same '4 4' "$(held)" "before"
+        ktracectl clear box
+        same '0 0' "$(held)" "behind the clearing"
+        "$TARGET" calls 2 1000
+        same '2 2' "$(held)" "since"
+}
