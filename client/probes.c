@@ -404,10 +404,13 @@ static int probes_run(Context *context, int argc, char **argv) {
 const Verb verb_probes = {
         .name = "probes",
         .arguments = "add NAME | list | show NAME | …",
-        .summary = "Define probes on functions of the kernel, and see what there is",
+        .summary = "Define probes on functions of the kernel and of programs, and see what there is",
         .help = "add NAME --on FUNCTION [ARG…]\n"
                 "                     define a probe; an ARG is '[NAME =] EXPRESSION [: TYPE]', as\n"
                 "                     'dport = sk.__sk_common.skc_dport'; ktrace-probes(5)\n"
+                "add NAME --on FILE:SYMBOL[+OFFSET] | FILE:SOURCE:LINE | FILE:PROVIDER:MARKER |\n"
+                "         FILE:0xOFFSET [ARG…]\n"
+                "                     in a program or library; FILE has a slash in it\n"
                 "  --return           when the function returns; $retval is what\n"
                 "  --event SYSTEM:EVENT\n"
                 "                     of an event instead, by its fields; in place of --on\n"

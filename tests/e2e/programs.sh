@@ -289,3 +289,20 @@ case_programs_hostile() { # text in every key: refused with its place, and nothi
         refused 1 'FIFO|pipe|regular|file' sh -c 'mkfifo fifo; exec timeout 20 ktracectl probes add bad --on ./fifo:probed:step'
         ! grep -q ktrace_ "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
 }
+
+case_programs_manual() { # ktrace-probes(5): its examples, word by word
+        uprobes
+        user ktracectl probes add called --on ./prog:probed_text 'text = $arg1 : string'
+        user ktracectl probes add gave --on ./prog:probed_text --return '$retval : s32'
+        expect 0 user ktracectl record --probe called --probe gave -o - -- ./prog 3
+        same "3 3" "$(grep -c 'called: .*text="round [012]"' out) $(grep -c 'gave: .*ret=7' out)" "calls and results"
+        user ktracectl probes list --usdt ./prog >out
+        grep -qE '^probed +step +0x[0-9a-f]+ +yes' out || fail "$(cat out)"
+        user ktracectl probes add step --on ./prog:probed:step 'round = $arg1' 'text = $arg2 : string'
+        expect 0 user ktracectl record --probe step -f 'round > 0' -o - -- ./prog 3
+        same 2 "$(grep -cE 'step: .*round=[12] text="round [12]"' out)" "steps"
+        [ -e /lib/x86_64-linux-gnu/libc.so.6 ] || return 0
+        ktracectl probes add lookup --on /lib/x86_64-linux-gnu/libc.so.6:getaddrinfo 'host = $arg1 : string'
+        expect 0 ktracectl record --probe lookup -a -o - -- getent ahosts localhost
+        grep -q 'lookup: .*host="localhost"' out || fail "$(cat out)"
+}
