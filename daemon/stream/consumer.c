@@ -505,8 +505,10 @@ int main(int argc, char **argv) {
                 r = watchdog_start(&c.watchdog, CONTROL_FD);
         if (r == 0)
                 r = sandbox_enter(user, text, sizeof(text));
-        if (r == 0 && is_inspector())
-                return inspector_run(CONTROL_FD) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        if (r == 0 && is_inspector()) {
+                inspector_run(CONTROL_FD);
+                return EXIT_SUCCESS; /* also where the file was none: the daemon was told */
+        }
         if (r == 0)
                 r = sandbox_close();
         if (r < 0) {

@@ -287,12 +287,11 @@ static int run(Inspector *inspector, char *text) {
         return r;
 }
 
-int inspector_run(int control_fd) {
+void inspector_run(int control_fd) {
         Inspector inspector = { .control_fd = control_fd, .client_fd = -1, .file_fd = -1 };
         char text[CONTROL_TEXT_MAX] = "";
 
         int r = run(&inspector, text);
         if (r < 0 && r != -ECANCELED)
                 tell(&inspector, CONTROL_REFUSED, -r, text[0] ? text : strerror(-r));
-        return r == -ECANCELED ? 0 : r;
 }

@@ -3,4 +3,4 @@
 
 /* The conversation of a process that was told INSPECT (control.h), until it is over. In the
  * sandbox, which it closes. */
-int inspector_run(int control_fd);
+void inspector_run(int control_fd);
