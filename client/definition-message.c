@@ -26,23 +26,31 @@ static int put_text(json_object *object, const char *key, const char *text) {
         return text ? put(object, key, json_object_new_string(text)) : 0;
 }
 
+static int put_list(json_object *object, const char *key, const char *const *list, size_t n) {
+        json_object *array = n > 0 ? json_object_new_array() : NULL;
+
+        int r = n > 0 ? put(object, key, array) : 0;
+        for (size_t i = 0; r == 0 && i < n; i++)
+                if (json_object_array_add(array, json_object_new_string(list[i])) < 0)
+                        r = -ENOMEM;
+        return r;
+}
+
 static int make_object(const DefinitionMessage *d, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
-        json_object *args = d->n_args > 0 ? json_object_new_array() : NULL;
 
         int r = object ? 0 : -ENOMEM;
         r = r ?: put_text(object, "name", d->name);
         r = r ?: put_text(object, "on", d->on);
         r = r ?: put_text(object, "event", d->event);
+        r = r ?: put_text(object, "from", d->from);
+        r = r ?: put_text(object, "to", d->to);
         r = r ?: put_text(object, "raw", d->raw);
         r = r ?: put_text(object, "about", d->about);
         if (r == 0 && d->is_return)
                 r = put(object, "return", json_object_new_boolean(true));
-        if (r == 0 && d->n_args > 0)
-                r = put(object, "args", args);
-        for (size_t i = 0; r == 0 && i < d->n_args; i++)
-                if (json_object_array_add(args, json_object_new_string(d->args[i])) < 0)
-                        r = -ENOMEM;
+        r = r ?: put_list(object, "key", d->keys, d->n_keys);
+        r = r ?: put_list(object, "args", (const char *const *)d->args, d->n_args);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

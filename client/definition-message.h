@@ -5,11 +5,13 @@
 
 /* A definition as the command line has it: the daemon judges it. */
 typedef struct DefinitionMessage {
-        const char *name, *on, *event, *raw, *about; /* NULL: not given */
+        const char *name, *on, *event, *from, *to, *raw, *about; /* NULL: not given */
         bool is_return;
         char **args;
         size_t n_args;
         int file; /* the program that `on` is in; -1: none */
+        const char *const *keys;
+        size_t n_keys;
 } DefinitionMessage;
 
 /* AddProbe; ret_event is the name of the probe's event. */

@@ -22,13 +22,21 @@ enum {
         OPTION_ON = OPTION_VERB,
         OPTION_RETURN,
         OPTION_EVENT,
+        OPTION_FROM,
+        OPTION_TO,
+        OPTION_KEY,
         OPTION_RAW,
         OPTION_ABOUT,
         OPTION_USDT,
 };
 
+/* The daemon takes 3, and tells so. */
+#define KEYS_MAX 8
+
 typedef struct ProbeOptions {
         const char *on, *event, *raw, *about, *usdt;
+        const char *from, *to, *keys[KEYS_MAX];
+        size_t n_keys;
         bool is_return, verbose;
 } ProbeOptions;
 
@@ -102,15 +110,18 @@ static int probes_resolve(const Context *context,
 
 /* add, remove */
 
-/* "probe x: args[2] column 5: …": the argument, with a caret below the place. */
-static int tell_refusal(int r, const Reason *reason, char **args, size_t n_args) {
+/* "probe x: args[2] column 5: …": the argument, or the key, with a caret below the place. */
+static int tell_refusal(int r, const Reason *reason, const DefinitionMessage *definition) {
         int status = tell_failure(r, reason);
-        const char *place = strstr(reason->text, "args[");
+        const char *key = strstr(reason->text, "key["), *place = strstr(reason->text, "args[");
         size_t index, column;
 
-        if (place && sscanf(place, "args[%zu] column %zu:", &index, &column) == 2 &&
-                        index < n_args && column > 0)
-                tell_place(args[index], column - 1);
+        if (key && sscanf(key, "key[%zu] column %zu:", &index, &column) == 2 &&
+                        index < definition->n_keys && column > 0)
+                tell_place(definition->keys[index], column - 1);
+        else if (place && sscanf(place, "args[%zu] column %zu:", &index, &column) == 2 &&
+                        index < definition->n_args && column > 0)
+                tell_place(definition->args[index], column - 1);
         return status;
 }
 
@@ -124,6 +135,10 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
                 .name = argv[1],
                 .on = options->on,
                 .event = options->event,
+                .from = options->from,
+                .to = options->to,
+                .keys = options->keys,
+                .n_keys = options->n_keys,
                 .raw = options->raw,
                 .about = options->about,
                 .is_return = options->is_return,
@@ -141,7 +156,7 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
                 proxy->may_ask = context->ask_password;
         r = r ?: definition_send(proxy, &definition, &event, &reason);
         if (r != 0)
-                return tell_refusal(r, &reason, definition.args, definition.n_args);
+                return tell_refusal(r, &reason, &definition);
         if (!context->quiet)
                 printf("%s\n", event);
         return KT_EXIT_OK;
@@ -318,10 +333,12 @@ static int probes_show(const Context *context,
 static int check_options(const Context *context, const ProbeOptions *o, const char *what) {
         bool is_add = strcmp(what, "add") == 0;
 
-        if (!is_add && (o->on || o->event || o->raw || o->about || o->is_return))
+        if (!is_add && (o->on || o->event || o->from || o->to || o->n_keys > 0 || o->raw ||
+                                       o->about || o->is_return))
                 return tell_usage(context,
-                                "--on, --return, --event, --raw and --about are options of add");
-        if (is_add && !o->on && !o->raw && !o->event)
+                                "--on, --return, --event, --from, --to, --key, --raw and --about are "
+                                "options of add");
+        if (is_add && !o->on && !o->raw && !o->event && !o->from && !o->to)
                 return tell_usage(context,
                                 "probes add: --on FUNCTION or --event SYSTEM:EVENT is wanted");
         if ((o->verbose || o->usdt) && strcmp(what, "list") != 0)
@@ -364,6 +381,9 @@ static int probes_run(Context *context, int argc, char **argv) {
                 { "on", required_argument, NULL, OPTION_ON },
                 { "return", no_argument, NULL, OPTION_RETURN },
                 { "event", required_argument, NULL, OPTION_EVENT },
+                { "from", required_argument, NULL, OPTION_FROM },
+                { "to", required_argument, NULL, OPTION_TO },
+                { "key", required_argument, NULL, OPTION_KEY },
                 { "raw", required_argument, NULL, OPTION_RAW },
                 { "about", required_argument, NULL, OPTION_ABOUT },
                 { "usdt", required_argument, NULL, OPTION_USDT },
@@ -379,6 +399,17 @@ static int probes_run(Context *context, int argc, char **argv) {
                         break;
                 case OPTION_EVENT:
                         o.event = optarg;
+                        break;
+                case OPTION_FROM:
+                        o.from = optarg;
+                        break;
+                case OPTION_TO:
+                        o.to = optarg;
+                        break;
+                case OPTION_KEY:
+                        if (o.n_keys == KEYS_MAX)
+                                return tell_usage(context, "probes add: too many --key");
+                        o.keys[o.n_keys++] = optarg;
                         break;
                 case OPTION_RAW:
                         o.raw = optarg;
@@ -414,6 +445,10 @@ const Verb verb_probes = {
                 "  --return           when the function returns; $retval is what\n"
                 "  --event SYSTEM:EVENT\n"
                 "                     of an event instead, by its fields; in place of --on\n"
+                "  --from EVENT --to EVENT --key 'FIELD = FIELD'\n"
+                "                     of two events instead that have the same key: by their fields,\n"
+                "                     as from.FIELD and to.FIELD, and $latency, the time between them;\n"
+                "                     an EVENT is SYSTEM:EVENT or the name of a probe\n"
                 "  --raw DEFINITION   in the kernel's own syntax, instead of --on\n"
                 "  --about TEXT       one line for people\n"
                 "list                 the catalogue, and those that users have defined\n"

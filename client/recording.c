@@ -36,7 +36,7 @@ typedef struct Recording {
         bool failed;
         bool cut_told, sink_told;
         bool has_statistics;
-        uint64_t n_recorded, n_lost;
+        uint64_t n_recorded, n_lost, n_unpaired;
         sd_bus_slot *destroying;
         bool destroyed;
 } Recording;
@@ -236,6 +236,8 @@ static void recording_read_statistics(Recording *recording) {
         recording->n_recorded =
                         json_object_get_uint64(json_object_object_get(statistics, "recorded"));
         recording->n_lost = json_object_get_uint64(json_object_object_get(statistics, "lost"));
+        recording->n_unpaired =
+                        json_object_get_uint64(json_object_object_get(statistics, "unpaired"));
 }
 
 static int on_destroyed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
@@ -364,6 +366,15 @@ static void recording_finish(Recording *recording) {
         if (!recording->failed && !tap_is_deserted(recording->tap) &&
                         (summary || recording->has_statistics))
                 recording_tell_summary(recording, recording->n_recorded, recording->n_lost);
+        if (recording->n_unpaired > 0) {
+                char events[TABLE_NUMBER_MAX];
+
+                tell("%s: %s events found no room to be remembered for a probe made of two: record "
+                     "for less time, or by a key with fewer values",
+                                output_get_name(recording->options->output),
+                                table_format_number(events, recording->n_unpaired));
+                recording->n_lost = MAX_OF(recording->n_lost, (uint64_t)1);
+        }
         if (discarded > 0) {
                 char bytes[TABLE_NUMBER_MAX];
 

@@ -211,6 +211,9 @@ static int parse_declaration(Parser *parser, Line text, FormatField *field) {
                 field->kind = FIELD_DATA_LOC;
         else if (take_prefix(&text, "__rel_loc "))
                 field->kind = FIELD_REL_LOC;
+        /* Synthetic events say 8, where the other 4 are nothing. */
+        if (field->kind != FIELD_PLAIN && field->size == sizeof(uint64_t))
+                field->size = sizeof(uint32_t);
         if (field->kind != FIELD_PLAIN && field->size != sizeof(uint32_t))
                 return refuse(parser, "a location that has not 4 bytes");
 

@@ -9,17 +9,22 @@
 
 #include "quote.h"
 
-static int read_args(sd_bus_message *m, Definition *d, Reason *reason) {
+static int read_list(sd_bus_message *m,
+                const char *key,
+                bool is_given,
+                int (*add)(Definition *d, const char *value, Reason *reason),
+                Definition *d,
+                Reason *reason) {
         const char *arg;
         int r;
 
-        if (d->n_args > 0)
-                return reason_set(reason, KT_E_INVALID_SPEC, "args: given twice");
+        if (is_given)
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s: given twice", key);
         r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_read(m, "s", &arg)) > 0) {
-                r = definition_add_arg(d, arg, reason);
+                r = add(d, arg, reason);
                 if (r != 0)
                         return r;
         }
@@ -60,7 +65,9 @@ static int read_value(sd_bus_message *m,
                                                reason);
         }
         if (strcmp(signature, "as") == 0 && strcmp(key, "args") == 0)
-                return read_args(m, d, reason);
+                return read_list(m, key, d->n_args > 0, definition_add_arg, d, reason);
+        if (strcmp(signature, "as") == 0 && strcmp(key, "key") == 0)
+                return read_list(m, key, d->n_keys > 0, definition_add_key, d, reason);
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
                         "%s: no value that a probe takes there",

@@ -30,7 +30,8 @@ int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...)
         va_end(args);
         return reason_set(tree->reason,
                         KT_E_INVALID_SPEC,
-                        "args[%zu] column %zu: %s",
+                        "%s[%zu] column %zu: %s",
+                        tree->list ?: "args",
                         tree->index,
                         column,
                         inner.text);
@@ -43,6 +44,10 @@ ProbeForm *probe_form_free(ProbeForm *form) {
                         free(form->fields[i].names);
                         free(form->fields[i].c_type);
                         free(form->fields[i].source);
+                }
+                for (size_t i = 0; i < form->n_keys; i++) {
+                        free(form->keys[i].from);
+                        free(form->keys[i].to);
                 }
                 free(form->fields);
                 free(form->place);
@@ -81,7 +86,9 @@ static int compile_arg(ProbeForm *form,
         tree->text = tree->next = text;
         ProbeField *field = &form->fields[form->n_fields++];
         int r = probe_parse(tree);
-        if (context->format)
+        if (context->to)
+                r = r ?: probe_fetch_pair(tree, form, field);
+        else if (context->format)
                 r = r ?: probe_fetch_field(tree, field);
         else {
                 r = r

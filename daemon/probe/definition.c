@@ -27,6 +27,10 @@ Definition *definition_free(Definition *definition) {
         free(definition->name);
         free(definition->on);
         free(definition->event);
+        free(definition->from);
+        free(definition->to);
+        for (size_t i = 0; i < definition->n_keys; i++)
+                free(definition->keys[i]);
         free(definition->raw);
         free(definition->about);
         free(definition);
@@ -49,10 +53,15 @@ bool definition_is_user(const Definition *definition) {
 bool definition_is_same(const Definition *a, const Definition *b) {
         if (!is_same_text(a->name, b->name) || !is_same_text(a->on, b->on) ||
                         !is_same_text(a->raw, b->raw) || !is_same_text(a->event, b->event) ||
-                        a->is_return != b->is_return || a->n_args != b->n_args)
+                        a->is_return != b->is_return || a->n_args != b->n_args ||
+                        !is_same_text(a->from, b->from) || !is_same_text(a->to, b->to) ||
+                        a->n_keys != b->n_keys)
                 return false;
         for (size_t i = 0; i < a->n_args; i++)
                 if (strcmp(a->args[i], b->args[i]) != 0)
+                        return false;
+        for (size_t i = 0; i < a->n_keys; i++)
+                if (strcmp(a->keys[i], b->keys[i]) != 0)
                         return false;
         return true;
 }
@@ -105,6 +114,8 @@ int definition_set_string(Definition *d, const char *key, const char *value, Rea
                 { "name", &d->name, DEFINITION_NAME_MAX },
                 { "on", &d->on, DEFINITION_ON_MAX },
                 { "event", &d->event, DEFINITION_EVENT_MAX },
+                { "from", &d->from, DEFINITION_EVENT_MAX },
+                { "to", &d->to, DEFINITION_EVENT_MAX },
                 { "raw", &d->raw, DEFINITION_RAW_MAX },
                 { "about", &d->about, DEFINITION_ABOUT_MAX },
         };
@@ -122,18 +133,19 @@ int definition_set_string(Definition *d, const char *key, const char *value, Rea
                 *strings[i].value = strdup(value);
                 return *strings[i].value ? 0 : -ENOMEM;
         }
-        if (strcmp(key, "return") == 0 || strcmp(key, "args") == 0 || strcmp(key, "file") == 0)
+        if (strcmp(key, "return") == 0 || strcmp(key, "args") == 0 || strcmp(key, "key") == 0 ||
+                        strcmp(key, "file") == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "%s: %s is wanted, not a string",
                                 key,
                                 *key == 'r'   ? "true or false"
-                                : *key == 'a' ? "a list"
+                                : *key != 'f' ? "a list"
                                               : "a number");
         return reason_set(reason,
                         KT_E_UNKNOWN_KEY,
-                        "unknown key %s: a probe has name, on, file, return, event, args, raw, "
-                        "about",
+                        "unknown key %s: a probe has name, on, file, return, event, from, to, key, "
+                        "args, raw, about",
                         quote(key).text);
 }
 
@@ -208,35 +220,91 @@ int definition_add_arg(Definition *d, const char *value, Reason *reason) {
         return 0;
 }
 
+int definition_add_key(Definition *d, const char *value, Reason *reason) {
+        char key[32];
+
+        if (d->n_keys == DEFINITION_KEYS_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "key: more than %d, the most that the kernel takes",
+                                DEFINITION_KEYS_MAX);
+        (void)snprintf(key, sizeof(key), "key[%zu]", d->n_keys);
+        int r = check_text(key, value, DEFINITION_ARG_MAX, reason);
+        if (r != 0)
+                return r;
+        d->keys[d->n_keys] = strdup(value);
+        return d->keys[d->n_keys++] ? 0 : -ENOMEM;
+}
+
+/* One on two events: these belong together. */
+static int complete_pair(const Definition *d, Reason *reason) {
+        const char *missing = !d->from         ? "from"
+                              : !d->to         ? "to"
+                              : d->n_keys == 0 ? "key"
+                              : d->n_args == 0 ? "args"
+                                               : NULL;
+
+        if (missing)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: missing: of two events that belong together from, to, key and "
+                                "args are wanted",
+                                missing);
+        return 0;
+}
+
 int definition_complete(const Definition *d, Reason *reason) {
+        const struct {
+                const char *key;
+                bool is_given;
+        } kinds[] = {
+                { "raw", d->raw },
+                { "event", d->event },
+                { d->from               ? "from"
+                                : d->to ? "to"
+                                        : "key",
+                                d->from || d->to || d->n_keys > 0 },
+                { "on", d->on },
+        };
+
+        const char *first = NULL;
+
         if (!d->name)
                 return reason_set(reason, KT_E_INVALID_SPEC, "name: missing");
-        if (!d->raw && !d->on && !d->event)
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
+                if (kinds[i].is_given && first)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: stands alone, without %s",
+                                        first,
+                                        kinds[i].key);
+                if (kinds[i].is_given)
+                        first = kinds[i].key;
+        }
+        if (!first)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "on: missing: name a function of the kernel or a place in a program, or "
-                                "an event by the key event");
-        if (!!d->raw + !!d->on + !!d->event > 1)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "%s: stands alone, without %s",
-                                d->raw ? "raw" : "event",
-                                d->on ? "on" : "event");
-        if (d->event && d->is_return)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "return: an event returns nothing: that is a key beside on");
+                                "an event by the key event, or two by from and to");
         if (d->raw && (d->n_args > 0 || d->is_return))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "raw: stands alone, without args and return");
+        if (!d->on && d->is_return)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "return: an event returns nothing: that is a key beside on");
         if (d->file != 0 && (d->raw || !definition_is_user(d)))
                 return reason_set(
                                 reason, KT_E_INVALID_SPEC, "file: belongs to an on that is a path");
-        return 0;
+        return kinds[2].is_given ? complete_pair(d, reason) : 0;
 }
 
-static int set_args(Definition *d, json_object *list, Reason *reason) {
+static int set_list(Definition *d,
+                const char *key,
+                int (*add)(Definition *d, const char *value, Reason *reason),
+                json_object *list,
+                Reason *reason) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
@@ -245,9 +313,10 @@ static int set_args(Definition *d, json_object *list, Reason *reason) {
                 if (!json_object_is_type(item, json_type_string))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "args[%zu]: a string is wanted",
+                                        "%s[%zu]: a string is wanted",
+                                        key,
                                         i);
-                r = definition_add_arg(d, json_object_get_string(item), reason);
+                r = add(d, json_object_get_string(item), reason);
         }
         return r;
 }
@@ -266,7 +335,9 @@ int definition_from_json(json_object *object, Definition **ret, Reason *reason) 
                 else if (json_object_is_type(value, json_type_boolean))
                         r = definition_set_boolean(d, key, json_object_get_boolean(value), reason);
                 else if (strcmp(key, "args") == 0 && json_object_is_type(value, json_type_array))
-                        r = set_args(d, value, reason);
+                        r = set_list(d, key, definition_add_arg, value, reason);
+                else if (strcmp(key, "key") == 0 && json_object_is_type(value, json_type_array))
+                        r = set_list(d, key, definition_add_key, value, reason);
                 else
                         r = reason_set(reason,
                                         KT_E_INVALID_SPEC,
@@ -291,12 +362,17 @@ int definition_to_text(const Definition *d, char **ret) {
         f = open_memstream(&text, &size);
         if (!f)
                 return -ENOMEM;
-        fprintf(f,
-                        "%s%s",
-                        d->is_return ? "return of "
-                        : d->event   ? "event "
-                                     : "",
-                        d->event     ?: d->on ?: "");
+        if (d->from) {
+                fprintf(f, "from %s to %s by ", d->from, d->to);
+                for (size_t i = 0; i < d->n_keys; i++)
+                        fprintf(f, "%s%s", i > 0 ? ", " : "", d->keys[i]);
+        } else
+                fprintf(f,
+                                "%s%s",
+                                d->is_return ? "return of "
+                                : d->event   ? "event "
+                                             : "",
+                                d->event     ?: d->on ?: "");
         for (size_t i = 0; i < d->n_args; i++)
                 fprintf(f, "%s%s", i == 0 ? ": " : ", ", d->args[i]);
         if (fclose(f) != 0) {

@@ -10,12 +10,13 @@
 #define DEFINITION_ON_MAX    1023
 #define DEFINITION_EVENT_MAX 128
 #define DEFINITION_ARGS_MAX  128
+#define DEFINITION_KEYS_MAX  3   /* that the kernel pairs two events by */
 #define DEFINITION_ARG_MAX   256 /* bytes of one */
 #define DEFINITION_RAW_MAX   2048
 #define DEFINITION_ABOUT_MAX 256
 
-/* What somebody wants to see, as they wrote it: on a function, or raw, or of an event, or of two.
- */
+/* What somebody wants to see, as they wrote it: on a function, or raw, or of an event, or of two
+ * that belong together. */
 typedef struct Definition {
         char *name;
         char *on;      /* "[MODULE:]FUNCTION[+OFFSET]", "/FILE:0xOFFSET" (in the file),
@@ -24,6 +25,10 @@ typedef struct Definition {
                           none */
         bool is_return;
         char *event; /* "SYSTEM:EVENT", whose fields are taken; NULL: none */
+        char *from;  /* "SYSTEM:EVENT" or a probe, and then: */
+        char *to;
+        char *keys[DEFINITION_KEYS_MAX]; /* "FIELD [= FIELD]": the same in both */
+        size_t n_keys;
         char **args; /* "[NAME =] EXPRESSION [: TYPE]" */
         size_t n_args;
         char *raw;   /* "p:NAME …" in the kernel's syntax; NULL: none */
@@ -45,6 +50,8 @@ int definition_set_number(Definition *d, const char *key, uint32_t value, Reason
 int definition_set_path(Definition *d, const char *path, Reason *reason);
 /* The next entry of the list "args". */
 int definition_add_arg(Definition *d, const char *value, Reason *reason);
+/* Of the list "key". */
+int definition_add_key(Definition *d, const char *value, Reason *reason);
 /* The last check: what belongs together is there. */
 int definition_complete(const Definition *d, Reason *reason);
 /* All of it from an object of a catalogue file. */

@@ -21,8 +21,10 @@
 #define NEAR_DISTANCE 3
 #define NAMES_SIZE    256
 
-static int refuse_absent(const ProbeTree *tree, const Word *word, const char *name) {
-        const Format *format = tree->context->format;
+static int refuse_absent(const ProbeTree *tree,
+                const Format *format,
+                const Word *word,
+                const char *name) {
         uint32_t best = NEAR_DISTANCE + 1;
         const char *near = NULL;
         char names[NAMES_SIZE] = "";
@@ -59,30 +61,38 @@ static int refuse_absent(const ProbeTree *tree, const Word *word, const char *na
                         names[0] ? names : "none");
 }
 
+int probe_find_field(const ProbeTree *tree,
+                const Format *format,
+                const Word *word,
+                const FormatField **ret) {
+        char name[NEAREST_NAME_MAX + 1];
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)word->size, word->p);
+        const FormatField *field = format_field_find(format, name);
+        if (!field || strlen(field->name) != word->size)
+                return refuse_absent(tree, format, word, name);
+        *ret = field;
+        return 0;
+}
+
 static int find_field(const ProbeTree *tree, const FormatField **ret) {
         const Word *word = &tree->root->word;
-        char name[NEAREST_NAME_MAX + 1];
+        bool is_foreign = tree->root->type == PROBE_NODE_SPECIAL ||
+                          tree->root->type == PROBE_NODE_REGISTER;
 
         if (tree->root->type != PROBE_NODE_ARGUMENT)
                 return probe_refuse(tree,
                                 word->p,
-                                tree->root->type == PROBE_NODE_SPECIAL ||
-                                                                tree->root->type ==
-                                                                                PROBE_NODE_REGISTER
-                                                ? "an event has fields, and $comm"
-                                                : "a field of an event is taken as it is: name it "
-                                                  "and nothing else");
-        (void)snprintf(name, sizeof(name), "%.*s", (int)word->size, word->p);
-        const FormatField *field = format_field_find(tree->context->format, name);
-        if (!field || strlen(field->name) != word->size)
-                return refuse_absent(tree, word, name);
-        if (field->is_common)
+                                is_foreign ? "an event has fields, and $comm"
+                                           : "a field of an event is taken as it is: name it and "
+                                             "nothing else");
+        int r = probe_find_field(tree, tree->context->format, word, ret);
+        if (r == 0 && (*ret)->is_common)
                 return probe_refuse(tree,
                                 word->p,
                                 "every record has %s by itself, the kernel lets no probe take it",
-                                name);
-        *ret = field;
-        return 0;
+                                (*ret)->name);
+        return r;
 }
 
 static int set_fetch(const ProbeTree *tree, const char *source, ProbeField *field) {

@@ -48,7 +48,8 @@ typedef struct ProbeNode {
 
 typedef struct ProbeTree {
         const CompileContext *context;
-        size_t index; /* of the argument */
+        const char *list; /* "key"; NULL: args */
+        size_t index;     /* of the argument */
         Reason *reason;
         const char *text, *next;
         Word word; /* in hand */
@@ -105,6 +106,13 @@ int probe_read_wish(const ProbeTree *tree, Wish *ret);
 int probe_set_name(const ProbeTree *tree, const char *label, size_t size, ProbeField *field);
 /* A field of an event: the kernel's words for it, and how it is shown. */
 int probe_fetch_field(ProbeTree *tree, ProbeField *ret);
+/* The same of one of two events; notes the form's unit of time. */
+int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret);
+/* The field by this name. KT_E_INVALID_SPEC: none, with near ones. */
+int probe_find_field(const ProbeTree *tree,
+                const Format *format,
+                const Word *word,
+                const FormatField **ret);
 /* All of a definition's arguments, into a form that has none yet. */
 int probe_compile_args(ProbeForm *form,
                 const CompileContext *context,

@@ -91,7 +91,7 @@ static int add_other_reasons(Registry *registry,
         return r;
 }
 
-static int describe_event(const Tracefs *tracefs,
+static int describe_event(Registry *registry,
                 const Subject *subject,
                 const Grant *grant,
                 const GrantEvent *event,
@@ -116,7 +116,7 @@ static int describe_event(const Tracefs *tracefs,
                                 json_object_new_string(event->policy_filter));
         if (r < 0 || !(grant->fenced || grant->redacted))
                 return r;
-        r = event_read_format(tracefs, event->system, event->name, &text, &size);
+        r = registry_read_format(registry, event->system, event->name, &text, &size);
         r = r ?: format_parse(text, size, &format, NULL);
         return r ?: describe_cuts(grant, event, format, redacted);
 }
@@ -125,15 +125,13 @@ static int describe_events(Registry *registry,
                 const Subject *asker,
                 const Grant *grant,
                 json_object *events) {
-        const Tracefs *tracefs;
-        Reason reason = {};
+        int r = 0;
 
-        int r = registry_get_tracefs(registry, &tracefs, &reason);
         for (size_t i = 0; r == 0 && i < grant->n_events; i++) {
                 json_object *object = json_object_new_object();
 
                 r = describe_append(events, object);
-                r = r ?: describe_event(tracefs, asker, grant, &grant->events[i], object);
+                r = r ?: describe_event(registry, asker, grant, &grant->events[i], object);
         }
         return r;
 }

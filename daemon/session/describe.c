@@ -10,6 +10,7 @@
 
 #include "metadata.h"
 #include "registry.h"
+#include "trace-pairs.h"
 
 int describe_put(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
@@ -254,6 +255,11 @@ int session_statistics(const Session *session, json_object **ret) {
                 feed_get_counters(session->feed, &counters);
         r = r ?: describe_put(object, "recorded", json_object_new_uint64(totals.recorded));
         r = r ?: describe_put(object, "lost", json_object_new_uint64(totals.lost));
+        r = r
+                            ?: describe_put(object,
+                                               "unpaired",
+                                               json_object_new_uint64(trace_get_n_dropped(
+                                                               &session->trace)));
         uint64_t cost_usec = meter_get_cost_usec(totals.made);
         uint64_t hit_nsec = session->grant->fenced ? HIT_NSEC_MAX : 0;
         r = r ?: describe_put(object, "cost-usec", json_object_new_uint64(cost_usec));

@@ -17,6 +17,7 @@
 #include "fd.h"
 #include "frame.h"
 #include "receipt.h"
+#include "trace-pairs.h"
 
 #define NAMES_MAX ((size_t)8 * 1024 * 1024)
 
@@ -115,6 +116,17 @@ static int add_cuts(json_object *event,
         return r ?: describe_cuts(trace->grant, granted, format, cuts);
 }
 
+static int show_pair(const Probe *probe, char **text) {
+        char *shown;
+
+        int r = probe_pair_show(probe->form, probe->definition->name, *text, &shown);
+        if (r < 0)
+                return r;
+        free(*text);
+        *text = shown;
+        return 0;
+}
+
 /* A probe's values are shown as their types want it, which the kernel does not know. */
 static int show_probe(const Trace *trace, const GrantEvent *event, char **text, size_t *size) {
         for (size_t i = 0; i < trace->n_probes; i++) {
@@ -124,7 +136,8 @@ static int show_probe(const Trace *trace, const GrantEvent *event, char **text, 
                 if (!probe->form || strcmp(probe->group, event->system) != 0 ||
                                 strcmp(probe->definition->name, event->name) != 0)
                         continue;
-                int r = probe_form_show(probe->form, *text, &shown);
+                int r = probe_is_pair(probe) ? show_pair(probe, text) : 0;
+                r = r ?: probe_form_show(probe->form, *text, &shown);
                 if (r < 0)
                         return r;
                 free(*text);
@@ -136,10 +149,12 @@ static int show_probe(const Trace *trace, const GrantEvent *event, char **text, 
 
 static int add_event(json_object *events, const Trace *trace, const GrantEvent *event) {
         _cleanup_free_ char *text = NULL;
+        const char *system, *name;
         uint64_t id = 0;
         size_t size = 0;
 
-        int r = event_read_format(trace->tracefs, event->system, event->name, &text, &size);
+        trace_locate(trace, event, &system, &name);
+        int r = event_read_format(trace->tracefs, system, name, &text, &size);
         r = r ?: format_id(text, &id);
         r = r ?: show_probe(trace, event, &text, &size);
         if (r < 0)

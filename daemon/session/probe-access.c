@@ -43,8 +43,9 @@ int probe_check_define(Registry *registry,
                 const char **ret_action,
                 Reason *reason) {
         _cleanup_free_ char *name = get_function(d->on ?: "");
+        bool is_derived = d->event || d->from;
         const ProbeRequest request = {
-                .function = d->event ? NULL : name, .is_derived = d->event != NULL, .takes = takes
+                .function = is_derived ? NULL : name, .is_derived = is_derived, .takes = takes
         };
 
         if (!name)
@@ -88,4 +89,19 @@ int probe_refuse_absent(const char *name, Reason *reason) {
                         KT_E_NO_SUCH_PROBE,
                         "%s: no such probe; 'ktracectl probes list' shows them",
                         quote(name).text);
+}
+
+int probe_check_origins(Registry *registry,
+                const Subject *subject,
+                const Probe *probe,
+                Reason *reason) {
+        for (size_t i = 0; i < probe->n_origins; i++) {
+                const Probe *origin = probe->origins[i].probe;
+
+                if (origin && !probe_may_use(registry, subject, origin))
+                        return probe_refuse_absent(
+                                        i == 0 ? probe->definition->from : probe->definition->to,
+                                        reason);
+        }
+        return 0;
 }

@@ -26,5 +26,10 @@ int probe_check_own(Registry *registry,
                 Reason *reason);
 /* The catalogue's by name; one's own while rules grant it, another's never. */
 bool probe_may_use(Registry *registry, const Subject *subject, const Probe *probe);
+/* The probes that it is made of. */
+int probe_check_origins(Registry *registry,
+                const Subject *subject,
+                const Probe *probe,
+                Reason *reason);
 /* KT_E_NO_SUCH_PROBE, as for what may not be used. */
 int probe_refuse_absent(const char *name, Reason *reason);

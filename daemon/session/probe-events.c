@@ -30,6 +30,7 @@ static int bind(Registry *registry,
         if (!probe || !probe_may_use(registry, subject, probe))
                 return probe_refuse_absent(name, reason);
         int r = probe_resolve(probe, reason);
+        r = r ?: probe_check_origins(registry, subject, probe, reason);
         if (r != 0)
                 return r;
         if (asprintf(ret, "%s:%s", probe->group, probe->definition->name) < 0) {
@@ -38,6 +39,20 @@ static int bind(Registry *registry,
         }
         *ret_probe = probe;
         return 0;
+}
+
+/* In a program itself, or made of nothing but what is. */
+static bool is_of_program(const Probe *probe) {
+        for (size_t i = 0; i < probe->n_origins; i++)
+                if (!probe->origins[i].probe || probe->origins[i].probe->kind != PROBE_USER)
+                        return false;
+        return probe->kind == PROBE_USER || probe->n_origins > 0;
+}
+
+static void add_sources(ProbeEvents *events, const Probe *probe) {
+        for (size_t i = 0; i < probe->n_origins; i++)
+                if (!probe->origins[i].probe)
+                        events->sources[events->n_sources++] = probe->origins[i].full;
 }
 
 int probe_events_bind(Registry *registry,
@@ -50,7 +65,7 @@ int probe_events_bind(Registry *registry,
         *ret = (ProbeEvents){};
         ret->events = calloc(spec->n_events + spec->n_probes + 1, sizeof(SpecEvent));
         ret->probes = calloc(spec->n_probes + 1, sizeof(Probe *));
-        ret->sources = calloc(spec->n_probes + 1, sizeof(char *));
+        ret->sources = calloc(PROBE_ORIGINS_MAX * spec->n_probes + 1, sizeof(char *));
         ret->of_programs = calloc(spec->n_probes + 1, sizeof(bool));
         if (!ret->events || !ret->probes || !ret->sources || !ret->of_programs)
                 r = -ENOMEM;
@@ -64,17 +79,25 @@ int probe_events_bind(Registry *registry,
                                 &ret->probes[i],
                                 &event->name,
                                 reason);
-                ret->of_programs[i] = r == 0 && ret->probes[i]->kind == PROBE_USER;
-                if (r == 0 && ret->probes[i]->origin)
-                        ret->sources[ret->n_sources++] = ret->probes[i]->origin->full;
+                ret->of_programs[i] = r == 0 && is_of_program(ret->probes[i]);
+                if (r == 0)
+                        add_sources(ret, ret->probes[i]);
         }
         if (r != 0)
                 probe_events_clear(ret);
         return r;
 }
 
+static void hold(Probe *probe, Probe **held, size_t *n) {
+        for (size_t i = 0; i < *n; i++)
+                if (held[i] == probe)
+                        return;
+        probe_hold(probe);
+        held[(*n)++] = probe;
+}
+
 int probe_events_hold(Registry *registry, const Grant *grant, Probe ***ret, size_t *ret_n) {
-        Probe **held = calloc(grant->n_events + 1, sizeof(Probe *));
+        Probe **held = calloc((1 + PROBE_ORIGINS_MAX) * grant->n_events + 1, sizeof(Probe *));
         size_t n = 0;
 
         if (!held)
@@ -85,8 +108,10 @@ int probe_events_hold(Registry *registry, const Grant *grant, Probe ***ret, size
 
                 if (!probe || probe_resolve(probe, NULL) != 0)
                         continue;
-                probe_hold(probe);
-                held[n++] = probe;
+                hold(probe, held, &n);
+                for (size_t k = 0; k < probe->n_origins; k++)
+                        if (probe->origins[k].probe)
+                                hold(probe->origins[k].probe, held, &n);
         }
         *ret = held;
         *ret_n = n;

@@ -75,7 +75,8 @@ static int describe_state(json_object *object,
 
         if (probe->broken.text[0])
                 state = "broken";
-        else if (may_count(subject, probe) && probe_is_supported(tracefs, probe->kind)) {
+        else if (!probe_is_pair(probe) && may_count(subject, probe) &&
+                        probe_is_supported(tracefs, probe->kind)) {
                 int r = probe_read(tracefs,
                                 probe->kind,
                                 probe->group,

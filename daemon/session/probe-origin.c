@@ -15,37 +15,35 @@
 #include <errno.h>
 #include <string.h>
 
+#include "defence.h"
 #include "event.h"
 #include "nearest.h"
 #include "quote.h"
 
 #define TRACER_SYSTEM "ftrace" /* records of tracers: no events that could be on */
 
-static int refuse_absent(const char *event, const char *near, Reason *reason) {
+static int refuse_absent(const char *key, const char *event, const char *near, Reason *reason) {
         return reason_set(reason,
                         KT_E_NO_SUCH_EVENT,
-                        "event: %s: no such event%s%s%s",
+                        "%s: %s: no such event%s%s%s",
+                        key,
                         quote(event).text,
                         near ? ": did you mean " : "; 'ktracectl events' lists them",
                         near ?: "",
                         near ? "?" : "");
 }
 
-static int split(const char *event, ProbeOrigin *ret, Reason *reason) {
+static int split(const char *key, const char *event, ProbeOrigin *ret, Reason *reason) {
         size_t size = strcspn(event, ":");
 
         if (event[size] != ':' || size == 0 || !event[size + 1] || strchr(event, '/') ||
                         strpbrk(event, " *?[."))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "event: %s: SYSTEM:EVENT is wanted, as sched:sched_switch",
+                                "%s: %s: SYSTEM:EVENT is wanted, as sched:sched_switch",
+                                key,
                                 quote(event).text);
-        if (strncmp(event, PROBE_GROUP_PREFIX, strlen(PROBE_GROUP_PREFIX)) == 0)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "event: %s is a probe itself, of which the kernel makes no other: "
-                                "take its arguments where it is defined",
-                                quote(event).text);
+        *ret = (ProbeOrigin){};
         (void)snprintf(ret->full, sizeof(ret->full), "%s", event);
         (void)snprintf(ret->system, sizeof(ret->system), "%.*s", (int)size, event);
         ret->name = ret->full + size + 1;
@@ -53,38 +51,122 @@ static int split(const char *event, ProbeOrigin *ret, Reason *reason) {
 }
 
 static int read_format(const Tracefs *tracefs,
+                const char *key,
                 const ProbeOrigin *origin,
                 Format **ret,
                 Reason *reason) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
+        int r;
 
-        int r = event_read_format(tracefs, origin->system, origin->name, &text, &size);
+        if (origin->probe) {
+                r = probe_make_format(origin->probe, &text);
+                size = r == 0 ? strlen(text) : 0;
+                return r ?: format_parse(text, size, ret, NULL);
+        }
+        r = event_read_format(tracefs, origin->system, origin->name, &text, &size);
         if (r == -ENOENT)
-                return refuse_absent(origin->full, NULL, reason);
+                return refuse_absent(key, origin->full, NULL, reason);
         if (r == 0 && strcmp(origin->system, TRACER_SYSTEM) == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "event: %s is written by a tracer and is no event that a probe could "
-                                "be made of",
+                                "%s: %s is written by a tracer and is no event that a probe could be "
+                                "made of",
+                                key,
                                 origin->full);
         return r ?: format_parse(text, size, ret, NULL);
 }
 
-int probe_origin_compile(Probe *probe, Reason *reason) {
-        _cleanup_free_ ProbeOrigin *origin = calloc(1, sizeof(*origin));
-        _cleanup_(format_free_cleanup) Format *format = NULL;
+static int refuse_probe(const char *key, const char *event, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: %s is a probe itself, of which the kernel makes no other: take its "
+                        "arguments where it is defined",
+                        key,
+                        quote(event).text);
+}
 
-        if (!origin)
-                return -ENOMEM;
-        int r = split(probe->definition->event, origin, reason);
-        r = r ?: read_format(probe->set->tracefs, origin, &format, reason);
+static int compile_event(Probe *probe, Reason *reason) {
+        static const char key[] = "event";
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        const char *event = probe->definition->event;
+        ProbeOrigin *origin = &probe->origins[0];
+
+        if (probe_origin_is_probe(event))
+                return refuse_probe(key, event, reason);
+        int r = split(key, event, origin, reason);
+        r = r ?: read_format(probe->set->tracefs, key, origin, &format, reason);
         r = r ?: probe_compile_event(probe->definition, format, &probe->form, reason);
+        if (r == 0)
+                probe->n_origins = 1;
+        return r;
+}
+
+bool probe_origin_is_probe(const char *event) {
+        return !strchr(event, ':') ||
+               strncmp(event, PROBE_GROUP_PREFIX, strlen(PROBE_GROUP_PREFIX)) == 0;
+}
+
+/* One of two: an event of the kernel's, or a probe of the definer's or the catalogue's. */
+static int find_one(const Probe *probe,
+                const char *key,
+                const char *event,
+                ProbeOrigin *ret,
+                Reason *reason) {
+        char full[sizeof(ret->full)];
+
+        if (!probe_origin_is_probe(event))
+                return split(key, event, ret, reason);
+        Probe *other = probe_set_find(probe->set, probe->uid, event);
+        /* Another user's is as good as none; root may name any by its group. */
+        if (!other || (!other->source && other->uid != probe->uid && probe->uid != 0))
+                return reason_set(reason,
+                                KT_E_NO_SUCH_PROBE,
+                                "%s: %s: no such probe; 'ktracectl probes list' shows them, an event "
+                                "is called SYSTEM:EVENT",
+                                key,
+                                quote(event).text);
+        if (probe_is_pair(other))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %s is made of two events itself: name one of those",
+                                key,
+                                quote(event).text);
+        int r = probe_resolve(other, reason);
+        if (r == 0 && other->definition->raw)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %s is in the kernel's own syntax, so nobody knows its fields: "
+                                "define it by its arguments",
+                                key,
+                                quote(event).text);
         if (r != 0)
                 return r;
-        free(probe->origin);
-        probe->origin = TAKE_PTR(origin);
-        return 0;
+        (void)snprintf(full, sizeof(full), "%s:%s", other->group, other->definition->name);
+        r = split(key, full, ret, reason);
+        ret->probe = other;
+        return r;
+}
+
+static int compile_pair(Probe *probe, Reason *reason) {
+        _cleanup_(format_free_cleanup) Format *from = NULL, *to = NULL;
+        const Tracefs *tracefs = probe->set->tracefs;
+        const Definition *d = probe->definition;
+        ProbeOrigin *origins = probe->origins;
+
+        probe->n_origins = 0;
+        int r = find_one(probe, "from", d->from, &origins[0], reason);
+        r = r ?: find_one(probe, "to", d->to, &origins[1], reason);
+        r = r ?: read_format(tracefs, "from", &origins[0], &from, reason);
+        r = r ?: read_format(tracefs, "to", &origins[1], &to, reason);
+        r = r ?: probe_compile_pair(d, from, to, &probe->form, reason);
+        if (r == 0)
+                probe->n_origins = 2;
+        return r;
+}
+
+int probe_origin_compile(Probe *probe, Reason *reason) {
+        return probe_is_pair(probe) ? compile_pair(probe, reason) : compile_event(probe, reason);
 }
 
 bool probe_field_is_plain(const ProbeField *field) {
@@ -100,7 +182,7 @@ static const char *find_near(const EventList *list, const PolicyView *view, cons
         for (size_t i = 0; i < list->n_names; i++) {
                 uint32_t distance = nearest_distance(event, list->names[i]);
 
-                if (distance >= best || split(list->names[i], &origin, NULL) != 0 ||
+                if (distance >= best || split("", list->names[i], &origin, NULL) != 0 ||
                                 !policy_view_has(view, origin.system, origin.name))
                         continue;
                 best = distance;
@@ -111,20 +193,24 @@ static const char *find_near(const EventList *list, const PolicyView *view, cons
 
 int probe_origin_check_view(const Tracefs *tracefs,
                 const PolicyView *view,
+                const char *key,
                 const char *event,
                 Reason *reason) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
         ProbeOrigin origin = {};
 
-        int r = split(event, &origin, reason);
+        if (probe_origin_is_probe(event) && strchr(event, ':'))
+                return refuse_probe(key, event, reason);
+        int r = split(key, event, &origin, reason);
         if (r == 0 && !policy_view_has(view, origin.system, origin.name))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "event: %s: not granted; 'ktracectl events' lists what you may use",
+                                "%s: %s: not granted; 'ktracectl events' lists what you may use",
+                                key,
                                 quote(event).text);
         r = r ?: event_list_load(tracefs, &list);
         if (r == 0 && !event_list_has(list, event))
-                r = refuse_absent(event, find_near(list, view, event), reason);
+                r = refuse_absent(key, event, find_near(list, view, event), reason);
         return r;
 }
 
@@ -149,34 +235,99 @@ static bool is_whole(FieldVerdict verdict, const ProbeField *field) {
                ((verdict == VERDICT_WORDS || verdict == VERDICT_WORDS_PSEUDONYM) && is_word);
 }
 
-int probe_origin_judge(const Tracefs *tracefs,
+static int refuse_field(const Probe *probe,
+                const ProbeOrigin *origin,
+                const char *field,
                 const Grant *grant,
-                const Probe *probe,
                 Reason *reason) {
-        _cleanup_(format_free_cleanup) Format *format = NULL;
-        const GrantEvent *source = probe->origin ? find_source(grant, probe->origin->full) : NULL;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "probe %s: %s of %s is not granted whole (%s)",
+                        probe->definition->name,
+                        field,
+                        origin->full,
+                        grant->rule);
+}
+
+/* Keys tell of their values by which events are found to belong together. */
+static int judge_keys(const Grant *grant,
+                const GrantEvent *source,
+                const Probe *probe,
+                size_t side,
+                const Format *format,
+                Reason *reason) {
+        const ProbeForm *form = probe->form;
         const char *pid;
 
-        if (!probe->origin)
-                return 0;
-        int r = read_format(tracefs, probe->origin, &format, reason);
+        for (size_t i = 0; i < form->n_keys; i++) {
+                const char *name = side == 0 ? form->keys[i].from : form->keys[i].to;
+                const FormatField *of = format_field_find(format, name);
+                FieldVerdict verdict = of ? grant_judge_field(grant, source, format, of, &pid)
+                                          : VERDICT_ZERO;
+
+                if (verdict != VERDICT_KEEP && verdict != VERDICT_WORDS &&
+                                verdict != VERDICT_WORDS_PSEUDONYM)
+                        return refuse_field(probe, &probe->origins[side], name, grant, reason);
+        }
+        return 0;
+}
+
+static int judge_side(const Tracefs *tracefs,
+                const Grant *grant,
+                const Probe *probe,
+                size_t side,
+                Reason *reason) {
+        /* A probe is granted as a whole. */
+        const GrantEvent whole = { .is_of_program =
+                                                   probe->origins[side].probe &&
+                                                   probe->origins[side].probe->kind == PROBE_USER };
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        const ProbeOrigin *origin = &probe->origins[side];
+        const GrantEvent *source = origin->probe ? &whole : find_source(grant, origin->full);
+        const char *pid;
+
+        if (!source)
+                return refuse_field(probe, origin, "all", grant, reason);
+        int r = read_format(tracefs, "event", origin, &format, reason);
+        r = r ?: judge_keys(grant, source, probe, side, format, reason);
         for (size_t i = 0; r == 0 && i < probe->form->n_fields; i++) {
                 const ProbeField *field = &probe->form->fields[i];
                 const FormatField *of =
                                 field->source ? format_field_find(format, field->source) : NULL;
 
-                if (!field->source)
+                if (!field->source || (probe->form->is_pair && field->side != side))
                         continue;
-                if (!source || !of ||
-                                !is_whole(grant_judge_field(grant, source, format, of, &pid),
-                                                field))
-                        r = reason_set(reason,
-                                        KT_E_ACCESS_DENIED,
-                                        "probe %s: %s of %s is not granted whole (%s)",
-                                        probe->definition->name,
-                                        field->source,
-                                        probe->origin->full,
-                                        grant->rule);
+                if (!of || !is_whole(grant_judge_field(grant, source, format, of, &pid), field))
+                        r = refuse_field(probe, origin, field->source, grant, reason);
         }
+        return r;
+}
+
+/* What comes of the first event in one task and of the second in another tells of both, and nobody
+ * could say of the record whose the first was. */
+static bool is_of_one_task(const ProbeForm *form) {
+        for (size_t i = 0; i < form->n_keys; i++)
+                if (strcmp(form->keys[i].from, "common_pid") == 0 &&
+                                strcmp(form->keys[i].to, "common_pid") == 0)
+                        return true;
+        return false;
+}
+
+int probe_origin_judge(const Tracefs *tracefs,
+                const Grant *grant,
+                const Probe *probe,
+                Reason *reason) {
+        int r = 0;
+
+        if (probe_is_pair(probe) && grant->fenced && !is_of_one_task(probe->form) &&
+                        defence_is_on("members"))
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "probe %s: %s lets you trace processes of your own only, so both "
+                                "events have to be of one task: add common_pid to its keys",
+                                probe->definition->name,
+                                grant->rule);
+        for (size_t side = 0; r == 0 && side < probe->n_origins; side++)
+                r = judge_side(tracefs, grant, probe, side, reason);
         return r;
 }

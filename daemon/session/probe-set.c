@@ -46,7 +46,6 @@ Probe *probe_free(Probe *probe) {
         definition_free(probe->definition);
         probe_form_free(probe->form);
         probe_file_free(probe->file);
-        free(probe->origin);
         free(probe->source);
         free(probe->line);
         free(probe);
@@ -94,7 +93,7 @@ int probe_set_add(ProbeSet *set,
                 return -ENOMEM;
         }
         probe->definition = definition;
-        if (definition->event)
+        if (definition->event || definition->from)
                 probe->kind = PROBE_EVENT;
         else if (definition_is_user(definition))
                 probe->kind = PROBE_USER;
@@ -191,7 +190,7 @@ static int make_line(Probe *probe, Reason *reason) {
 
         if (probe->definition->raw)
                 return make_raw_line(probe, &probe->line, reason);
-        if (probe->definition->event)
+        if (probe->kind == PROBE_EVENT)
                 r = probe_origin_compile(probe, reason);
         else if (probe->kind == PROBE_USER)
                 r = compile_user(probe, reason);
@@ -201,7 +200,9 @@ static int make_line(Probe *probe, Reason *reason) {
                                 probe->definition,
                                 &probe->form,
                                 reason);
-        if (r == 0)
+        if (r == 0 && probe_is_pair(probe))
+                r = probe_pair_to_fields(probe->form, &probe->line);
+        else if (r == 0)
                 r = probe_form_to_line(probe->form,
                                 probe->group,
                                 probe->definition->name,
@@ -212,9 +213,23 @@ static int make_line(Probe *probe, Reason *reason) {
         return r;
 }
 
+bool probe_is_pair(const Probe *probe) {
+        return probe->definition->from != NULL;
+}
+
+/* What it is made of may be another by now, unless somebody holds both. */
+static void forget_pair(Probe *probe) {
+        if (!probe_is_pair(probe) || atomic_load(&probe->n_users) > 0 || probe->in_plan)
+                return;
+        probe->form = probe_form_free(probe->form);
+        free(probe->line);
+        probe->line = NULL;
+}
+
 int probe_resolve(Probe *probe, Reason *reason) {
         Reason inner = {};
 
+        forget_pair(probe);
         if (probe->line)
                 return 0;
         if (probe->is_malformed)
@@ -235,6 +250,8 @@ int probe_resolve(Probe *probe, Reason *reason) {
 unsigned probe_get_takes(const Probe *probe) {
         unsigned takes = 0;
 
+        if (probe_is_pair(probe))
+                return 1U << PROBE_TAKES_VALUES;
         if (!probe->form)
                 return 1U << PROBE_TAKES_RAW;
         for (size_t i = 0; i < probe->form->n_fields; i++) {
@@ -295,8 +312,18 @@ int probe_make_format(const Probe *probe, char **ret) {
                         "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
                         "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n",
                         probe->definition->name);
-        for (size_t i = 0; i < probe->form->n_fields; i++)
-                format_field(f, &probe->form->fields[i]);
+        for (size_t i = 0; i < probe->form->n_fields; i++) {
+                ProbeField field = probe->form->fields[i];
+
+                /* The kernel's own type is what a filter compares. */
+                if (probe->form->is_pair && field.side != SIDE_LATENCY)
+                        (void)snprintf(field.type,
+                                        sizeof(field.type),
+                                        "%.15s",
+                                        strcmp(field.fetch, "char[]") == 0 ? "string"
+                                                                           : field.fetch);
+                format_field(f, &field);
+        }
         fprintf(f, "\nprint fmt: \"\"\n");
         if (fclose(f) != 0) {
                 free(text);
@@ -312,6 +339,8 @@ int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
         _cleanup_free_ char *stands = NULL;
         int r = 0;
 
+        if (probe_is_pair(probe)) /* each session has its own */
+                return 0;
         if (probe_is_supported(tracefs, probe->kind))
                 r = probe_read(tracefs,
                                 probe->kind,
@@ -358,7 +387,7 @@ static int step_remove(void *context, Reason *reason) {
         if (atomic_load(&probe->n_users) > 0)
                 return 0;
 
-        if (probe_is_supported(tracefs, probe->kind))
+        if (!probe_is_pair(probe) && probe_is_supported(tracefs, probe->kind))
                 r = probe_remove(tracefs, probe->kind, probe->group, probe->definition->name);
         probe->was_removed = r == 0;
         if (r == -EBUSY)

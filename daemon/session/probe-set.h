@@ -24,8 +24,11 @@ typedef struct ProbeLook ProbeLook;
 typedef struct ProbeOrigin {
         char full[DEFINITION_EVENT_MAX + 1]; /* "SYSTEM:EVENT" */
         char system[DEFINITION_EVENT_MAX];
-        const char *name; /* in full */
+        const char *name;    /* in full */
+        struct Probe *probe; /* that makes it; NULL: the kernel's own */
 } ProbeOrigin;
+
+#define PROBE_ORIGINS_MAX 2
 
 /* A definition and what became of it. Once a session holds it, nothing of it changes but the number
  * of those who do: the worker thread reads it. */
@@ -40,8 +43,9 @@ typedef struct Probe {
         ProbeFile *file; /* of one in a program; NULL: not looked into (yet) */
         char *line;      /* for the kernel; NULL: not resolved (yet) */
         ProbeForm *form;
-        ProbeOrigin *origin; /* of one on an event, once it is resolved; else NULL */
-        Reason broken;       /* why it cannot be resolved; "": it can, or nobody has asked */
+        ProbeOrigin origins[PROBE_ORIGINS_MAX]; /* once it is resolved; the first, the second */
+        size_t n_origins;
+        Reason broken; /* why it cannot be resolved; "": it can, or nobody has asked */
 
         atomic_uint n_users; /* sessions that have or may have had it on */
         bool is_malformed;   /* of the catalogue: `broken` for ever */
@@ -93,6 +97,9 @@ void probe_set_look(ProbeSet *set);
 /* It goes: who looks for it tells nobody. */
 void probe_look_forget(ProbeSet *set, const Probe *probe);
 
+/* Made of two events: each session has an event of its own for it, since the kernel hands what one
+ * instance makes to all that have the event on. */
+bool probe_is_pair(const Probe *probe);
 /* Makes its line for the kernel unless that is known. KT_E_* with the reason. */
 int probe_resolve(Probe *probe, Reason *reason);
 /* The format of its event as the kernel will have it, but for id and offsets: for filters. */

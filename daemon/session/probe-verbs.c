@@ -70,14 +70,26 @@ static int add_again(Probe *probe, Request *request, Definition *definition, Rea
         return 0;
 }
 
-static int check_event(Registry *registry,
+/* The events that a definition names, as far as they are the kernel's own: of probes more can be
+ * said when it is known which they are. */
+static int check_events(Registry *registry,
                 const Tracefs *tracefs,
                 const Subject *subject,
-                const char *event,
+                const Definition *d,
                 Reason *reason) {
-        PolicyView view = policy_get_view(registry->options.policy, subject);
+        const struct {
+                const char *key;
+                const char *event;
+        } events[] = { { "event", d->event }, { "from", d->from }, { "to", d->to } };
 
-        return probe_origin_check_view(tracefs, &view, event, reason);
+        PolicyView view = policy_get_view(registry->options.policy, subject);
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(events); i++)
+                if (events[i].event && (i == 0 || !probe_origin_is_probe(events[i].event)))
+                        r = probe_origin_check_view(
+                                        tracefs, &view, events[i].key, events[i].event, reason);
+        return r;
 }
 
 /* What is refused before anything is looked up, so that it is whether it exists or not. */
@@ -95,8 +107,7 @@ static int check_wanted(Registry *registry,
         else if (r == 0)
                 r = probe_check_define(registry, subject, definition, 0, &action, reason);
         r = r ?: registry_get_tracefs(registry, &tracefs, reason);
-        if (r == 0 && definition->event)
-                r = check_event(registry, tracefs, subject, definition->event, reason);
+        r = r ?: check_events(registry, tracefs, subject, definition, reason);
         return r;
 }
 
@@ -192,6 +203,7 @@ static int add_new(Registry *registry, Request *request, Definition *definition,
                 return r;
         probe->file = TAKE_PTR(request->file);
         r = probe_resolve(probe, reason);
+        r = r ?: probe_check_origins(registry, &request->subject, probe, reason);
         r = r
                             ?: probe_check_own(registry,
                                                &request->subject,

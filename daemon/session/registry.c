@@ -15,11 +15,22 @@
 
 #include "cred-guard.h"
 #include "log.h"
+#include "pair.h"
 #include "probe.h"
 
 /* Consumers of a killed daemon let their rings go within a moment. */
 #define ORPHAN_TRIES      20
 #define ORPHAN_RETRY_USEC 50000
+
+/* What keeps it from going. */
+static void lift_pairs(const Tracefs *tracefs, const char *name) {
+        _cleanup_(instance_free_cleanup) Instance *instance = NULL;
+
+        int r = instance_open(tracefs, name, &instance);
+        r = r ?: pair_lift_all(instance);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot lift the triggers of %s", name);
+}
 
 static void remove_orphan(const Tracefs *tracefs, const char *name) {
         int r = 0;
@@ -28,6 +39,8 @@ static void remove_orphan(const Tracefs *tracefs, const char *name) {
                 r = instance_remove(tracefs, name);
                 if (r != -EBUSY)
                         break;
+                if (i == 0 && pair_is_supported(tracefs))
+                        lift_pairs(tracefs, name);
                 (void)usleep(ORPHAN_RETRY_USEC);
         }
         if (r < 0)
@@ -58,6 +71,9 @@ static void remove_orphans(const Tracefs *tracefs) {
         r = cred_guard_remove_unused(tracefs);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot remove an orphaned guard");
+        r = pair_remove_all(tracefs, PROBE_GROUP_PREFIX);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned events");
         r = probe_remove_groups(tracefs, PROBE_GROUP_PREFIX, CRED_GUARD_GROUP "/");
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned probes");

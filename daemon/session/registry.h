@@ -107,6 +107,12 @@ int registry_check_quota(const Registry *registry,
                 const Grant *grant,
                 size_t *next,
                 Reason *reason);
+/* The format of an event, also of a probe that is not in the kernel yet. -ENOENT. */
+int registry_read_format(Registry *registry,
+                const char *system,
+                const char *name,
+                char **ret,
+                size_t *ret_size);
 /* Policy's word about a spec, on the events that the kernel has now. */
 int registry_decide(Registry *registry,
                 const Subject *subject,

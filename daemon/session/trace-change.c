@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "trace-pairs.h"
 #include "trace-parts.h"
 
 int trace_begin_switch(Trace *trace) {
@@ -29,11 +30,12 @@ void trace_forget_switch(Trace *trace) {
 }
 
 static int switch_event(const Trace *trace, size_t i, bool on) {
-        const GrantEvent *event = &trace->grant->events[i];
+        const char *system, *name;
 
         if (!trace->is_live || trace->is_off[i] == trace->was_off[i])
                 return 0;
-        return instance_enable_event(trace->instance, event->system, event->name, on);
+        trace_locate(trace, &trace->grant->events[i], &system, &name);
+        return instance_enable_event(trace->instance, system, name, on);
 }
 
 static int step_switch(void *context, Reason *reason _unused_) {

@@ -24,6 +24,7 @@
 #include "log.h"
 #include "metadata.h"
 #include "pid-max.h"
+#include "trace-pairs.h"
 
 /* PID_MAX_LIMIT of 64-bit kernels. With fewer numbers one that has ended comes again while the
  * kernel's list still has it. */
@@ -240,10 +241,17 @@ int trace_step_watch(void *context, Reason *reason _unused_) {
                 r = watch_add(trace->watch, directories[i]);
         for (size_t i = 0; r == 0 && i < count_lifetimes(trace->grant); i++)
                 r = watch_event(trace, lifetimes_system, lifetimes[i]);
-        for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
-                r = watch_event(trace,
-                                trace->grant->events[i].system,
-                                trace->grant->events[i].name);
+        for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++) {
+                const char *system, *name;
+
+                trace_locate(trace, &trace->grant->events[i], &system, &name);
+                r = watch_event(trace, system, name);
+        }
+        for (size_t i = 0; r == 0 && i < trace->n_pairs * PROBE_ORIGINS_MAX; i++) {
+                const ProbeOrigin *origin = &trace->pairs[i / 2].probe->origins[i % 2];
+
+                r = watch_event(trace, origin->system, origin->name);
+        }
         if (r == 0 && trace->has_guard)
                 r = watch_event(trace, CRED_GUARD_GROUP, CRED_GUARD_EVENT);
         return r;
@@ -420,18 +428,18 @@ static int verify_filter(const Trace *trace,
         return strcmp(text, filter ?: "none") == 0 ? 0 : refuse_change(reason, path);
 }
 
-static int verify_trigger(const Trace *trace, const char *directory, Reason *reason) {
+static int verify_trigger(const Trace *trace,
+                const char *system,
+                const char *name,
+                Reason *reason) {
         _cleanup_free_ char *text = NULL;
         char path[PATH_MAX];
 
-        snprintf(path, sizeof(path), "%s/trigger", directory);
+        snprintf(path, sizeof(path), "events/%s/%s/trigger", system, name);
         int r = tracefs_read(trace->instance->fd, path, &text, NULL);
         if (r < 0)
                 return r;
-        for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
-                if (*line != '#' && *line != '\n')
-                        return refuse_change(reason, path);
-        return 0;
+        return trace_triggers_stand(trace, system, name, text) ? 0 : refuse_change(reason, path);
 }
 
 /* event: NULL for one that the fence alone has put on. */
@@ -443,10 +451,14 @@ static int verify_event(const Trace *trace,
         char directory[NAME_MAX * 2 + 16];
 
         snprintf(directory, sizeof(directory), "events/%s/%s", system, name);
-        int r = verify_enable(
-                        trace, directory, event, is_source(trace->grant, system, name), reason);
+        int r = verify_enable(trace,
+                        directory,
+                        event,
+                        is_source(trace->grant, system, name) ||
+                                        trace_has_trigger(trace, system, name),
+                        reason);
         r = r ?: verify_filter(trace, directory, event, reason);
-        return r ?: verify_trigger(trace, directory, reason);
+        return r ?: verify_trigger(trace, system, name, reason);
 }
 
 int trace_verify_latch(const Trace *trace, bool *ret_fired, Reason *reason) {
@@ -462,11 +474,16 @@ int trace_verify(const Trace *trace, size_t *next, Reason *reason) {
                 r = check_laid(trace, reason);
         for (size_t i = 0; r == 0 && *next == 0 && i < count_lifetimes(grant); i++)
                 r = verify_event(trace, lifetimes_system, lifetimes[i], NULL, reason);
-        for (; r == 0 && *next < end; (*next)++)
-                r = verify_event(trace,
-                                grant->events[*next].system,
-                                grant->events[*next].name,
-                                &grant->events[*next],
+        for (size_t i = 0; r == 0 && *next == 0 && i < trace->n_pairs * PROBE_ORIGINS_MAX; i++)
+                r = verify_trigger(trace,
+                                trace->pairs[i / 2].probe->origins[i % 2].system,
+                                trace->pairs[i / 2].probe->origins[i % 2].name,
                                 reason);
+        for (; r == 0 && *next < end; (*next)++) {
+                const char *system, *name;
+
+                trace_locate(trace, &grant->events[*next], &system, &name);
+                r = verify_event(trace, system, name, &grant->events[*next], reason);
+        }
         return r ?: *next < grant->n_events ? PLAN_AGAIN : 0;
 }

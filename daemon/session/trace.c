@@ -28,6 +28,7 @@
 #include "metadata.h"
 #include "scope.h"
 #include "trace-fence.h"
+#include "trace-pairs.h"
 #include "trace-parts.h"
 
 /* Kernels >= 6.8 take larger sub-buffers: fewer reads for the same bytes. Small rings keep the
@@ -53,6 +54,7 @@ static void trace_forget_instance(Trace *trace) {
 
 void trace_clear(Trace *trace) {
         trace_forget_instance(trace);
+        trace_clear_pairs(trace);
         arm_clear(&trace->arm);
         free(trace->pids);
         free(trace->is_off);
@@ -70,11 +72,13 @@ static bool trace_lists_pids(const Trace *trace) {
 static int trace_remove_instance(Trace *trace) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
+        trace_lift_pairs(trace);
         trace_forget_instance(trace);
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
         int r = instance_remove(trace->tracefs, name);
         if (r < 0)
                 return r;
+        trace_undefine_pairs(trace);
         r = cred_guard_remove_unused(trace->tracefs);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot remove the probe of the guard");
@@ -210,7 +214,8 @@ static const PlanStep create_steps[] = {
         { "options", step_options, NULL },
         { "statistics", step_statistics, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
-        { "probes", step_probes, NULL }, /* they go when nobody holds them */
+        { "probes", step_probes, NULL },                     /* they go when nobody holds them */
+        { "pairs-defined", trace_step_pairs_defined, NULL }, /* they go with the instance */
         { "marker", step_marker, NULL },
         { "metadata", step_metadata, NULL },
 };
@@ -280,6 +285,7 @@ static void undo_pids(void *context) {
 static int step_filters(void *context, Reason *reason) {
         Trace *trace = context;
         _cleanup_free_ char *filter = NULL;
+        const char *system, *name;
         Reason hidden = {};
 
         if (trace->is_armed || trace->next == trace->grant->n_events) {
@@ -287,11 +293,12 @@ static int step_filters(void *context, Reason *reason) {
                 return 0;
         }
         const GrantEvent *event = &trace->grant->events[trace->next++];
+        trace_locate(trace, event, &system, &name);
         int r = trace_join_filter(trace, event, &filter);
         if (r == 0 && filter)
                 r = instance_set_filter(trace->instance,
-                                event->system,
-                                event->name,
+                                system,
+                                name,
                                 filter,
                                 event->policy_filter ? &hidden : reason);
         if (r > 0 && event->policy_filter) /* nobody is told what it says */
@@ -316,9 +323,11 @@ static void undo_filters(void *context) {
          * again. */
         for (size_t i = 0; !trace->is_armed && i < trace->grant->n_events; i++) {
                 const GrantEvent *event = &trace->grant->events[i];
+                const char *system, *name;
                 char path[512];
 
-                snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
+                trace_locate(trace, event, &system, &name);
+                snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
                 if (trace->grant->fenced || event->filter || event->policy_filter)
                         (void)tracefs_write(trace->instance->fd, path, "0");
         }
@@ -327,6 +336,7 @@ static void undo_filters(void *context) {
 static int step_events(void *context, Reason *reason) {
         Trace *trace = context;
         const Grant *grant = trace->grant;
+        const char *system, *name;
 
         if (trace->next == grant->n_events) {
                 trace->is_armed = true;
@@ -335,7 +345,8 @@ static int step_events(void *context, Reason *reason) {
         const GrantEvent *event = &grant->events[trace->next++];
         if (trace->is_off && trace->is_off[trace->next - 1])
                 return PLAN_AGAIN;
-        int r = instance_enable_event(trace->instance, event->system, event->name, true);
+        trace_locate(trace, event, &system, &name);
+        int r = instance_enable_event(trace->instance, system, name, true);
         if (r == -ENOENT)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_EVENT,
@@ -374,6 +385,7 @@ static const PlanStep arm_steps[] = {
         { "guard", trace_step_guard, NULL },
         { "credentials", step_credentials, NULL },
         { "filters", step_filters, undo_filters },
+        { "pairs", trace_step_pairs, trace_undo_pairs },
 };
 
 static int step_armed(void *context, Reason *reason _unused_) {
@@ -386,6 +398,7 @@ static int step_armed(void *context, Reason *reason _unused_) {
 
 /* The guard stays: what is left on the list may not change its credentials unseen. */
 static void undo_armed(void *context) {
+        trace_undo_pairs(context);
         undo_filters(context);
         undo_pids(context);
 }
@@ -404,10 +417,12 @@ static int step_disable(void *context, Reason *reason _unused_) {
 
 static const PlanStep stop_steps[] = {
         { "disable", step_disable, NULL },
+        { "dropped", trace_step_dropped, NULL },
 };
 
 static const PlanStep quiesce_steps[] = {
         { "disable", step_disable, NULL },
+        { "dropped", trace_step_dropped, NULL },
         { "names", trace_step_names, NULL },
 };
 

@@ -9,6 +9,15 @@
 #include "probe-set.h"
 #include "watch.h"
 
+/* A probe that is made of two events, as this instance alone has it. */
+typedef struct TracePair {
+        Probe *probe;
+        char event[64];     /* in the kernel, in PAIR_SYSTEM */
+        bool is_defined;    /* the event may be there */
+        char *from, *to;    /* triggers that may be laid; NULL: not laid */
+        uint64_t n_dropped; /* of both events: no room to remember them, when last looked */
+} TracePair;
+
 /* A session's share of the kernel. While a plan of it is in flight it belongs to the worker thread,
  * else to the event loop. spec, grant and owner are the session's and never change. */
 typedef struct Trace {
@@ -22,6 +31,9 @@ typedef struct Trace {
 
         Probe **probes; /* held, as long as the instance may have had them on */
         size_t n_probes;
+
+        TracePair *pairs; /* those of the probes that are made of two events */
+        size_t n_pairs;
 
         Instance *instance; /* NULL: none in the kernel */
         bool is_leftover;   /* an undo could not remove the instance */

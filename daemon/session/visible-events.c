@@ -47,18 +47,28 @@ static void last_format_clear(LastFormat *last) {
         last->format = format_free(last->format);
 }
 
+int registry_read_format(Registry *registry,
+                const char *system,
+                const char *name,
+                char **ret,
+                size_t *ret_size) {
+        const Probe *probe = probe_set_find_event(registry->probes, system, name);
+
+        int r = event_read_format(registry->tracefs, system, name, ret, ret_size);
+        if (r != -ENOENT || !probe)
+                return r;
+        r = probe_make_format(probe, ret);
+        *ret_size = r == 0 ? strlen(*ret) : 0;
+        return r;
+}
+
 static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {
         LastFormat *last = userdata;
-        const Probe *probe = probe_set_find_event(last->registry->probes, system, name);
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
 
         last_format_clear(last);
-        int r = event_read_format(last->registry->tracefs, system, name, &text, &size);
-        if (r == -ENOENT && probe) {
-                r = probe_make_format(probe, &text);
-                size = r == 0 ? strlen(text) : 0;
-        }
+        int r = registry_read_format(last->registry, system, name, &text, &size);
         r = r ?: format_parse(text, size, &last->format, NULL);
         if (r == 0)
                 *ret = last->format;

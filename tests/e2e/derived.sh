@@ -67,3 +67,287 @@ case_event_probe_of_users() { # to those who have the event, and of it what is n
         user ktracectl probes remove to
         user ktracectl probes remove mine
 }
+
+pairs() { # the rest of the case is for kernels that have synthetic events
+        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
+}
+
+# told STATUS PATTERN COMMAND...: fails so, and says so first.
+told() {
+        expect "$1" "${@:3}"
+        head -n 1 err | grep -qE -- "$2" || fail "no '$2': $(cat err)"
+}
+
+# refuses_pair COLUMN PATTERN KEY ARG: not defined; the reason and a caret below the place in the one that is named.
+refuses_pair() {
+        local column=$1 pattern=$2
+        expect 2 ktracectl probes add bad --from sched:sched_waking --to sched:sched_switch --key "$3" -- "$4"
+        head -n 1 err | grep -qE -- "$pattern" || fail "no '$pattern': $(cat err)"
+        same "$(printf '%*s^' $((column + 1)) '')" "$(tail -n 1 err)" "the caret below $3 or $4"
+}
+
+case_pair_mistakes() { # each is told with its place, also on kernels without
+        local both='--from sched:sched_waking --to sched:sched_switch'
+        refuses_pair 7 'next_comm is char\[16\]: what is told apart by has to be a number|next_comm is char' 'pid = next_comm' '$latency'
+        refuses_pair 7 'pid has 4 bytes and a sign, prev_state has 8' 'pid = prev_state' '$latency'
+        refuses_pair 7 'sched_switch has no field next_pod: did you mean next_pid' 'pid = next_pod' '$latency'
+        refuses_pair 1 'sched_switch has no field pid' 'pid' '$latency'
+        refuses_pair 6 'sched_waking has no field pri0: did you mean prio' 'pid = next_pid' 'from.pri0'
+        refuses_pair 1 'from.FIELD, to.FIELD or \$latency is wanted' 'pid = next_pid' 'prio'
+        refuses_pair 12 'a number of ns or, with : us, of us' 'pid = next_pid' '$latency : string'
+        refuses_pair 4 'common_pid of the second event by itself' 'pid = next_pid' 'to.common_pid'
+        refused 2 'nothing of the first event is taken' ktracectl probes add bad $both --key 'pid = next_pid' to.next_comm
+        refused 2 'key: more than 3' ktracectl probes add bad $both --key a --key b --key c --key d '$latency'
+        refused 2 'key: missing' ktracectl probes add bad $both '$latency'
+        refused 2 'to: missing' ktracectl probes add bad --from sched:sched_waking --key pid '$latency'
+        refused 2 'args: missing' ktracectl probes add bad $both --key 'pid = next_pid'
+        told 2 'has the same field' ktracectl probes add bad $both --key 'pid = next_pid' --key 'pid = prev_pid' '$latency'
+        told 2 'is called prio too' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' from.prio 'prio = to.next_prio'
+        told 2 'is taken by args\[0\] already' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' 'x = $latency'
+        refused 1 'did you mean sched:sched_switch' ktracectl probes add bad --from sched:sched_waking --to sched:sched_swich --key pid '$latency'
+        refused 1 'no such probe' ktracectl probes add bad --from nothing --to sched:sched_switch --key pid '$latency'
+        refused 2 'stands alone' ktracectl probes add bad $both --on vfs_read --key 'pid = next_pid' '$latency'
+        # A pointer that a program has handed in, which the kernel would follow without a look.
+        told 2 'wherever it leads' ktracectl probes add bad --from syscalls:sys_enter_openat --to syscalls:sys_exit_openat \
+                --key common_pid from.filename
+        ktracectl probes add one $both --key 'pid = next_pid' '$latency'
+        refused 2 'made of two events itself' ktracectl probes add bad --from one --to sched:sched_switch --key 'pid' '$latency'
+        ktracectl probes remove one
+        ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
+}
+
+nothing_paired() { # no event, no trigger of ours is in the kernel
+        ! grep -q 'synthetic/ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
+}
+
+case_pair_latency() { # how long a call took, each once; the time of both events and what they held
+        pairs
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
+                --key common_pid 'took = $latency' 'flags = from.flags' 'ret = to.ret'
+        ktracectl probes add slept_us --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
+                --key common_pid '$latency : us'
+        expect 0 ktracectl record -q --probe slept --probe slept_us -e syscalls:sys_enter_clock_nanosleep \
+                -e syscalls:sys_exit_clock_nanosleep -o t.kts -- sh -c 'for t in 0.05 0.1 0.2 0.3; do sleep $t; done'
+        ktracectl convert t.kts --to json >t.json
+        same 4 "$(jq -c 'select(.event == "slept")' t.json | wc -l)" "calls"
+        same 4 "$(jq -c 'select(.event == "slept_us")' t.json | wc -l)" "calls in us"
+        same '[50,100,200,300]' "$(jq -cs 'map(select(.event == "slept") | .fields.took / 1e6 | if . < 200 then ((. / 50) | floor) * 50 else ((. / 100) | floor) * 100 end)' t.json)" "how long they slept"
+        same "$(jq -cs 'map(select(.event == "slept") | .fields.took / 1000 | floor | . / 1000 | floor)' t.json)" \
+                "$(jq -cs 'map(select(.event == "slept_us") | .fields.latency / 1000 | floor)' t.json)" "ns and us"
+        same '[0]' "$(jq -cs 'map(select(.event == "slept") | .fields.ret) | unique' t.json)" "results"
+        # The second event's time less the first one's, by the records of both.
+        same "$(jq -cs '[.[] | select(.event == "sys_enter_clock_nanosleep")] as $from | [.[] | select(.event == "sys_exit_clock_nanosleep")] |
+                [range(length) as $i | .[$i].ts - $from[$i].ts]' t.json)" \
+                "$(jq -cs 'map(select(.event == "slept") | .fields.took)' t.json)" "what lies between the two events"
+        ktracectl report t.kts | grep -qE 'slept: +took=[0-9]+ flags=0 ret=0' || fail "$(ktracectl report t.kts)"
+        nothing_paired
+        ktracectl probes remove slept
+        ktracectl probes remove slept_us
+}
+
+case_pair_carried() { # text and numbers of the first event arrive with the second, by probes and by the catalogue
+        pairs
+        kprobes_of_pairs
+        ktracectl probes add opening --on do_sys_openat2 filename how.flags:x64 dfd
+        ktracectl probes add opened --on do_sys_openat2 --return '$retval'
+        ktracectl probes add came --from opening --to opened --key common_pid 'name = from.filename' from.dfd 'from.flags : x64' to.ret '$latency : us'
+        echo text >a-file
+        expect 0 ktracectl record -q --probe came -f 'name ~ "*file"' --probe file_open_result -o t.kts -- sh -c 'cat a-file; ! cat no-file; cat a-file'
+        ktracectl convert t.kts --to json >t.json
+        same '[["a-file",-100,3],["no-file",-100,-2],["a-file",-100,3]]' \
+                "$(jq -cs 'map(select(.event == "came") | .fields | [.name, .dfd, .ret])' t.json)" "names, and what came of them"
+        same '[["a-file",3],["no-file",-2],["a-file",3]]' \
+                "$(jq -cs 'map(select(.event == "file_open_result" and (.fields.filename | test("^[an]o?-file"))) | .fields | [.filename, .ret])' t.json)" "by the catalogue"
+        ktracectl report t.kts | grep -qE 'came: +name="no-file" dfd=-100 flags=0x[0-9a-f]+ ret=-2 latency=[0-9]+' || fail "$(ktracectl report t.kts | grep came:)"
+        ktracectl create two --probe came --scope system
+        refused 1 'session' ktracectl probes remove opening
+        same 1 "$(ktracectl --json probes show opening | jq .users)" "sessions that have what it is made of"
+        ktracectl destroy two
+        ktracectl probes remove opening
+        same broken "$(ktracectl --json probes show came | jq -r .state)" "without what it is made of"
+        refused 1 'from: "opening": no such probe' ktracectl record --probe came -- true
+        ktracectl probes remove opened
+        ktracectl probes remove came
+        nothing_paired
+}
+
+kprobes_of_pairs() {
+        [ -e "$TRACEFS/kprobe_events" ] || skip "this kernel has no kprobes"
+}
+
+case_pair_block_io() { # the catalogue's times of requests to a disk: as many as were made, each between its two events
+        pairs
+        expect 0 ktracectl record -q -a --probe block_io_latency -e block:block_rq_issue -e block:block_rq_complete -o t.kts \
+                -- dd if=/dev/zero of=a-file bs=8192 count=5 oflag=direct,sync
+        ktracectl convert t.kts --to json >t.json
+        count=$(jq -s 'map(select(.event == "block_io_latency" and .fields.comm == "dd" and .fields.bytes == 8192 and .fields.error == 0 and (.fields.rwbs | test("W")))) | length' t.json)
+        [ "$count" -gt 0 ] || skip "no disk below $PWD"
+        same 5 "$count" "writes"
+        # A request that is done in parts has one issue and several ends: the first counts.
+        jq -es '[.[] | select(.event == "block_rq_complete")] as $to | [.[] | select(.event == "block_rq_issue")] as $from |
+                all(.[] | select(.event == "block_io_latency") | .fields;
+                        . as $f | any($to[]; . as $t | .fields.dev == $f.dev and .fields.sector == $f.sector and
+                                any($from[]; .fields.dev == $f.dev and .fields.sector == $f.sector and $t.ts - .ts == $f.latency)))' t.json >/dev/null ||
+                fail "not what lies between the events: $(cat t.json)"
+}
+
+case_pair_apart() { # two sessions with one definition: each has its own records, once
+        pairs
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
+        ktracectl create everything --probe slept --scope system
+        ktracectl start everything
+        expect 0 ktracectl record -q --probe slept -o one.kts -- sleep 0.05
+        sleep 0.05
+        same 1 "$(count one.kts '.event == "slept"')" "records of the one"
+        same 2 "$(grep -c 'synthetic/ktrace_' "$TRACEFS/dynamic_events" | sed s/1/2/)" "events"
+        ktracectl stop everything
+        ktracectl stream everything -o all.kts &
+        sleep 1
+        ktracectl destroy everything
+        wait "$!" || true
+        same 2 "$(count all.kts '.event == "slept" and .comm == "sleep" and .fields.latency > 49000000 and .fields.latency < 1000000000')" "records of the other"
+        nothing_paired
+        ktracectl probes remove slept
+}
+
+case_pair_again() { # stopped and started again: nothing that was recorded is gone, and the pairs go on
+        pairs
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
+        ktracectl create again --probe slept --scope system
+        for i in 1 2 3; do
+                ktracectl start again
+                sleep 0.05
+                ktracectl stop again
+        done
+        ktracectl stream again -o t.kts &
+        sleep 1
+        ktracectl destroy again
+        wait "$!" || true
+        same 3 "$(count t.kts '.event == "slept" and .comm == "sleep" and .fields.latency > 49000000 and .fields.latency < 200000000')" "records"
+        nothing_paired
+        ktracectl probes remove slept
+}
+
+case_pair_orphans() { # of a daemon that was killed: neither triggers nor events nor the instance that they keep
+        pairs
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
+        ktracectl create left --probe slept --scope system
+        ktracectl start left
+        grep -q 'synthetic/ktrace_' "$TRACEFS/dynamic_events" || fail "no event"
+        kill -KILL "$(daemon_pid)"
+        within 10 ktracectl list
+        nothing_paired
+        same '' "$(ls "$TRACEFS/instances" | grep ktrace- || true)" "instances"
+}
+
+case_pair_dropped() { # more keys than are remembered: the rest is counted, and told
+        pairs
+        command -v python3 >/dev/null || skip "no python3"
+        ktracectl probes add enters --event syscalls:sys_enter_lseek 'at = offset : s64' 2>err || fail "$(cat err)"
+        ktracectl probes add leaves --event syscalls:sys_exit_lseek 'at = ret'
+        ktracectl probes add places --from enters --to leaves --key at '$latency' from.at 2>err || fail "$(cat err)"
+        expect 0 ktracectl record -q --probe places -b 8192 -o t.kts -- python3 -c 'import os
+f = os.open("a-file", os.O_RDWR | os.O_CREAT)
+for i in range(20000): os.lseek(f, i, 0)'
+        grep -q '3,6[0-9][0-9] events found no room to be remembered' err || fail "$(cat err)"
+        n=$(count t.kts '.event == "places"')
+        [ "$n" -ge 16384 ] && [ "$n" -lt 16500 ] || fail "$n records"
+        for probe in places enters leaves; do ktracectl probes remove $probe; done
+}
+
+case_pair_fence() { # of users: of their own processes, of one task, and nothing of what gains privileges
+        pairs
+        kprobes_of_pairs
+        user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid --key id to.ret '$latency'
+        user ktracectl probes add others --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key id '$latency'
+        user ktracectl probes add switched --from raw_syscalls:sys_enter --to sched:sched_switch --key common_pid '$latency' to.next_pid
+        refused 3 'to: .*not granted' user ktracectl probes add bad --from raw_syscalls:sys_enter --to sched:sched_waking --key common_pid '$latency'
+        refused 1 'no such probe' stranger ktracectl probes add bad --from "ktrace_u$USER_UID:calls" --to raw_syscalls:sys_exit --key common_pid '$latency'
+        refused 3 'add common_pid to its keys' user ktracectl record --probe others -o /dev/null -- true
+        refused 3 'next_pid of sched:sched_switch is not granted whole' user ktracectl record --probe switched -o /dev/null -- true
+        background stranger sh -c 'while cat /etc/hostname >/dev/null; do :; done'
+        expect 0 user ktracectl record -q --probe calls -e raw_syscalls:sys_exit -o t.kts -- sh -c 'sleep 0.1; true'
+        ktracectl convert t.kts --to json >t.json
+        same '[]' "$(jq -cs '[.[] | select(.event == "calls") | .pid] - [.[] | select(.event == "sys_exit") | .pid]' t.json)" "tasks that are not the user's"
+        [ "$(jq -s 'map(select(.event == "calls" and .fields.latency > 99000000)) | length' t.json)" -gt 0 ] || fail "no sleep"
+        # su, by a process that is traced: its calls begin and end beyond the change of credentials.
+        background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; /bin/su --version; sleep 60'
+        pid=$BACKGROUND
+        background user ktracectl record -q --probe calls -e raw_syscalls:sys_enter -o su.kts -p "$pid"
+        within 30 is_running || fail "did not start: $(cat background.err)"
+        touch go
+        status=0
+        wait "$BACKGROUND" || status=$?
+        same 1 "$status" "status of record"
+        grep -q 'changed its credentials' background.err || fail "$(cat background.err)"
+        [ "$(count su.kts '.event == "calls"')" -gt 0 ] || fail "nothing was recorded before"
+        same 0 "$(count su.kts '.comm == "su"')" "records of su"
+        for probe in calls others switched; do user ktracectl probes remove $probe; done
+        nothing_paired
+}
+
+case_pair_foreign() { # another who takes a trigger away, or lays one more, ends a user's session
+        pairs
+        kprobes_of_pairs
+        user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid --key id '$latency'
+        for text in "$(printf '!%s' "hist:keys=common_pid,id:p0_d=common_timestamp-\$p0_t:onmatch(raw_syscalls.sys_enter).trace(NAME,\$p0_d)")" hist:keys=id; do
+                background user setpriv --no-new-privs "$TARGET" paced 2000 50000
+                background user ktracectl record -q --probe calls -o t.kts -p "$BACKGROUND"
+                recording=$BACKGROUND
+                within 30 is_running || fail "did not start: $(cat background.err)"
+                sleep 0.3
+                instance=$(echo "$TRACEFS"/instances/ktrace-*)
+                trigger=$instance/events/raw_syscalls/sys_exit/trigger
+                case $text in '!'*) text="!$(grep -v '^#' "$trigger" | sed 's/ \[active\]$//')" ;; esac
+                echo "$text" >>"$trigger" || fail "not written: $text"
+                status=0
+                wait "$recording" || status=$?
+                same 1 "$status" "status of record after $text"
+                grep -q 'somebody else.*raw_syscalls/sys_exit' background.err || fail "$(cat background.err)"
+        done
+        within 10 user ktracectl probes remove calls
+        nothing_paired
+}
+
+case_derived_examples() { # ktrace-probes(5), word for word
+        event_probes
+        pairs
+        kprobes_of_pairs
+        ktracectl probes add handed --event sched:sched_switch 'to = next_pid' 'name = next_comm' 'prio = next_prio : u8'
+        ktracectl probes add opens --event syscalls:sys_enter_openat 'name = filename : user' 'flags : x32'
+        expect 0 ktracectl record --probe handed -f 'name == "cat"' --probe opens -a -o t.dat -- cat /etc/hostname
+        ktracectl report t.dat >out
+        grep -qE 'handed: +to=[0-9]+ name="cat" prio=120' out || fail "$(grep handed: out)"
+        grep -qE 'opens: +name="/etc/hostname" flags=0x0' out || fail "$(grep opens: out)"
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
+                --key common_pid 'took = $latency : us' to.ret
+        ktracectl probes add woken --from sched:sched_waking --to sched:sched_switch --key 'pid = next_pid' \
+                'delay = $latency' 'prio = from.prio' 'name = to.next_comm'
+        expect 0 ktracectl record --probe slept --probe woken -f 'name == "sleep"' -a -o t.dat -- sleep 0.2
+        ktracectl report t.dat >out
+        grep -qE 'slept: +took=20[0-9]{4} ret=0' out || fail "$(grep slept: out)"
+        grep -qE 'woken: +delay=[0-9]+ prio=120 name="sleep"' out || fail "$(grep woken: out)"
+        ktracectl probes add opening --on do_sys_openat2 filename how.flags:x64
+        ktracectl probes add opened --on do_sys_openat2 --return '$retval'
+        ktracectl probes add came --from opening --to opened --key common_pid from.filename to.ret '$latency : us'
+        expect 0 ktracectl record --probe came -o t.kts -- cat /etc/hostname
+        ktracectl report t.kts | grep -qE 'came: +filename="/etc/hostname" ret=[0-9]+ latency=[0-9]+' || fail "$(ktracectl report t.kts)"
+        for probe in came opening opened woken slept opens handed; do ktracectl probes remove $probe; done
+}
+
+case_pair_many() { # as many values of each as are taken
+        pairs
+        local values=()
+        for i in 1 2 3; do values+=("f$i = from.prio" "t$i = to.next_prio"); done
+        for i in 1 2 3 4; do values+=("from$i = from.comm" "to$i = to.next_comm"); done
+        refused 2 'the kernel carries 14 together' ktracectl probes add many --from sched:sched_waking --to sched:sched_switch \
+                --key 'pid = next_pid' '$latency' "${values[@]}" 'more = from.prio'
+        refused 2 '5 texts of the first event' ktracectl probes add many --from sched:sched_waking --to sched:sched_switch \
+                --key 'pid = next_pid' a=from.comm b=from.comm c=from.comm d=from.comm e=from.comm
+        ktracectl probes add many --from sched:sched_waking --to sched:sched_switch --key 'pid = next_pid' '$latency' "${values[@]}"
+        expect 0 ktracectl record -q -a --probe many -o t.kts -- sleep 0.1
+        same '[15]' "$(ktracectl convert t.kts --to json | jq -cs 'map(select(.event == "many") | .fields | length) | unique')" "values"
+        same '[true]' "$(ktracectl convert t.kts --to json | jq -cs 'map(select(.event == "many") | .fields |
+                (.to1 == .to4 and .from1 == .from4 and .t1 == .t3 and .f1 == .f3)) | unique')" "values of one task"
+        ktracectl probes remove many
+}

@@ -125,7 +125,7 @@ case_probes_crash() { # a daemon that is killed leaves no probe behind: the next
 
 case_probes_catalogue() { # every shipped entry resolves on this kernel
         ktracectl --json probes list >list
-        same 9 "$(jq '[.[] | select(.source | endswith("probes.d/50-default.json"))] | length' list)" "entries"
+        same 11 "$(jq '[.[] | select(.source | endswith("probes.d/50-default.json"))] | length' list)" "entries"
         same '[]' "$(jq -c '[.[] | select(.state != "ready")]' list)" "entries that are not ready"
 }
 
@@ -152,7 +152,7 @@ EOS
         same '[]' "$(ktracectl --json=short probes list)" "what anybody may have written"
         rm -r "$CONFIG_DIR/probes.d"
         ktracectl policy reload
-        same 9 "$(ktracectl --json probes list | jq length)" "entries"
+        same 11 "$(ktracectl --json probes list | jq length)" "entries"
 }
 
 case_probes_catalogue_use() { # the catalogue's come into the kernel with the first session and go with the last

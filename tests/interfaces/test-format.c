@@ -140,6 +140,8 @@ static void test_odd_types(void) {
                 { "__rel_loc u8[] x;\toffset:8;\tsize:4;\tsigned:0;", "x|u8[]|8|4|0|r" },
                 { "__data_loc const char[] x;\toffset:8;\tsize:4;\tsigned:0;",
                                 "x|const char[]|8|4|0|td" },
+                /* Of a synthetic event: the other four bytes are nothing. */
+                { "__data_loc char[] x;\toffset:16;\tsize:8;\tsigned:1;", "x|char[]|16|4|0|std" },
                 { "__data_loc char *[] x;\toffset:8;\tsize:4;\tsigned:0;", "x|char *[]|8|4|0|pd" },
                 { "void (*func)(struct rcu_head *);\toffset:8;\tsize:8;\tsigned:0;",
                                 "func|void (*)(struct rcu_head *)|8|8|0|p" },
@@ -210,7 +212,7 @@ static void test_refused(void) {
                                 "line 6: a declaration without a type or a name" },
                 { HEAD "\tfield:int \001x;\toffset:8;\tsize:4;\tsigned:0;\n",
                                 "line 6: a declaration without a type or a name" },
-                { HEAD "\tfield:__data_loc char[] x;\toffset:8;\tsize:8;\tsigned:0;\n",
+                { HEAD "\tfield:__data_loc char[] x;\toffset:8;\tsize:2;\tsigned:0;\n",
                                 "line 6: a location that has not 4 bytes" },
         };
 

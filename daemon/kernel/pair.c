@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Events that the kernel makes of two others: synthetic events, and the hist triggers that give
+ * them their values. Called by session on the worker thread, at the start also for what a killed
+ * daemon left.
+ *
+ * It relies on these behaviours of the kernel (6.1):
+ * - dynamic_events takes "s:NAME TYPE NAME; …", lists it as "s:synthetic/NAME<tab>…", and "-:" with
+ *   that name removes it: EBUSY while a trigger refers to it or it is on somewhere;
+ * - whatever instance makes a record of such an event, every instance that has the event on gets
+ *   it: so each session has events of its own;
+ * - a trigger is written to the event's trigger file and reads back with more attributes than it
+ *   was written with: "hist:keys=…:vals=hitcount:…:sort=hitcount:size=…:clock=…[:onmatch(…)…] if …
+ *   [active]"; "!" and either text takes it away; EBUSY while another refers to its variables;
+ * - a trigger with a timestamp sets the instance's clock, which empties the rings;
+ * - rmdir of an instance is refused (EBUSY) while such a trigger with variables stands;
+ * - the pid list holds for triggers, the event's filter and tracing_on do not: what tracing_on
+ * stops is the record that is made of them;
+ * - hist ends with "    Dropped: N" for each trigger. */
+
+#include "pair.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error-log.h"
+#include "path.h"
+
+#define DEFINITIONS_FILE "dynamic_events"
+#define TRIGGER_MAX      4095 /* bytes in one write */
+#define HIST             "hist:"
+#define ACTIVE           " [active]"
+#define SECOND           ":onmatch("
+
+bool pair_is_supported(const Tracefs *tracefs) {
+        return faccessat(tracefs->fd, "synthetic_events", F_OK, 0) == 0 &&
+               faccessat(tracefs->fd, DEFINITIONS_FILE, W_OK, AT_EACCESS) == 0;
+}
+
+static int refuse(int dirfd, const char *command, int error, Reason *reason) {
+        _cleanup_free_ char *log = NULL;
+        LogEntry entry;
+
+        if (tracefs_read(dirfd, "error_log", &log, NULL) == 0 &&
+                        error_log_find(log, command, &entry))
+                return reason_set(reason,
+                                KT_E_KERNEL_REFUSED,
+                                "the kernel refuses to pair the events: %.*s",
+                                (int)entry.message_size,
+                                entry.message);
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "the kernel refuses to pair the events: %s",
+                        strerrordesc_np(-error));
+}
+
+int pair_define(const Tracefs *tracefs, const char *name, const char *fields, Reason *reason) {
+        _cleanup_free_ char *line = NULL;
+
+        if (!pair_is_supported(tracefs))
+                return reason_set(reason,
+                                KT_E_NO_TRACING,
+                                "this kernel cannot pair events: it was built without hist triggers "
+                                "or synthetic events");
+        if (asprintf(&line, "s:%s %s", name, fields) < 0) {
+                line = NULL;
+                return -ENOMEM;
+        }
+        int r = tracefs_write(tracefs->fd, DEFINITIONS_FILE, line);
+        return r == 0 || r == -ENOMEM ? r : refuse(tracefs->fd, line, r, reason);
+}
+
+int pair_remove(const Tracefs *tracefs, const char *name) {
+        char command[256];
+
+        int size = snprintf(command, sizeof(command), "-:" PAIR_SYSTEM "/%s", name);
+        if (size < 0 || (size_t)size >= sizeof(command))
+                return -EINVAL;
+        int r = tracefs_write(tracefs->fd, DEFINITIONS_FILE, command);
+        return r == -ENOENT ? 0 : r;
+}
+
+int pair_remove_all(const Tracefs *tracefs, const char *prefix) {
+        static const char head[] = "s:" PAIR_SYSTEM "/";
+        _cleanup_free_ char *text = NULL;
+        int r = 0;
+
+        if (!pair_is_supported(tracefs))
+                return 0;
+        int error = tracefs_read(tracefs->fd, DEFINITIONS_FILE, &text, NULL);
+        if (error < 0)
+                return error;
+        for (char *line = text, *next; *line; line = next) {
+                size_t size = strcspn(line, "\n");
+                char *name = line + strlen(head);
+
+                next = line + size + (line[size] == '\n');
+                if (strncmp(line, head, strlen(head)) != 0 ||
+                                strncmp(name, prefix, strlen(prefix)) != 0)
+                        continue;
+                name[strcspn(name, "\t \n")] = '\0';
+                error = pair_remove(tracefs, name);
+                r = r ?: error;
+        }
+        return r;
+}
+
+static int trigger_path(char out[static PATH_MAX],
+                const char *system,
+                const char *event,
+                const char *file) {
+        TracefsPath directory;
+
+        int r = path_format(&directory, "events", system, event, NULL);
+        if (r < 0)
+                return r;
+        int size = snprintf(out, PATH_MAX, "%s/%s", directory.text, file);
+        return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+int pair_lay(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *trigger,
+                Reason *reason) {
+        char path[PATH_MAX];
+
+        int r = trigger_path(path, system, event, "trigger");
+        if (r < 0)
+                return r;
+        if (strlen(trigger) > TRIGGER_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "args: together they are %zu bytes for the kernel, which takes %d: "
+                                "make two probes of them",
+                                strlen(trigger),
+                                TRIGGER_MAX);
+        r = tracefs_write(instance->fd, path, trigger);
+        if (r == -ENOMEM)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "the kernel has no memory to pair the events");
+        return r == 0 ? 0 : refuse(instance->fd, trigger, r, reason);
+}
+
+int pair_lift(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *trigger) {
+        _cleanup_free_ char *text = NULL;
+        char path[PATH_MAX];
+
+        int r = trigger_path(path, system, event, "trigger");
+        if (r < 0)
+                return r;
+        if (asprintf(&text, "!%s", trigger) < 0) {
+                text = NULL;
+                return -ENOMEM;
+        }
+        r = tracefs_write(instance->fd, path, text);
+        return r == -ENOENT ? 0 : r;
+}
+
+/* Its attributes are in the line, in this order. */
+static bool has_attributes(const char *line, size_t size, const char *trigger) {
+        const char *at = line, *end = line + size;
+        size_t length;
+
+        for (const char *word = trigger; *word; word += length + (word[length] == ':')) {
+                length = strcspn(word, ":");
+                const char *found = memmem(at, (size_t)(end - at), word, length);
+                if (!found)
+                        return false;
+                at = found + length;
+        }
+        return true;
+}
+
+bool pair_line_is(const char *line, size_t size, const char *trigger) {
+        size_t tail = strlen(ACTIVE);
+
+        return size > tail && strncmp(line, HIST, strlen(HIST)) == 0 &&
+               memcmp(line + size - tail, ACTIVE, tail) == 0 && has_attributes(line, size, trigger);
+}
+
+int pair_read_dropped(const Instance *instance,
+                const char *system,
+                const char *event,
+                uint64_t *ret) {
+        static const char key[] = "\n    Dropped: ";
+        _cleanup_free_ char *text = NULL;
+        char path[PATH_MAX];
+
+        int r = trigger_path(path, system, event, "hist");
+        r = r ?: tracefs_read(instance->fd, path, &text, NULL);
+        if (r < 0)
+                return r;
+        *ret = 0;
+        for (const char *at = text; (at = strstr(at, key)); at += strlen(key))
+                *ret += strtoull(at + strlen(key), NULL, 10);
+        return 0;
+}
+
+/* What a killed daemon left */
+
+static int lift_lines(const Instance *instance, const char *path, bool is_second) {
+        _cleanup_free_ char *text = NULL;
+        int r = 0;
+
+        int error = tracefs_read(instance->fd, path, &text, NULL);
+        if (error < 0)
+                return error == -ENOENT || error == -ENODEV ? 0 : error;
+        for (char *line = text, *next; *line; line = next) {
+                size_t size = strcspn(line, "\n"), tail = strlen(ACTIVE);
+                char command[TRIGGER_MAX + 2];
+
+                next = line + size + (line[size] == '\n');
+                line[size] = '\0';
+                if (strncmp(line, HIST, strlen(HIST)) != 0 || size >= TRIGGER_MAX || size <= tail ||
+                                (strstr(line, SECOND) != NULL) != is_second)
+                        continue;
+                if (strcmp(line + size - tail, ACTIVE) == 0)
+                        line[size - tail] = '\0';
+                (void)snprintf(command, sizeof(command), "!%s", line);
+                error = tracefs_write(instance->fd, path, command);
+                r = r ?: error;
+        }
+        return r;
+}
+
+/* Calls itself once: systems, then their events. */
+static int lift_below(const Instance *instance,
+                const char *directory,
+                unsigned depth,
+                bool is_second) {
+        int r = 0, fd = openat(instance->fd, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        struct dirent *entry;
+
+        if (!dir) {
+                r = -errno;
+                if (fd >= 0)
+                        close(fd);
+                return r;
+        }
+        while ((entry = readdir(dir))) {
+                char path[PATH_MAX];
+                int error, size;
+
+                if (entry->d_name[0] == '.' || entry->d_type != DT_DIR)
+                        continue;
+                size = snprintf(path,
+                                sizeof(path),
+                                "%s/%s%s",
+                                directory,
+                                entry->d_name,
+                                depth == 0 ? "/trigger" : "");
+                if (size < 0 || (size_t)size >= sizeof(path))
+                        continue;
+                error = depth == 0 ? lift_lines(instance, path, is_second)
+                                   : lift_below(instance, path, depth - 1, is_second);
+                r = r ?: error;
+        }
+        (void)closedir(dir);
+        return r;
+}
+
+int pair_lift_all(const Instance *instance) {
+        /* The second ones refer to the first. */
+        int r = lift_below(instance, "events", 1, true);
+        int r2 = lift_below(instance, "events", 1, false);
+
+        return r ?: r2;
+}
