@@ -28,6 +28,7 @@
 
 #define USEC_PER_SEC 1000000ULL
 #define IDLE_USEC    (30 * USEC_PER_SEC)
+#define LOOK_USEC    (2 * USEC_PER_SEC)
 
 typedef struct Manager {
         const Configuration *configuration;
@@ -312,6 +313,24 @@ static int join_bus(Manager *manager, Reason *reason) {
         return 0;
 }
 
+/* Who starts us by the first call finds the catalogue's programs looked into: until then the bus is
+ * left alone, for its calls have nobody yet who answers them. A program that does not answer keeps
+ * nobody waiting for long. */
+static int settle(Manager *manager) {
+        uint64_t end = get_now_usec() + LOOK_USEC, now;
+        int r;
+
+        if (!registry_is_looking(manager->registry))
+                return 0;
+        r = sd_bus_detach_event(manager->bus);
+        while (r >= 0 && registry_is_looking(manager->registry) && (now = get_now_usec()) < end &&
+                        sd_event_get_exit_code(manager->event, NULL) < 0)
+                r = sd_event_run(manager->event, end - now);
+        if (r >= 0)
+                r = sd_bus_attach_event(manager->bus, manager->event, SD_EVENT_PRIORITY_NORMAL);
+        return r < 0 ? r : 0;
+}
+
 static int open_door(Manager *manager) {
         const AuthHandlers handlers = { .on_peer_gone = on_peer_gone };
         const DoorHandlers door_handlers = { .on_reload = on_reload };
@@ -366,6 +385,9 @@ static int manager_start(Manager *manager, Reason *reason) {
         if (r != 0)
                 return r;
         r = make_registry(manager);
+        if (r != 0)
+                return r;
+        r = settle(manager);
         if (r != 0)
                 return r;
         r = open_door(manager);

@@ -141,3 +141,7 @@ void registry_load_catalogue(Registry *registry, const char *lib_dir, const char
         }
         probe_set_look(set);
 }
+
+bool registry_is_looking(const Registry *registry) {
+        return registry->probes->look != NULL;
+}

@@ -115,7 +115,7 @@ static int check(const ProbeFile *file, uid_t uid, Reason *reason) {
                 return 0;
         if (file->inspected->facts.fs_type == OVERLAYFS_SUPER_MAGIC)
                 return reason_set(reason,
-                                KT_E_FAILED,
+                                KT_E_ACCESS_DENIED,
                                 "on: %s: on an overlay in a mount namespace of its own, of which "
                                 "nobody knows what it lies on",
                                 quote(file->path).text);

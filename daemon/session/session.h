@@ -98,6 +98,8 @@ int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason
 const Limits *registry_get_limits(const Registry *registry);
 /* The catalogue of probes, anew; what is wrong with it is in the journal and in ListProbes. */
 void registry_load_catalogue(Registry *registry, const char *lib_dir, const char *config_dir);
+/* Some of its programs have not been looked into yet: probes in them are not ready. */
+bool registry_is_looking(const Registry *registry);
 /* From now on these rules (borrowed) and limits; sessions that no longer fit them end, with code
  * "policy". */
 void registry_set_rules(Registry *registry, const Policy *policy, const Limits *limits);

@@ -197,6 +197,35 @@ case_programs_refused() { # nowhere but where an instruction begins in a file of
         ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
 }
 
+case_programs_paths() { # what stands at the end of a path counts, and is what is listed
+        uprobes
+        user ln -s prog link
+        adds linked --on ./link:probed_add
+        same "$T/prog" "$(user ktracectl --json probes show linked | jq -r .file)" "where the link leads to"
+        install -m 755 "$PROBED" rooted
+        ln -sf rooted link
+        expect 3 user ktracectl --no-ask-password probes add bad --on ./link:probed_add
+        user sh -c 'exec ktracectl probes add opened --on /proc/self/fd/5:probed_add 5<prog' >/dev/null
+        same "$T/prog" "$(user ktracectl --json probes show opened | jq -r .file)" "what was open"
+        user mkfifo fifo
+        refused 1 '.' user timeout 20 ktracectl probes add bad --on ./fifo:probed:step
+        refused 1 '.' user ktracectl probes add bad --on /dev/zero:probed:step
+        refused 1 '.' user ktracectl probes add bad --on /dev/:probed:step
+        refused 1 '.' user ktracectl probes add bad --on /etc/hostname:probed:step
+        removes linked opened
+}
+
+case_programs_overlay() { # an overlay that anybody can mount for themselves: nobody knows what it lies on
+        uprobes
+        user mkdir -p lower upper work merged
+        user cp prog lower/prog
+        user unshare -Urm mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged || skip "users mount no overlays here"
+        expect 3 user unshare -Urm sh -c 'mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged &&
+                exec ktracectl --no-ask-password probes add bad --on ./merged/prog:probed_add'
+        grep -q 'overlay' err || fail "$(cat err)"
+        rm -rf work
+}
+
 case_programs_rules() { # a rule says whether, and of whose files
         uprobes
         rule() {
@@ -259,6 +288,13 @@ EOS
         same 'ready broken broken' "$(ktracectl --json probes list | jq -r '[.[] | select(.name == ("step", "none", "gone")) | .state] | join(" ")')" "states"
         records step -- ./rooted 3
         same "0 1 2" "$(values step .fields.arg1)" "rounds"
+        # A daemon that the first call starts has looked before it answers.
+        local pid
+        pid=$(daemon_pid)
+        kill -KILL "$pid"
+        within 5 sh -c "! kill -0 $pid" || fail "not killed"
+        records step -- ./rooted 3
+        same "0 1 2" "$(values step .fields.arg1)" "rounds, of a daemon that was just started"
         within 5 sh -c "! grep -q ktrace_catalogue $TRACEFS/uprobe_events" || fail "left"
         refused 1 'no-such-file|cannot' ktracectl record -q --probe gone -o /dev/null -- true
 }

@@ -124,6 +124,25 @@ static void test_interrupts(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(f->tally.n_foreign, ==, ELEMENTSOF(flags));
 }
 
+/* Where flags mean nothing, they are not asked; who it was is. */
+static void test_flagless(Fixture *f, gconstpointer data _unused_) {
+        _cleanup_json_ json_object *events = page_events_new();
+
+        for (size_t i = 0; i < json_object_array_length(events); i++)
+                json_object_object_add(json_object_array_get_idx(events, i),
+                                "task",
+                                json_object_new_boolean(true));
+        masks_free(f->masks);
+        g_assert_cmpint(masks_new(events, true, &f->masks), ==, 0);
+        f->judge.masks = f->masks;
+        uint8_t *own = add(f, 100, 12), *foreign = add(f, 200, 13);
+        own[2] = foreign[2] = 0xff;
+        judge(f);
+        g_assert_true(was_kept(f, own));
+        g_assert_false(was_kept(f, foreign));
+        g_assert_cmpuint(f->tally.n_foreign, ==, 1);
+}
+
 /* A fork and an exit take effect in their order, and are not told when they were not asked for. */
 static void test_life(Fixture *f, gconstpointer data _unused_) {
         uint8_t *early = add(f, 100, 13);
@@ -287,6 +306,7 @@ int main(int argc, char **argv) {
         ADD("/judge/members", test_members);
         ADD("/judge/others", test_others);
         ADD("/judge/interrupts", test_interrupts);
+        ADD("/judge/flagless", test_flagless);
         ADD("/judge/life", test_life);
         ADD("/judge/exec", test_exec);
         ADD("/judge/exec-unknown", test_exec_unknown);
