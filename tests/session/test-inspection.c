@@ -308,6 +308,21 @@ static void test_peer_gone(Fixture *f, gconstpointer data _unused_) {
         run_until_idle(f);
 }
 
+/* Nobody comes with the ticket, nor with a file. */
+static void test_unused(Fixture *f, gconstpointer data _unused_) {
+        gint64 begin = g_get_monotonic_time();
+
+        if (!can_fork())
+                return;
+        get_ticket(f, 0, 1000, ":1.1");
+        get_ticket(f, 1, 1000, ":1.1");
+        give(f, 1, g_getenv("PROBED"));
+        run_until_idle(f);
+        g_assert_cmpint(g_get_monotonic_time() - begin, >, 9 * G_USEC_PER_SEC);
+        g_assert_cmpint(try_ask(f, 0, ":1.1", 0, "probed:step"), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(try_ask(f, 1, ":1.1", 0, "probed:step"), ==, KT_E_INVALID_SPEC);
+}
+
 static void test_free(Fixture *f, gconstpointer data _unused_) {
         if (!can_fork())
                 return;
@@ -626,6 +641,7 @@ int main(int argc, char **argv) {
         ADD("strangers-ticket", test_strangers_ticket);
         ADD("limit", test_limit);
         ADD("peer-gone", test_peer_gone);
+        ADD("unused", test_unused);
         ADD("free", test_free);
         ADD("path", test_path);
         ADD("silent-server", test_silent_server);
