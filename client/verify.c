@@ -17,6 +17,7 @@
 #include "verb.h"
 
 #define PROBE_GROUP_PREFIX "ktrace_"
+#define PAIR_PREFIX        "synthetic/" PROBE_GROUP_PREFIX
 /* One for all sessions; it goes with the last. */
 #define PROBE_GUARD       "ktrace_guard/commit_creds"
 #define VERIFY_LOOKS      10
@@ -154,14 +155,32 @@ static int verify_instances(Verify *verify, Reason *reason) {
         return r;
 }
 
+/* "synthetic/ktrace_ID_N": an event that a session has for a probe made of two. */
+static bool verify_has_pair(const Verify *verify, const char *name) {
+        const char *start = name + strlen(PAIR_PREFIX);
+        char id[KT_ID_DIGITS + 1];
+
+        if (strlen(start) < KT_ID_DIGITS || start[KT_ID_DIGITS] != '_')
+                return false;
+        memcpy(id, start, KT_ID_DIGITS);
+        id[KT_ID_DIGITS] = '\0';
+        return verify_has_session(verify, id);
+}
+
 /* A line is "p:group/event …", "r16:group/event …", "s:synthetic/event …". */
 static int verify_probe(Verify *verify, char *line) {
         char *name = strchr(line, ':');
 
-        if (!name || strncmp(name + 1, PROBE_GROUP_PREFIX, strlen(PROBE_GROUP_PREFIX)) != 0)
+        bool is_pair = name && strncmp(name + 1, PAIR_PREFIX, strlen(PAIR_PREFIX)) == 0;
+
+        if (!name || (!is_pair && strncmp(name + 1,
+                                                  PROBE_GROUP_PREFIX,
+                                                  strlen(PROBE_GROUP_PREFIX)) != 0))
                 return 0;
         name++;
-        name[strcspn(name, " \n")] = '\0';
+        name[strcspn(name, " \t\n")] = '\0';
+        if (is_pair && verify_has_pair(verify, name))
+                return 0;
         if (strcmp(name, PROBE_GUARD) == 0 && verify->sessions &&
                         json_object_array_length(verify->sessions) > 0)
                 return 0;

@@ -195,6 +195,7 @@ case_pair_apart() { # two sessions with one definition: each has its own records
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
         ktracectl create everything --probe slept --scope system
+        expect 0 ktracectl verify
         ktracectl start everything
         expect 0 ktracectl record -q --probe slept -o one.kts -- sleep 0.05
         sleep 0.05
@@ -234,6 +235,9 @@ case_pair_orphans() { # of a daemon that was killed: neither triggers nor events
         ktracectl create left --probe slept --scope system
         ktracectl start left
         grep -q 'synthetic/ktrace_' "$TRACEFS/dynamic_events" || fail "no event"
+        echo 's:ktrace_0123456789abcdef_0 u64 left' >>"$TRACEFS/dynamic_events"
+        expect 1 ktracectl verify
+        grep -q 'synthetic/ktrace_0123456789abcdef_0' out err || fail "not found: $(cat out err)"
         kill -KILL "$(daemon_pid)"
         within 10 ktracectl list
         nothing_paired
