@@ -62,6 +62,8 @@ int instance_remove(const Tracefs *tracefs, const char *name) {
         for (unsigned i = 0; instance && i < CPUS_MAX && r == 0; i++)
                 if (fake_instance_has_reader(instance, i))
                         r = -EBUSY;
+        if (instance && r == 0 && fake_instance_is_kept(instance))
+                r = -EBUSY;
         if (r == 0)
                 g_hash_table_remove(kernel.instances, name);
         return fake_finish(r, "remove %s", name);

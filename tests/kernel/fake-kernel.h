@@ -17,6 +17,7 @@
  * - instance_remove returns -EBUSY as long as any process holds a trace_pipe_raw open;
  * - with kprobes: a probe's event is there as any other; an event's trigger file takes and gives
  *   back `traceoff` and `hist`;
+ * - and events made of two others: fake-pair.c;
  * - tracefs_write_truncate on set_event_pid replaces the list, tracefs_write of "0" on an event's
  *   filter takes it away.
  * What instance_open_file gives: for trace_pipe_raw the reading end of a non-blocking pipe
@@ -118,6 +119,7 @@ bool fake_kernel_has_instance(const char *name);
  *   filter NAME SYSTEM:EVENT TEXT
  *   enable NAME SYSTEM:EVENT|SYSTEM on|off · disable-all NAME · clear NAME
  *   probe DEFINITION|-:GROUP/NAME
+ *   pair NAME FIELDS|-:NAME · lay NAME SYSTEM:EVENT TRIGGER · lift NAME SYSTEM:EVENT
  *   write NAME PATH TEXT · truncate NAME PATH TEXT    (NAME is "-" for the top directory)
  * and with " = ERROR" behind it when it failed. */
 

@@ -90,6 +90,8 @@ void fake_instance_touch(FakeInstance *instance, const char *path);
 int fake_trigger_write(EventState *state, const char *text);
 char *fake_trigger_read(const EventState *state);
 char *fake_hist_read(const EventState *state);
+/* Triggers that keep it from going. */
+bool fake_instance_is_kept(const FakeInstance *instance);
 /* Text of a file of the instance, g_free it; NULL: no such file. */
 char *fake_instance_read_file(FakeInstance *instance, const char *path);
 

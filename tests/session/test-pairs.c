@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Probes that are made of two events: an event of its own for each session, in this order laid and
+ * lifted, and nothing left whatever fails. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "probe-set.h"
+#include "registry.h"
+#include "session-fixture.h"
+
+#define SPEC \
+        "{\"scope\":\"system\",\"probes\":[\"both\"],\"events\":[\"sched:sched_switch\"],\"lifetime\":\"linger\"}"
+
+/* As AddProbe would, but for whom it is. */
+static void add(Fixture *f, const char *to, const char *key) {
+        Definition *d = definition_new();
+        Reason reason = {};
+        Probe *probe;
+
+        definition_set_string(d, "name", "both", NULL);
+        definition_set_string(d, "from", "raw_syscalls:sys_enter", NULL);
+        definition_set_string(d, "to", to, NULL);
+        definition_add_key(d, key, NULL);
+        definition_add_arg(d, "$latency", NULL);
+        g_assert_cmpint(definition_complete(d, NULL), ==, 0);
+        g_assert_cmpint(probe_set_add(f->registry->probes, d, 0, NULL, &probe), ==, 0);
+        if (probe_resolve(probe, &reason) != 0)
+                g_error("%s", reason.text);
+}
+
+static void set_up(Fixture *f, gconstpointer userdata) {
+        fixture_set_up(f, userdata);
+        fake_kernel_set_kprobes(true);
+        fake_kernel_set_file("kprobe_events", "");
+        fake_kernel_set_file("uprobe_events", "");
+        fake_kernel_set_file("dynamic_events", "");
+        add(f, "raw_syscalls:sys_exit", "common_pid");
+}
+
+static Session *create(Fixture *f) {
+        Call call;
+
+        fixture_create(f, &call, 0, NULL, SPEC);
+        fixture_wait(f, &call);
+        if (call.result != 0)
+                g_error("%s", call.reason.text);
+        return call.session;
+}
+
+static int finish(Fixture *f,
+                void (*verb)(Fixture *f, Call *call, Session *session),
+                Session *session) {
+        Call call;
+
+        verb(f, &call, session);
+        fixture_wait(f, &call);
+        return call.result;
+}
+
+static void test_order(Fixture *f, gconstpointer userdata) {
+        Session *session = create(f);
+
+        (void)userdata;
+        ssize_t defined = fake_kernel_find("pair ktrace_*_0 u64 latency", 0);
+        g_assert_cmpint(defined, >=, 0);
+        g_assert_cmpint(fake_kernel_find("lay *", 0), <, 0);
+        g_assert_cmpint(finish(f, fixture_start, session), ==, 0);
+        ssize_t first = fake_kernel_find("lay * raw_syscalls:sys_enter hist:keys=common_pid:*", 0);
+        ssize_t second = fake_kernel_find(
+                        "lay * raw_syscalls:sys_exit *:clock=mono:onmatch(raw_syscalls.sys_enter).trace(ktrace_*",
+                        0);
+        ssize_t on = fake_kernel_find("enable * synthetic:ktrace_*_0 on", 0);
+        g_assert_cmpint(first, >, defined);
+        g_assert_cmpint(second, >, first);
+        g_assert_cmpint(on, >, second);
+
+        /* Laid again they would empty the rings. */
+        g_assert_cmpint(finish(f, fixture_stop, session), ==, 0);
+        g_assert_cmpint(fake_kernel_find("lift *", 0), <, 0);
+        g_assert_cmpint(finish(f, fixture_start, session), ==, 0);
+        g_assert_cmpint(fake_kernel_find("lay *", (size_t)second + 1), <, 0);
+        g_assert_cmpint(finish(f, fixture_destroy, session), ==, 0);
+        ssize_t to = fake_kernel_find("lift * raw_syscalls:sys_exit", 0);
+        ssize_t from = fake_kernel_find("lift * raw_syscalls:sys_enter", 0);
+        ssize_t gone = fake_kernel_find("remove ktrace-*", 0);
+        g_assert_cmpint(to, >, on);
+        g_assert_cmpint(from, >, to);
+        g_assert_cmpint(gone, >, from);
+        g_assert_cmpint(fake_kernel_find("pair -:ktrace_*_0", 0), >, gone);
+}
+
+/* What the kernel could not remember is told when the session has stopped. */
+static void test_dropped(Fixture *f, gconstpointer userdata) {
+        Session *session = create(f);
+        json_object *statistics = NULL;
+
+        (void)userdata;
+        g_assert_cmpint(finish(f, fixture_start, session), ==, 0);
+        g_assert_cmpint(finish(f, fixture_stop, session), ==, 0);
+        g_assert_cmpint(session_statistics(session, &statistics), ==, 0);
+        g_assert_cmpuint(json_object_get_uint64(json_object_object_get(statistics, "unpaired")),
+                        ==,
+                        14);
+        json_object_put(statistics);
+        g_assert_cmpint(finish(f, fixture_destroy, session), ==, 0);
+}
+
+/* Two sessions with one definition: nobody gets the other's records. */
+static void test_apart(Fixture *f, gconstpointer userdata) {
+        Session *one = create(f), *two = create(f);
+
+        (void)userdata;
+        ssize_t first = fake_kernel_find("pair ktrace_*_0 *", 0);
+        ssize_t second = fake_kernel_find("pair ktrace_*_0 *", (size_t)first + 1);
+        g_assert_cmpint(second, >, first);
+        g_assert_cmpint(finish(f, fixture_destroy, one), ==, 0);
+        g_assert_cmpint(finish(f, fixture_start, two), ==, 0);
+        g_assert_cmpint(finish(f, fixture_destroy, two), ==, 0);
+}
+
+/* Every operation fails once: nothing is left. */
+static void test_undone(Fixture *f, gconstpointer userdata) {
+        (void)userdata;
+        g_autofree char *before = fake_kernel_describe();
+
+        for (unsigned nth = 1; nth < 200; nth++) {
+                Call call = {};
+
+                fake_kernel_fail(nth, -EIO);
+                fixture_create(f, &call, 0, NULL, SPEC);
+                fixture_wait(f, &call);
+                Session *session = call.result == 0 ? call.session : NULL;
+                if (session)
+                        (void)finish(f, fixture_start, session);
+                bool has_failed = fake_kernel_has_failed();
+                fake_kernel_fail(0, 0);
+                if (session)
+                        g_assert_cmpint(finish(f, fixture_destroy, session), ==, 0);
+                g_autofree char *now = fake_kernel_describe();
+                g_assert_cmpstr(now, ==, before);
+                if (!has_failed) {
+                        g_assert_cmpuint(nth, >, 12);
+                        return;
+                }
+        }
+        g_assert_not_reached();
+}
+
+/* A kernel that cannot refuses the session, and is as it was. */
+static void test_unsupported(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        fake_kernel_set_kprobes(false);
+        fixture_create(f, &call, 0, NULL, SPEC);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, KT_E_NO_TRACING);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+}
+
+int main(int argc, char **argv) {
+        static const struct {
+                const char *path;
+                void (*run)(Fixture *f, gconstpointer userdata);
+        } tests[] = {
+                { "/pairs/order", test_order },
+                { "/pairs/dropped", test_dropped },
+                { "/pairs/apart", test_apart },
+                { "/pairs/undone", test_undone },
+                { "/pairs/unsupported", test_unsupported },
+        };
+
+        g_test_init(&argc, &argv, NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+                g_test_add(tests[i].path, Fixture, NULL, set_up, tests[i].run, fixture_tear_down);
+        return g_test_run();
+}
