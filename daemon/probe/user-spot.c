@@ -33,9 +33,10 @@ static bool is_name(const char *text, size_t size) {
 }
 
 static bool read_offset(const char *text, uint64_t *ret) {
+        if (strncmp(text, "0x", 2) != 0)
+                return false;
         size_t n = strspn(text + 2, "0123456789abcdefABCDEF");
-
-        if (strncmp(text, "0x", 2) != 0 || n == 0 || n > 15 || text[2 + n])
+        if (n == 0 || n > 15 || text[2 + n])
                 return false;
         *ret = strtoull(text, NULL, 16);
         return true;

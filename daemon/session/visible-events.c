@@ -92,7 +92,8 @@ int registry_decide(Registry *registry,
         r = r ?: join_probes(&probes, list);
         if (r != 0)
                 return r;
-        memcpy(probes.events + probes.n, spec->events, spec->n_events * sizeof(SpecEvent));
+        for (size_t i = 0; i < spec->n_events; i++)
+                probes.events[probes.n + i] = spec->events[i];
         whole.events = probes.events;
         whole.n_events = probes.n + spec->n_events;
         _cleanup_(last_format_clear) LastFormat last = { .registry = registry };

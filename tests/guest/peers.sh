@@ -123,3 +123,46 @@ case_peers_boundaries() { # ktraced takes an offset where the kernel does, and n
         done
         same 'no yes' "$(sort -u answers | xargs)" "answers"
 }
+
+case_peers_bpftrace_program() { # in a program: arguments, results, text as bpftrace's uprobes see them
+        install -m 755 "$PROBED" peer
+        ktracectl probes add called --on ./peer:probed_add 'a = $arg1 : s64' 'b = $arg2 : s64'
+        ktracectl probes add gave --on ./peer:probed_add --return '$retval : s64'
+        ktracectl probes add text --on ./peer:probed_text 'text = $arg1 : string' 'first = *$arg1 : u8'
+        beside "uprobe:$T/peer:probed_add { printf(\"called %ld %ld\\n\", arg0, arg1); }
+                uretprobe:$T/peer:probed_add { printf(\"gave %ld\\n\", retval); }
+                uprobe:$T/peer:probed_text { printf(\"text %s %u\\n\", str(arg0), *(uint8 *)arg0); }"
+        expect 0 ktracectl record -q --probe called --probe gave --probe text -o t.kts -- ./peer 50
+        stop_peer
+        ours '.event as $e | .fields | if $e == "called" then "called \(.a) \(.b)" elif $e == "gave" then "gave \(.ret)" else "text \(.text) \(.first)" end'
+        agree "a program"
+        same 150 "$(wc -l <ours)" "records"
+        for name in called gave text; do ktracectl probes remove $name; done
+}
+
+case_peers_bpftrace_marker() { # a marker's arguments as bpftrace reads its note
+        install -m 755 "$PROBED" peer
+        ktracectl probes add step --on ./peer:probed:step 'round = $arg1' 'text = $arg2 : string' 'level = $arg3'
+        beside "usdt:$T/peer:probed:step { printf(\"%ld %s %d\\n\", arg0, str(arg1), arg2); }"
+        expect 0 ktracectl record -q --probe step -o t.kts -- ./peer 50
+        stop_peer
+        ours '.fields | "\(.round) \(.text) \(.level)"'
+        agree "a marker"
+        same 50 "$(wc -l <ours)" "records"
+        ktracectl probes remove step
+}
+
+case_peers_perf_program() { # perf's probe in a program: the same place, as many hits, the same registers
+        install -m 755 "$PROBED" peer
+        perf probe -q -x "$T/peer" --add 'peer_add=probed_add a=%di:s64 b=%si:s64' || fail "perf probe"
+        trap 'perf probe -q -d "probe_peer:*"; leave_case' EXIT
+        ktracectl probes add called --on ./peer:probed_add 'a = $arg1 : s64' 'b = $arg2 : s64'
+        same "$(sed -n 's/^p:probe_peer[^:]*:0x0*\([0-9a-f]*\) .*/\1/p' "$TRACEFS/uprobe_events")" \
+                "$(ktracectl --json probes show called | jq -r '.resolved' | sed 's/.*:0x0*\([0-9a-f]*\) .*/\1/')" "the place"
+        perf record -q -a -e probe_peer:peer_add -o perf.data ktracectl record -q --probe called -o t.kts -- ./peer 50 >/dev/null
+        perf script -i perf.data -F comm,event,trace 2>/dev/null | sed -n 's/^ *peer .*) a=\(.*\) b=\(.*\)/\1 \2/p' | sort >theirs
+        [ -s theirs ] || fail "perf has seen nothing: $(perf script -i perf.data | tail -n 3)"
+        ours '.fields | "\(.a) \(.b)"'
+        agree "perf"
+        ktracectl probes remove called
+}

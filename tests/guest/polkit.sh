@@ -221,8 +221,9 @@ case_polkit_programs() { # a probe in root's program: only with an administrator
         systemctl restart polkit.service
         user ktracectl --no-ask-password probes add mine --on ./harmless:probed_add '$arg1 : s64'
         user ktracectl probes remove mine
-        denied 'needs authentication' out user ktracectl --no-ask-password probes add mine --on /usr/bin/true:0x2000
-        rm /usr/local/bin/ktrace-probed
+        install -m 755 "$PROBED" /usr/local/bin/ktrace-other
+        denied 'needs authentication' out user ktracectl --no-ask-password probes add mine --on /usr/local/bin/ktrace-other:probed_add
+        rm /usr/local/bin/ktrace-probed /usr/local/bin/ktrace-other
 }
 
 case_polkit_programs_disguised() { # a file of root's under another path, in a mount namespace of the user's: no dialog at all

@@ -9,9 +9,11 @@
 
 struct Inspections {
         sd_event *event;
+        GList *asks;
 };
 
 typedef struct Ask {
+        Inspections *set;
         InspectionHandler handler;
         void *userdata;
         sd_event_source *source;
@@ -61,7 +63,25 @@ int inspections_new(const ConsumerLauncher *launcher, Inspections **ret) {
         return 0;
 }
 
+static void forget(Ask *ask) {
+        ask->set->asks = g_list_remove(ask->set->asks, ask);
+        sd_event_source_disable_unref(ask->source);
+        g_free(ask);
+}
+
+/* What is open is answered first. */
 Inspections *inspections_free(Inspections *inspections) {
+        Reason reason = {};
+
+        while (inspections && inspections->asks) {
+                Ask ask = *(Ask *)inspections->asks->data;
+
+                forget(inspections->asks->data);
+                ask.handler(reason_set(&reason, KT_E_CANCELLED, "the daemon ends"),
+                                &reason,
+                                NULL,
+                                ask.userdata);
+        }
         g_free(inspections);
         return NULL;
 }
@@ -83,10 +103,10 @@ void inspections_peer_gone(Inspections *inspections, const char *peer) {
 }
 
 static int on_defer(sd_event_source *source, void *userdata) {
-        g_autofree Ask *ask = userdata;
+        const Ask copy = *(Ask *)userdata, *ask = &copy;
         Reason reason = {};
 
-        sd_event_source_unref(ask->source);
+        forget(userdata);
         if (fake.n_places == 0) {
                 ask->handler(reason_set(&reason, KT_E_FAILED, "no instruction begins there"),
                                 &reason,
@@ -111,6 +131,8 @@ static int ask_later(Inspections *inspections,
                 void *userdata) {
         Ask *ask = g_new0(Ask, 1);
 
+        ask->set = inspections;
+        inspections->asks = g_list_append(inspections->asks, ask);
         ask->handler = handler;
         ask->userdata = userdata;
         fake.ticket = ticket;
