@@ -110,6 +110,33 @@ static int send(Proxy *proxy,
                          : proxy_send_once(proxy, message, ret, reason);
 }
 
+int definitions_send(Proxy *proxy,
+                json_object *definitions,
+                json_object **ret_events,
+                Reason *reason) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL, *answer = NULL;
+
+        int r = proxy_message_new(proxy, KT_OBJECT, KT_MANAGER_INTERFACE, "AddProbes", &message);
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, SD_BUS_TYPE_ARRAY, "a{sv}");
+        for (size_t i = 0; r >= 0 && i < json_object_array_length(definitions); i++) {
+                json_object *definition = json_object_array_get_idx(definitions, i);
+
+                if (!json_object_is_type(definition, json_type_object))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "probes[%zu]: an object is wanted",
+                                        i);
+                r = variant_append_object(message, definition);
+        }
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        if (r < 0)
+                return proxy_judge(NULL, r, reason);
+        r = proxy_send(proxy, message, &answer, reason);
+        return r ?: variant_read(answer, ret_events);
+}
+
 int definition_send(Proxy *proxy,
                 const DefinitionMessage *definition,
                 char **ret_event,

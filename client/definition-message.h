@@ -14,6 +14,12 @@ typedef struct DefinitionMessage {
         size_t n_keys;
 } DefinitionMessage;
 
+/* AddProbes: an array of definitions, as a file of the catalogue has them. ret_events: their names.
+ */
+int definitions_send(Proxy *proxy,
+                json_object *definitions,
+                json_object **ret_events,
+                Reason *reason);
 /* AddProbe; ret_event is the name of the probe's event. */
 int definition_send(Proxy *proxy,
                 const DefinitionMessage *definition,

@@ -10,6 +10,7 @@
 
 #include "definition-message.h"
 #include "elf-place.h"
+#include "probes-load.h"
 #include "probes-user.h"
 #include "proxy.h"
 #include "table.h"
@@ -328,6 +329,13 @@ static int probes_show(const Context *context,
         return tell_failure(r, &reason);
 }
 
+static int probes_load_file(const Context *context,
+                const ProbeOptions *options _unused_,
+                int argc _unused_,
+                char **argv) {
+        return probes_load(context, argv[1]);
+}
+
 /* The verb */
 
 static int check_options(const Context *context, const ProbeOptions *o, const char *what) {
@@ -354,6 +362,7 @@ static int probes_go(const Context *context, const ProbeOptions *options, int ar
         } words[] = {
                 { "add", 2, WORDS_MAX, probes_add },
                 { "list", 1, 1, probes_list },
+                { "load", 2, 2, probes_load_file },
                 { "remove", 2, 2, probes_remove },
                 { "resolve", 2, 2, probes_resolve },
                 { "show", 2, 2, probes_show },
@@ -365,7 +374,7 @@ static int probes_go(const Context *context, const ProbeOptions *options, int ar
                 i++;
         if (i == ELEMENTSOF(words))
                 return tell_usage(context,
-                                "probes %s: add, list, remove, resolve or show is wanted",
+                                "probes %s: add, list, load, remove, resolve or show is wanted",
                                 argv[0]);
         if (argc < words[i].min || argc > words[i].max)
                 return tell_usage(context,
@@ -451,6 +460,7 @@ const Verb verb_probes = {
                 "                     an EVENT is SYSTEM:EVENT or the name of a probe\n"
                 "  --raw DEFINITION   in the kernel's own syntax, instead of --on\n"
                 "  --about TEXT       one line for people\n"
+                "load FILE            all definitions of a file, as the catalogue has them, or none\n"
                 "list                 the catalogue, and those that users have defined\n"
                 "  -v, --verbose      all that is known of them\n"
                 "  --usdt FILE|PID    instead, the markers of a program, a library, or of all that\n"

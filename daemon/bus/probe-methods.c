@@ -4,11 +4,14 @@
 #include "probe-methods.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "call.h"
 #include "definition-reader.h"
 #include "probe-admission.h"
 #include "variant.h"
+
+#define ADD_PROBES_MAX 256 /* in one call */
 
 int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_json_ json_object *o = NULL;
@@ -47,6 +50,81 @@ int method_add_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error)
                 return call_refuse(m, r, &reason);
         /* Both are the session floor's now. */
         definition = NULL;
+        request = NULL;
+        return 1;
+}
+
+static int answer_added_all(sd_bus_message *m, Request *request) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        char *rest, *line;
+
+        int r = sd_bus_message_new_method_return(m, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, "s");
+        for (line = strtok_r(request->text, "\n", &rest); r >= 0 && line;
+                        line = strtok_r(NULL, "\n", &rest))
+                r = sd_bus_message_append(reply, "s", line);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_message_send(reply);
+}
+
+static void definitions_free(Definition **definitions, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                definition_free(definitions[i]);
+        free(definitions);
+}
+
+/* Each of the list, judged as AddProbe's. */
+static int read_definitions(sd_bus_message *m, Definition ***ret, size_t *ret_n, Reason *reason) {
+        Definition **definitions = calloc(ADD_PROBES_MAX, sizeof(Definition *));
+        size_t n = 0;
+
+        if (!definitions)
+                return -ENOMEM;
+        int r = MIN_OF(sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "a{sv}"), 0);
+        while (r == 0 && sd_bus_message_at_end(m, false) == 0) {
+                Reason inner = {};
+
+                if (n == ADD_PROBES_MAX)
+                        r = reason_set(&inner,
+                                        KT_E_INVALID_SPEC,
+                                        "more than %d in one call",
+                                        ADD_PROBES_MAX);
+                else
+                        r = definition_read_message(m, &definitions[n], &inner);
+                if (r > 0)
+                        r = reason_set(reason, r, "probes[%zu]: %s", n, inner.text);
+                n += r == 0;
+        }
+        if (r != 0) {
+                definitions_free(definitions, n);
+                return r;
+        }
+        *ret = definitions;
+        *ret_n = n;
+        return 0;
+}
+
+int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        Definition **definitions = NULL;
+        Door *door = userdata;
+        Reason reason = { "" };
+        size_t n = 0;
+        int r;
+
+        r = call_new(door, m, answer_added_all, &request, &reason);
+        if (r == 0)
+                r = read_definitions(m, &definitions, &n, &reason);
+        if (r == 0)
+                r = registry_add_probes(door->registry, request, definitions, n, &reason);
+        if (r != 0) {
+                definitions_free(definitions, n);
+                return call_refuse(m, r, &reason);
+        }
+        /* They and the request are the session floor's now. */
+        free(definitions);
         request = NULL;
         return 1;
 }

@@ -26,8 +26,7 @@
 #include "error-log.h"
 #include "probe.h"
 
-#define BATCH_MAX 3500 /* the kernel takes 4095 in one write */
-#define EVENT_MAX 200  /* bytes of "GROUP/NAME" */
+#define EVENT_MAX 200 /* bytes of "GROUP/NAME" */
 
 static const char *skip_number(const char *line) {
         return *line ? line + 1 + strspn(line + 1, "0123456789") : line;
@@ -67,6 +66,42 @@ static int define_line(const Tracefs *tracefs, ProbeKind kind, const char *line,
         int r = probe_add(tracefs, kind, line);
 
         return r == 0 || r == -ENOMEM ? r : refuse(tracefs, line, r, reason);
+}
+
+/* "p:GROUP/NAME SYMBOL": the line after the colon, or NULL. The type may carry a number ("r10"). */
+static const char *line_event(const char *line) {
+        size_t type = strcspn(line, ": \n");
+
+        return line[type] == ':' ? line + type + 1 : NULL;
+}
+
+int probe_list_find(const char *list, const char *group, const char *name, char **ret) {
+        char event[EVENT_MAX];
+        size_t n = 0;
+
+        int size = snprintf(event, sizeof(event), "%s/%s ", group, name);
+        if (size < 0 || (size_t)size >= sizeof(event))
+                return -EINVAL;
+        _cleanup_free_ char *lines = NULL;
+        for (const char *line = list, *next; *line; line = next) {
+                size_t length = strcspn(line, "\n");
+                const char *found = line_event(line);
+
+                next = line + length + (line[length] == '\n');
+                if (!found || strncmp(found, event, (size_t)size) != 0)
+                        continue;
+                if (!lines) /* all that may come */
+                        lines = malloc(strlen(line) + 1);
+                if (!lines)
+                        return -ENOMEM;
+                if (n > 0)
+                        lines[n++] = '\n';
+                memcpy(lines + n, line, length);
+                n += length;
+                lines[n] = '\0';
+        }
+        *ret = TAKE_PTR(lines);
+        return 0;
 }
 
 int probe_define(const Tracefs *tracefs, ProbeKind kind, const char *lines, Reason *reason) {
@@ -139,7 +174,7 @@ static int remove_groups(const Tracefs *tracefs,
                 const char *prefix,
                 const char *except) {
         _cleanup_free_ char *text = NULL;
-        char batch[BATCH_MAX + EVENT_MAX + 8];
+        char batch[PROBE_BATCH_MAX + EVENT_MAX + 8];
         size_t used = 0, size;
         const char *event;
 
@@ -157,7 +192,7 @@ static int remove_groups(const Tracefs *tracefs,
                                         (int)size,
                                         event);
                 line += strcspn(line, "\n");
-                if (used >= BATCH_MAX)
+                if (used >= PROBE_BATCH_MAX)
                         r = write_batch(tracefs, kind, batch, &used);
         }
         return r ?: write_batch(tracefs, kind, batch, &used);

@@ -33,11 +33,13 @@ bool probe_is_supported(const Tracefs *tracefs, ProbeKind kind) {
         return faccessat(tracefs->fd, files[kind], W_OK, AT_EACCESS) == 0;
 }
 
-/* "p:GROUP/NAME SYMBOL": the line after the colon, or NULL. The type may carry a number ("r10"). */
-static const char *line_event(const char *line) {
-        size_t type = strcspn(line, ": \n");
+int probe_read_list(const Tracefs *tracefs, ProbeKind kind, char **ret) {
+        int r = tracefs_read(tracefs->fd, files[kind], ret, NULL);
 
-        return line[type] == ':' ? line + type + 1 : NULL;
+        if (r != -ENOENT)
+                return r;
+        *ret = strdup("");
+        return *ret ? 0 : -ENOMEM;
 }
 
 int probe_read(const Tracefs *tracefs,
@@ -45,33 +47,10 @@ int probe_read(const Tracefs *tracefs,
                 const char *group,
                 const char *name,
                 char **ret) {
-        _cleanup_free_ char *text = NULL;
-        char event[NAME_MAX_];
-        size_t n = 0;
+        _cleanup_free_ char *list = NULL;
 
-        int size = snprintf(event, sizeof(event), "%s/%s ", group, name);
-        if (size < 0 || (size_t)size >= sizeof(event))
-                return -EINVAL;
-        int r = tracefs_read(tracefs->fd, files[kind], &text, NULL);
-        if (r < 0)
-                return r;
-
-        /* The lines that are wanted move to the front. */
-        for (char *line = text, *next; *line; line = next) {
-                size_t length = strcspn(line, "\n");
-                const char *found = line_event(line);
-
-                next = line + length + (line[length] == '\n');
-                if (!found || strncmp(found, event, (size_t)size) != 0)
-                        continue;
-                if (n > 0)
-                        text[n++] = '\n';
-                memmove(text + n, line, length);
-                n += length;
-        }
-        text[n] = '\0';
-        *ret = n > 0 ? TAKE_PTR(text) : NULL;
-        return 0;
+        int r = tracefs_read(tracefs->fd, files[kind], &list, NULL);
+        return r ?: probe_list_find(list, group, name, ret);
 }
 
 int probe_add(const Tracefs *tracefs, ProbeKind kind, const char *definition) {

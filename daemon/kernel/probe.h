@@ -13,6 +13,8 @@ typedef enum ProbeKind {
         _PROBE_KIND_N,
 } ProbeKind;
 
+#define PROBE_BATCH_MAX 3500 /* the kernel takes 4095 in one write */
+
 /* May this process define such probes here? */
 bool probe_is_supported(const Tracefs *tracefs, ProbeKind kind);
 /* What stands in the kernel for this event, without the line's end: NULL when nothing does. Several
@@ -22,7 +24,13 @@ int probe_read(const Tracefs *tracefs,
                 const char *group,
                 const char *name,
                 char **ret);
-/* One definition in the kernel's syntax: "p:GROUP/NAME SYMBOL ARG…". -EEXIST. */
+/* All that stands of a kind; "" where there are none. */
+int probe_read_list(const Tracefs *tracefs, ProbeKind kind, char **ret);
+/* What probe_read() gives, out of such a list. */
+int probe_list_find(const char *list, const char *group, const char *name, char **ret);
+/* One definition in the kernel's syntax: "p:GROUP/NAME SYMBOL ARG…". -EEXIST. Several of kernel
+ * functions, a line each, PROBE_BATCH_MAX bytes at most: carried out one by one up to the first
+ * that fails. */
 int probe_add(const Tracefs *tracefs, ProbeKind kind, const char *definition);
 /* Wipes the buffers of all instances that ever had it on. 0 when there is none, -EBUSY while an
  * instance uses it. */

@@ -335,6 +335,16 @@ int probe_make_format(const Probe *probe, char **ret) {
 
 /* Worker thread */
 
+int probe_check_same(const Probe *probe, const char *stands, Reason *reason) {
+        if (probe->definition->raw || probe_line_is_same(stands, probe->line))
+                return 0;
+        return reason_set(reason,
+                        KT_E_BUSY,
+                        "probe %s: another definition of this name is still in use: try again when "
+                        "the sessions that have it are gone",
+                        probe->definition->name);
+}
+
 int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
         _cleanup_free_ char *stands = NULL;
         int r = 0;
@@ -349,14 +359,8 @@ int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
                                 &stands);
         if (r < 0)
                 return r;
-        if (stands && !probe->definition->raw && !probe_line_is_same(stands, probe->line))
-                return reason_set(reason,
-                                KT_E_BUSY,
-                                "probe %s: another definition of this name is still in use: try "
-                                "again when the sessions that have it are gone",
-                                probe->definition->name);
         if (stands)
-                return 0;
+                return probe_check_same(probe, stands, reason);
         Reason inner = {};
         r = probe_define(tracefs, probe->kind, probe->line, &inner);
         if (r > 0 && probe->form && probe->form->takes_entry)

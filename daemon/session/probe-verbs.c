@@ -47,8 +47,11 @@ static Probe *find_own(ProbeSet *set, uid_t uid, const char *name) {
 }
 
 /* One that is there already: the same is shared, another of its name is not taken. */
-static int add_again(Probe *probe, Request *request, Definition *definition, Reason *reason) {
-        if (probe->file && request->file && !probe_file_is_same(probe->file, request->file))
+static int check_again(const Probe *probe,
+                const ProbeFile *file,
+                const Definition *definition,
+                Reason *reason) {
+        if (probe->file && file && !probe_file_is_same(probe->file, file))
                 return reason_set(reason,
                                 KT_E_NAME_TAKEN,
                                 "probe %s stands in the file that had this path before: remove it "
@@ -65,8 +68,6 @@ static int add_again(Probe *probe, Request *request, Definition *definition, Rea
                                 KT_E_BUSY,
                                 "probe %s: another call about it is under way",
                                 definition->name);
-        definition_free(definition);
-        probe_submit_define(probe, request);
         return 0;
 }
 
@@ -191,7 +192,11 @@ static int check_number(const ProbeSet *set, uid_t uid, bool is_user, Reason *re
         return 0;
 }
 
-static int add_new(Registry *registry, Request *request, Definition *definition, Reason *reason) {
+static int take_new(Registry *registry,
+                Request *request,
+                Definition *definition,
+                Probe **ret,
+                Reason *reason) {
         bool is_user = definition_is_user(definition);
         ProbeSet *set = registry->probes;
         uid_t uid = request->subject.uid;
@@ -217,8 +222,32 @@ static int add_new(Registry *registry, Request *request, Definition *definition,
                 return r;
         }
         probe->is_approved = request->is_authorized;
-        probe_submit_define(probe, request);
+        *ret = probe;
         return 0;
+}
+
+int probe_take(Registry *registry,
+                Request *request,
+                Definition *definition,
+                Probe **ret,
+                bool *ret_new,
+                Reason *reason) {
+        int r = check_wanted(registry, &request->subject, definition, request->file, reason);
+        if (r != 0)
+                return r;
+        Probe *probe = find_own(registry->probes, request->subject.uid, definition->name);
+        *ret_new = !probe;
+        if (!probe)
+                return take_new(registry, request, definition, ret, reason);
+        r = probe_check_own(registry,
+                        &request->subject,
+                        probe,
+                        request->is_authorized || probe->is_approved,
+                        reason);
+        r = r ?: check_again(probe, request->file, definition, reason);
+        if (r == 0)
+                *ret = probe;
+        return r;
 }
 
 int registry_add_probe(Registry *registry,
@@ -226,19 +255,15 @@ int registry_add_probe(Registry *registry,
                 Definition *definition,
                 Reason *reason) {
         Probe *probe;
+        bool is_new;
 
-        int r = check_wanted(registry, &request->subject, definition, request->file, reason);
+        int r = probe_take(registry, request, definition, &probe, &is_new, reason);
         if (r != 0)
                 return r;
-        probe = find_own(registry->probes, request->subject.uid, definition->name);
-        if (!probe)
-                return add_new(registry, request, definition, reason);
-        r = probe_check_own(registry,
-                        &request->subject,
-                        probe,
-                        request->is_authorized || probe->is_approved,
-                        reason);
-        return r ?: add_again(probe, request, definition, reason);
+        if (!is_new)
+                definition_free(definition);
+        probe_submit_define(probe, request);
+        return 0;
 }
 
 int registry_remove_probe(Registry *registry, Request *request, const char *name, Reason *reason) {

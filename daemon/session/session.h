@@ -163,6 +163,13 @@ int registry_add_probe(Registry *registry,
                 Request *request,
                 Definition *definition /* consumed on 0 */,
                 Reason *reason);
+/* Many, none of them in a program and none that polkit has to be asked about: all or none. Answers
+ * with the names of their events, a line each; a reason begins with "probes[N]: ". */
+int registry_add_probes(Registry *registry,
+                Request *request,
+                Definition **definitions /* all consumed on 0 */,
+                size_t n,
+                Reason *reason);
 /* One of the caller's own. KT_E_NO_SUCH_PROBE, KT_E_BUSY while a session has it. */
 int registry_remove_probe(Registry *registry, Request *request, const char *name, Reason *reason);
 /* [{"name","event","about","source","uid","definition","resolved","state","why","users","fields",

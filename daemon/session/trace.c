@@ -26,6 +26,7 @@
 #include "fd.h"
 #include "log.h"
 #include "metadata.h"
+#include "probe-batch.h"
 #include "scope.h"
 #include "trace-fence.h"
 #include "trace-pairs.h"
@@ -185,12 +186,11 @@ static int step_statistics(void *context, Reason *reason _unused_) {
 static int step_probes(void *context, Reason *reason) {
         Trace *trace = context;
 
-        if (trace->next == trace->n_probes) {
+        int r = probe_ensure_all(
+                        trace->tracefs, trace->probes, trace->n_probes, &trace->next, reason);
+        if (r != PLAN_AGAIN)
                 trace->next = 0;
-                return 0;
-        }
-        int r = probe_ensure(trace->tracefs, trace->probes[trace->next++], reason);
-        return r ?: PLAN_AGAIN;
+        return r;
 }
 
 static int step_marker(void *context, Reason *reason _unused_) {

@@ -15,9 +15,7 @@
 #include "names.h"
 
 #define FUNCTION "vfs_read"
-/* What the daemon lets wait of one user. */
-#define UNDER_WAY 8
-#define BARE      KT_TRACEFS_DIR "/instances/ktbench"
+#define BARE     KT_TRACEFS_DIR "/instances/ktbench"
 
 static double now_ms(void) {
         struct timespec t;
@@ -102,27 +100,6 @@ static sd_bus_message *call(sd_bus *bus, sd_bus_message *m) {
         return answer;
 }
 
-static int on_added(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        unsigned *n_waiting = userdata;
-
-        if (sd_bus_message_is_method_error(m, NULL)) {
-                fprintf(stderr, "probe-cost: %s\n", sd_bus_message_get_error(m)->message);
-                exit(1);
-        }
-        (*n_waiting)--;
-        return 0;
-}
-
-/* At most so many calls are under way. */
-static void wait_for(sd_bus *bus, const unsigned *n_waiting, unsigned most) {
-        while (*n_waiting > most) {
-                int r = sd_bus_process(bus, NULL);
-                check(r, "process");
-                if (r == 0)
-                        check(sd_bus_wait(bus, UINT64_MAX), "wait");
-        }
-}
-
 static sd_bus_message *make_call(sd_bus *bus,
                 const char *path,
                 const char *interface,
@@ -138,7 +115,6 @@ static void by_bus(unsigned n) {
         sd_bus_message *m, *answer;
         const char *id, *path;
         sd_bus *bus = NULL;
-        unsigned n_waiting = 0;
         char name[32];
 
         check(sd_bus_open_system(&bus), "bus");
@@ -147,9 +123,10 @@ static void by_bus(unsigned n) {
         check(sd_bus_message_append(m, "s", FUNCTION), "append");
         sd_bus_message_unref(call(bus, m));
         double begin = now_ms();
+        m = make_call(bus, KT_OBJECT, KT_MANAGER_INTERFACE, "AddProbes");
+        check(sd_bus_message_open_container(m, 'a', "a{sv}"), "open");
         for (unsigned i = 0; i < n; i++) {
                 (void)snprintf(name, sizeof(name), "b%u", i);
-                m = make_call(bus, KT_OBJECT, KT_MANAGER_INTERFACE, "AddProbe");
                 check(sd_bus_message_append(m,
                                       "a{sv}",
                                       3,
@@ -164,12 +141,10 @@ static void by_bus(unsigned n) {
                                       1,
                                       "count"),
                                 "append");
-                check(sd_bus_call_async(bus, NULL, m, on_added, &n_waiting, 0), "send");
-                sd_bus_message_unref(m);
-                n_waiting++;
-                wait_for(bus, &n_waiting, UNDER_WAY - 1);
         }
-        wait_for(bus, &n_waiting, 0);
+        check(sd_bus_message_close_container(m), "close");
+        sd_bus_message_unref(call(bus, m));
+        fprintf(stderr, "added %.1f\n", now_ms() - begin);
         m = make_call(bus, KT_OBJECT, KT_MANAGER_INTERFACE, "CreateSession");
         check(sd_bus_message_append(m,
                               "a{sv}",

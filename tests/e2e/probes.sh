@@ -102,6 +102,29 @@ case_probes_shared() { # the same again is the same, another of its name is refu
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "it is left"
 }
 
+case_probes_load() { # all probes of a file at once, or none: what is wrong is told with its number
+        kprobes
+        jq -n '{probes: [range(100) | {name: "many\(.)", on: "vfs_read", args: ["count"]}]}' >many.json
+        expect 0 ktracectl probes load many.json
+        same "100 ktrace_u0:many99" "$(wc -l <out) $(tail -n 1 out)" "events"
+        expect 0 ktracectl probes load many.json
+        same 100 "$(grep -c 'ktrace_u0/many' "$TRACEFS/kprobe_events")" "definitions"
+        expect 0 ktracectl record -q --probe many0 --probe many99 -o t.kts -- cat /etc/hostname
+        same "$(count t.kts '.event == "many0"')" "$(count t.kts '.event == "many99"')" "records of two"
+        jq '.probes |= map(.name |= "x" + .) | .probes[70].args = ["nothing"]' many.json >bad.json
+        refused 2 'probes\[70\]: .*args\[0\] column 1: vfs_read has no argument nothing' ktracectl probes load bad.json
+        jq '.probes |= map(.name |= "x" + .) | .probes[70].on = "vfs_read+1" | del(.probes[70].args)' many.json >bad.json
+        refused 1 'xmany70: .*no instruction begins there' ktracectl probes load bad.json
+        ! grep -q ktrace_u0/xmany "$TRACEFS/kprobe_events" || fail "some of a file that is refused: $(grep -c xmany "$TRACEFS/kprobe_events")"
+        same 0 "$(ktracectl --json probes list | jq 'map(select(.name | startswith("xmany"))) | length')" "of a file that is refused"
+        echo '{"probes": [{"name": "a", "on": "vfs_read"}, 7]}' >bad.json
+        refused 2 'probes\[1\]: an object' ktracectl probes load bad.json
+        echo '[]' >bad.json
+        refused 2 '"probes" alone' ktracectl probes load bad.json
+        refused 1 'No such file' ktracectl probes load no-such-file
+        for i in $(seq 0 99); do ktracectl probes remove "many$i"; done
+}
+
 case_probes_foreign_removal() { # somebody takes it out of the kernel: told, and put back
         kprobes
         ktracectl probes add mine --on vfs_read count

@@ -101,6 +101,18 @@ int probe_read(const Tracefs *tracefs,
         return fake_finish_read(r);
 }
 
+int probe_read_list(const Tracefs *tracefs, ProbeKind kind, char **ret) {
+        GString *list = g_string_new(NULL);
+        int r = fake_begin(FAKE_READ);
+
+        for (guint i = 0; r == 0 && i < kernel.probes->len; i++)
+                g_string_append_printf(list, "%s\n", (const char *)kernel.probes->pdata[i]);
+        if (r == 0)
+                *ret = strdup(list->str);
+        g_string_free(list, TRUE);
+        return fake_finish_read(r);
+}
+
 /* A second place of a user's probe is a line behind the first. */
 static int add_probe(ProbeKind kind, const char *definition) {
         g_autofree char *name = g_strndup(definition + 2, strcspn(definition + 2, " "));
@@ -126,7 +138,9 @@ static int add_probe(ProbeKind kind, const char *definition) {
 int probe_add(const Tracefs *tracefs, ProbeKind kind, const char *definition) {
         int r = fake_begin(FAKE_WRITE);
 
-        r = r ?: add_probe(kind, definition);
+        g_auto(GStrv) lines = g_strsplit(definition, "\n", -1);
+        for (size_t i = 0; r == 0 && lines[i]; i++)
+                r = *lines[i] ? add_probe(kind, lines[i]) : 0;
         return fake_finish(r, "probe %s", definition);
 }
 

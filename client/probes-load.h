@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "verb.h"
+
+/* The exit status. */
+int probes_load(const Context *context, const char *path);
