@@ -105,7 +105,7 @@ int probe_read_list(const Tracefs *tracefs, ProbeKind kind, char **ret) {
         GString *list = g_string_new(NULL);
         int r = fake_begin(FAKE_READ);
 
-        for (guint i = 0; r == 0 && i < kernel.probes->len; i++)
+        for (guint i = 0; r == 0 && kernel.probes && i < kernel.probes->len; i++)
                 g_string_append_printf(list, "%s\n", (const char *)kernel.probes->pdata[i]);
         if (r == 0)
                 *ret = strdup(list->str);
