@@ -9,11 +9,59 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "quote.h"
 
 bool elf_place_is_meant(const char *text) {
         return memchr(text, '/', strcspn(text, ":")) != NULL;
+}
+
+static bool is_module(const char *name) {
+        _cleanup_free_ char *path = NULL;
+
+        if (asprintf(&path, "/sys/module/%s", name) < 0) {
+                path = NULL;
+                return false;
+        }
+        return access(path, F_OK) == 0;
+}
+
+static bool is_program(const char *path) {
+        struct stat status;
+
+        return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+int elf_place_find(const char *text, char **ret) {
+        size_t size = strcspn(text, ":");
+        _cleanup_free_ char *name = strndup(text, size);
+        const char *next = getenv("PATH") ?: "";
+
+        *ret = NULL;
+        if (!name)
+                return -ENOMEM;
+        if (elf_place_is_meant(text)) {
+                *ret = strdup(text);
+                return *ret ? 0 : -ENOMEM;
+        }
+        if (size == 0 || text[size] != ':' || is_module(name))
+                return 0;
+        for (const char *dir = next; *dir; dir = next) {
+                int n = (int)strcspn(dir, ":");
+                _cleanup_free_ char *path = NULL;
+
+                next = dir + n + (dir[n] == ':');
+                if (*dir != '/')
+                        continue;
+                if (asprintf(&path, "%.*s/%s", n, dir, name) < 0) {
+                        path = NULL;
+                        return -ENOMEM;
+                }
+                if (is_program(path))
+                        return asprintf(ret, "%s%s", path, text + size) < 0 ? -ENOMEM : 0;
+        }
+        return 0;
 }
 
 void elf_place_clear(ElfPlace *place) {

@@ -18,6 +18,9 @@ typedef struct ElfPlace {
 
 /* Is a file meant, and not a function of the kernel? It has a slash before its colon. */
 bool elf_place_is_meant(const char *text);
+/* The same, or "PROGRAM:…" of one that PATH leads to, unless a module of the kernel is called so:
+ * with its path. *ret is NULL where the kernel is meant. 0 or -ENOMEM. */
+int elf_place_find(const char *text, char **ret);
 /* FILE:SYMBOL[+OFFSET], FILE:SOURCE:LINE, FILE:PROVIDER:MARKER or FILE:0xOFFSET. KT_E_INVALID_SPEC
  * with the reason. */
 int elf_place_parse(const char *text, ElfPlace *ret, Reason *reason);

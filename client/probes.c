@@ -87,11 +87,13 @@ static int probes_resolve(const Context *context,
                 char **argv) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *answer = NULL;
+        _cleanup_free_ char *program = NULL;
         Reason reason = {};
 
-        if (elf_place_is_meant(argv[1]))
-                return probes_user_resolve(context, argv[1]);
-        int r = proxy_open(&proxy, &reason);
+        int r = elf_place_find(argv[1], &program);
+        if (r == 0 && program)
+                return probes_user_resolve(context, program);
+        r = r ?: proxy_open(&proxy, &reason);
         if (r == 0)
                 r = proxy_call_json(proxy,
                                 KT_OBJECT,
@@ -128,7 +130,7 @@ static int tell_refusal(int r, const Reason *reason, const DefinitionMessage *de
 
 static int probes_add(const Context *context, const ProbeOptions *options, int argc, char **argv) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
-        _cleanup_free_ char *event = NULL, *place = NULL;
+        _cleanup_free_ char *event = NULL, *program = NULL, *place = NULL;
         _cleanup_close_ int file = -1;
         Reason reason = {};
         int r = 0;
@@ -147,8 +149,10 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
                 .n_args = (size_t)argc - 2,
         };
 
-        if (options->on && elf_place_is_meant(options->on)) {
-                r = probes_user_place(options->on, &place, &file, &reason);
+        if (options->on)
+                r = elf_place_find(options->on, &program);
+        if (r == 0 && program) {
+                r = probes_user_place(program, &place, &file, &reason);
                 definition.on = place;
         }
         definition.file = file;

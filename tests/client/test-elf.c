@@ -135,6 +135,35 @@ static void test_place(void) {
         g_assert_false(elf_place_is_meant("mod:a/b"));
 }
 
+/* A program by its name alone, where no module of the kernel is called so. */
+static void test_path(Fixture *f, gconstpointer data _unused_) {
+        g_autofree char *path = g_strdup_printf("relative:/nothing/there:%s", f->dir);
+        g_autofree char *wanted = g_strdup_printf("%s/probed:main", f->dir);
+        g_autofree char *old = g_strdup(g_getenv("PATH"));
+
+        const struct {
+                const char *text, *found;
+        } cases[] = {
+                { "probed:main", wanted },
+                { "./a:b", "./a:b" },
+                { "probed", NULL },
+                { "no-such-program:main", NULL },
+                { ":main", NULL },
+                { "kernel:main", NULL },
+        };
+
+        g_autofree char *copy = g_strdup_printf("cp %s probed && cp probed kernel", f->probed);
+        run(f, copy);
+        g_setenv("PATH", path, TRUE);
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_free_ char *found = NULL;
+
+                g_assert_cmpint(elf_place_find(cases[i].text, &found), ==, 0);
+                g_assert_cmpstr(found, ==, cases[i].found);
+        }
+        g_setenv("PATH", old, TRUE);
+}
+
 static void test_symbols(Fixture *f, gconstpointer data _unused_) {
         uint64_t add = get_offset(f->probed, "probed_add");
         g_autofree char *plain = g_strdup_printf("%#jx", (uintmax_t)add);
@@ -338,6 +367,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/elf/reader", test_reader);
         g_test_add_func("/elf/text", test_text);
 #define ADD(path, test) g_test_add(path, Fixture, NULL, set_up, test, tear_down)
+        ADD("/elf/path", test_path);
         ADD("/elf/symbols", test_symbols);
         ADD("/elf/lines", test_lines);
         ADD("/elf/library", test_library);
