@@ -116,6 +116,24 @@ EOS
                 "$(calls_in capable.kts $VICTIM_CALL)" "records of privileged programs"
 }
 
+case_pairs() { # root's program, by what its calls' beginnings and ends are made into
+        defended_by credentials guard guard-hist
+        rooted 4755 rooted
+        attack ./rooted calls 1000 $VICTIM_CALL <<'EOS'
+from attack import *
+import sys
+manager.AddProbe(dbus.Dictionary({"name": "pair", "from": "raw_syscalls:sys_enter", "to": "raw_syscalls:sys_exit",
+    "key": dbus.Array(["common_pid", "id"]), "args": dbus.Array(["nr = from.id", "$latency"])}, signature="sv"))
+p = Process(sys.argv[1:], no_new_privs=False)
+s = Session(f"command:{p.pid}", probes=dbus.Array(["pair"]))
+s.start()
+p.run()
+s.save()
+EOS
+        ktracectl probes remove "ktrace_u$USER_UID:pair" || true
+        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "pair" && $4 == nr { n++ } END { print n + 0 }')" "pairs of root's program"
+}
+
 case_user_namespace() { # what a traced process does with the capabilities of a user namespace of its own
         defended_by credentials guard guard-hist
         attack unshare -Ur "$TARGET" calls 1000 $VICTIM_CALL <<'EOS'
