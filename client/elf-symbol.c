@@ -36,8 +36,17 @@ static void get_last_word(const char *name, char *out, size_t size) {
         (void)snprintf(out, size, "%.*s", (int)MIN_OF(end - start, size - 1), name + start);
 }
 
-static bool is_named(const char *symbol, const char *wanted, const char *last_word) {
-        if (strcmp(symbol, wanted) == 0)
+/* "getpwuid_r@@GLIBC_2.2.5", as debug files of libraries have it; with one @ it is a version for
+ * programs of old. */
+static bool is_version(const char *symbol, const char *wanted, bool of_old) {
+        size_t size = strcspn(symbol, "@");
+
+        return strlen(wanted) == size && memcmp(symbol, wanted, size) == 0 &&
+               (symbol[size] == '\0' || symbol[size + 1] == '@' || of_old);
+}
+
+static bool is_named(const char *symbol, const char *wanted, const char *last_word, bool of_old) {
+        if (strcmp(symbol, wanted) == 0 || is_version(symbol, wanted, of_old))
                 return true;
         /* Demangling is slow; operators have no word of theirs in it. */
         if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R') ||
@@ -74,7 +83,11 @@ static void look_near(const char *name, const char *wanted, Passed *passed) {
         (void)snprintf(passed->near, sizeof(passed->near), "%s", name);
 }
 
-static int search(const ElfCode *code, const ElfPlace *place, json_object *list, Passed *passed) {
+static int search(const ElfCode *code,
+                const ElfPlace *place,
+                bool of_old,
+                json_object *list,
+                Passed *passed) {
         char last_word[256];
         int r = 0;
 
@@ -96,7 +109,7 @@ static int search(const ElfCode *code, const ElfPlace *place, json_object *list,
                 }
                 if (i < NEAR_MAX)
                         look_near(name, place->symbol, passed);
-                if (is_named(name, place->symbol, last_word))
+                if (is_named(name, place->symbol, last_word, of_old))
                         r = elf_code_add(code,
                                         place->file,
                                         address - code->bias + place->offset,
@@ -170,7 +183,9 @@ static int refuse(const ElfCode *code,
 int elf_find_symbol(const ElfCode *code, const ElfPlace *place, json_object *list, Reason *reason) {
         Passed passed = { .distance = UINT32_MAX };
 
-        int r = search(code, place, list, &passed);
+        int r = search(code, place, false, list, &passed);
+        if (r == 0 && json_object_array_length(list) == 0)
+                r = search(code, place, true, list, &passed);
         if (r == 0 && json_object_array_length(list) == 0)
                 r = refuse(code, place, &passed, reason);
         return r;

@@ -284,6 +284,21 @@ static void test_process(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpint(elf_read(elf_read_usdt, number, &none, &reason), ==, KT_E_NO_SUCH_PROCESS);
 }
 
+/* Symbols of libraries may have versions; the one that programs are linked to now goes before. */
+static void test_versions(Fixture *f, gconstpointer data _unused_) {
+        g_autofree char *path = g_strdup_printf("%s/versioned", f->dir);
+
+        if (!can_strip(f))
+                return;
+        run(f,
+                        "objcopy --redefine-sym probed_add=probed@@V_2 --redefine-sym "
+                        "probed_text=probed@V_1 --redefine-sym probed_bytes=old@V_1 probed versioned");
+        g_assert_cmpuint(get_offset(path, "probed"), ==, get_offset(f->probed, "probed_add"));
+        g_assert_cmpuint(get_offset(path, "probed@V_1"), ==, get_offset(f->probed, "probed_text"));
+        g_assert_cmpuint(get_offset(path, "old"), ==, get_offset(f->probed, "probed_bytes"));
+        assert_refused(path, "probe", KT_E_NO_SUCH_FUNCTION, "*has no function*");
+}
+
 static void test_no_program(Fixture *f, gconstpointer data _unused_) {
         g_autofree char *fifo = g_strdup_printf("%s/fifo", f->dir);
 
@@ -372,6 +387,7 @@ int main(int argc, char **argv) {
         ADD("/elf/lines", test_lines);
         ADD("/elf/library", test_library);
         ADD("/elf/stripped", test_stripped);
+        ADD("/elf/versions", test_versions);
         ADD("/elf/markers", test_markers);
         ADD("/elf/process", test_process);
         ADD("/elf/no-program", test_no_program);
