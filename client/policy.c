@@ -228,6 +228,7 @@ static int print_answer(const Context *context, json_object *answer, bool allowe
                 { "processes", "Processes", false },
                 { "requests", "Asked for", false },
                 { "events", "Granted", false },
+                { "sources", "Made of", false },
                 { "limits", "Limits", false },
                 { "notes", "Notes", false },
         };

@@ -23,7 +23,7 @@ int pair_lay(const Instance *instance,
                 const char *event,
                 const char *trigger,
                 Reason *reason);
-/* 0 when it is not there; -EBUSY while a second one has need of it. */
+/* -EBUSY while a second one has need of it; 0 or -EINVAL when it is not there. */
 int pair_lift(const Instance *instance, const char *system, const char *event, const char *trigger);
 /* Does a line of an event's trigger file stand for this one? */
 bool pair_line_is(const char *line, size_t size, const char *trigger);

@@ -157,17 +157,36 @@ static int describe_notes(const Grant *grant, json_object *notes) {
         return r;
 }
 
+static int describe_sources(const Grant *grant, json_object *sources) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < grant->n_sources; i++) {
+                char name[512];
+
+                (void)snprintf(name,
+                                sizeof(name),
+                                "%s:%s",
+                                grant->sources[i].system,
+                                grant->sources[i].name);
+                r = describe_append(sources, json_object_new_string(name));
+        }
+        return r;
+}
+
 static int describe_grant(Registry *registry,
                 const Subject *asker,
                 const Grant *grant,
                 json_object *object) {
         json_object *events = json_object_new_array(), *requests = json_object_new_array(),
-                    *notes = json_object_new_array(), *limits = NULL;
+                    *notes = json_object_new_array(), *sources = json_object_new_array(),
+                    *limits = NULL;
 
         int r = describe_put(object, "events", events);
         int r2 = describe_put(object, "requests", requests);
         int r3 = describe_put(object, "notes", notes);
-        r = r ?: r2 ?: r3;
+        int r4 = describe_put(object, "sources", sources);
+        r = r ?: r2 ?: r3 ?: r4;
+        r = r ?: describe_sources(grant, sources);
         r = r ?: describe_put(object, "rule", json_object_new_string(grant->rule));
         r = r ?: describe_put(object, "polkit", json_object_new_string(grant->polkit_action ?: ""));
         r = r

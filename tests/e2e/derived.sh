@@ -355,3 +355,37 @@ case_pair_many() { # as many values of each as are taken
                 (.to1 == .to4 and .from1 == .from4 and .t1 == .t3 and .f1 == .f3)) | unique')" "values of one task"
         ktracectl probes remove many
 }
+
+case_pair_of_group() { # who may trace every process, but not its addresses: the same values, and no address by a detour
+        pairs
+        event_probes
+        trap group_end EXIT
+        mkdir -p "$CONFIG_DIR/policy.d"
+        cat >"$CONFIG_DIR/policy.d/10-case.json" <<EOS
+{"rules": [{"name": "all", "subjects": [{"uid": $USER_UID}], "scopes": ["command", "system"], "processes": "any", "addresses": "pseudonym",
+        "probes": {"use": ["block_io_latency"], "derive": true},
+        "events": ["sched:*", "block:*", "kmem:kfree", "raw_syscalls:*", {"name": "signal:signal_deliver", "filter": "sig == 10"},
+                {"name": "task:task_rename", "cut": ["newcomm"]}]}]}
+EOS
+        ktracectl policy reload
+        user ktracectl probes add woken --from sched:sched_waking --to sched:sched_switch --key 'pid = next_pid' '$latency' from.prio 'name = to.next_comm'
+        user ktracectl probes add freed --event kmem:kfree call_site
+        user ktracectl probes add half --event kmem:kfree 'low = call_site : u32' --about x 2>err && fail "half of an address"
+        user ktracectl probes add sent --event signal:signal_deliver sig
+        user ktracectl probes add renamed --event task:task_rename 'pid' 'name = newcomm'
+        user ktracectl probes add named --event task:task_rename pid
+        expect 0 user ktracectl record -q -a --probe woken -f 'name == "sleep"' --probe named --probe block_io_latency -o t.kts -- sleep 0.1
+        [ "$(count t.kts '.event == "woken" and .fields.name == "sleep" and .fields.prio == 120 and .fields.latency > 0')" -gt 0 ] || fail "no waking"
+        [ "$(count t.kts '.event == "named" and .fields.pid == .pid')" -gt 0 ] || fail "no name"
+        refused 3 'call_site of kmem:kfree is not granted whole' user ktracectl record -a --probe freed -o /dev/null -- true
+        refused 3 'newcomm of task:task_rename is not granted whole' user ktracectl record -a --probe renamed -o /dev/null -- true
+        refused 3 'grants some of its records only' user ktracectl record -a --probe sent -o /dev/null -- true
+        same '["sched:sched_switch","sched:sched_waking"]' "$(user ktracectl --json policy explain - <<<'{"scope": "system", "probes": ["woken"]}' |
+                jq -c '.sources | sort')" "what policy explain tells"
+        for probe in woken freed sent renamed named; do user ktracectl probes remove $probe; done
+}
+group_end() {
+        rm -f "$CONFIG_DIR/policy.d/10-case.json"
+        ktracectl policy reload || true
+        leave_case
+}

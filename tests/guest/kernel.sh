@@ -12,6 +12,10 @@ case_kernel_guard() { # the guard on changes of credentials, and the watch
         kernel_test test-guard
 }
 
+case_kernel_pairs() { # what pairs of events rely on
+        kernel_test test-pairs
+}
+
 case_kernel_contract() { # filters, pid lists, rings
         kernel_test test-contract
 }
