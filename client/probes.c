@@ -11,6 +11,7 @@
 #include "definition-message.h"
 #include "elf-place.h"
 #include "probes-load.h"
+#include "probes-return.h"
 #include "probes-user.h"
 #include "proxy.h"
 #include "table.h"
@@ -160,6 +161,14 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
         if (r == 0)
                 proxy->may_ask = context->ask_password;
         r = r ?: definition_send(proxy, &definition, &event, &reason);
+        if (probes_return_is_meant(&definition, r, &reason)) {
+                reason = (Reason){};
+                r = probes_return_add(proxy, &definition, &event, &reason);
+                if (r == 0 && !context->quiet)
+                        tell("paired by the kernel's events: %s_call and %s_return are defined too",
+                                        definition.name,
+                                        definition.name);
+        }
         if (r != 0)
                 return tell_refusal(r, &reason, &definition);
         if (!context->quiet)

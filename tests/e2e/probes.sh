@@ -84,7 +84,6 @@ case_probes_values() { # what a probe records is what the program did: text, num
 case_probes_kernel_says() { # what only the kernel knows is told in its words, and nothing is left
         kprobes
         refused 1 'no instruction begins there' ktracectl probes add bad --on do_sys_openat2+4 %di
-        refused 1 'when it returns' ktracectl probes add bad --on do_sys_openat2 --return filename
         refused 1 'the kernel refuses the probe' ktracectl probes add bad --on do_sys_openat2 %nothing
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "$(cat "$TRACEFS/kprobe_events")"
 }
@@ -100,6 +99,24 @@ case_probes_shared() { # the same again is the same, another of its name is refu
         ktracectl destroy held
         within 5 ktracectl probes remove mine
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "it is left"
+}
+
+case_probes_return_arguments() { # arguments and result of one call, also where the kernel has forgotten the arguments by then
+        kprobes
+        echo text >a-file
+        same ktrace_u0:opens "$(ktracectl probes add opens --on do_sys_openat2 --return filename 'flags = how.flags : x64' 'fd = $retval' 2>told)" "event"
+        expect 1 ktracectl record -q --probe opens -o t.kts -- cat a-file no-such-file
+        same 1 "$(count t.kts '.event == "opens" and .fields.filename == "a-file" and .fields.fd == 3')" "opened"
+        same 1 "$(count t.kts '.event == "opens" and .fields.filename == "no-such-file" and .fields.fd == -2')" "not opened"
+        same 0 "$(count t.kts '.event != "opens"')" "other events"
+        ktracectl probes remove opens
+        if grep -q opens_call told; then
+                ktracectl probes remove opens_call
+                ktracectl probes remove opens_return
+        fi
+        refused 1 'no_function_is_called' ktracectl probes add bad --on no_function_is_called_like_this --return a '$retval'
+        expect 2 ktracectl probes add bad --on do_sys_openat2 --return nothing '$retval'
+        same "" "$(ktracectl --json=short probes list | jq -r '.[] | select(.source == "") | .name')" "what is defined"
 }
 
 case_probes_load() { # all probes of a file at once, or none: what is wrong is told with its number

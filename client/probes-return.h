@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "definition-message.h"
+
+/* Was a definition refused because the kernel knows no arguments at a function's return? */
+bool probes_return_is_meant(const DefinitionMessage *definition, int r, const Reason *reason);
+/* The same as a pair of two probes, NAME_call and NAME_return: all three or none. */
+int probes_return_add(Proxy *proxy,
+                const DefinitionMessage *definition,
+                char **ret_event,
+                Reason *reason);
