@@ -32,8 +32,8 @@ bool probes_return_is_meant(const DefinitionMessage *d, int r, const Reason *rea
         for (size_t i = 0; i < d->n_args; i++)
                 has_arguments = has_arguments || !is_of_return(d->args[i]);
         /* The daemon's word for a kernel that refuses just that. */
-        return r == KT_E_KERNEL_REFUSED && d->is_return && d->file < 0 && has_arguments && d->n_args <= ARGS_MAX &&
-               strstr(reason->text, "arguments when it returns");
+        return r == KT_E_KERNEL_REFUSED && d->is_return && d->file < 0 && has_arguments &&
+               d->n_args <= ARGS_MAX && strstr(reason->text, "arguments when it returns");
 }
 
 /* How a number is shown is the pair's to say again: by what was asked for, or the field's own type.
