@@ -15,6 +15,7 @@
 
 #include "cleanup.h"
 #include "quote.h"
+#include "user-place.h"
 
 #define MARKER_MAX 256 /* bytes of PROVIDER:NAME */
 
@@ -93,57 +94,9 @@ void user_spot_clear(UserSpot *spot) {
 
 #if defined(__x86_64__)
 #define PREFIX "r" /* of those with names of two letters */
-static const char *const names[] = { "ax",
-        "bx",
-        "cx",
-        "dx",
-        "si",
-        "di",
-        "bp",
-        "sp",
-        "r8",
-        "r9",
-        "r10",
-        "r11",
-        "r12",
-        "r13",
-        "r14",
-        "r15" };
 static const char *const arguments[USER_FUNCTION_MAX] = { "di", "si", "dx", "cx", "r8", "r9" };
 #elif defined(__aarch64__)
 #define PREFIX ""
-static const char *const names[] = { "x0",
-        "x1",
-        "x2",
-        "x3",
-        "x4",
-        "x5",
-        "x6",
-        "x7",
-        "x8",
-        "x9",
-        "x10",
-        "x11",
-        "x12",
-        "x13",
-        "x14",
-        "x15",
-        "x16",
-        "x17",
-        "x18",
-        "x19",
-        "x20",
-        "x21",
-        "x22",
-        "x23",
-        "x24",
-        "x25",
-        "x26",
-        "x27",
-        "x28",
-        "x29",
-        "x30",
-        "sp" };
 static const char *const arguments[USER_FUNCTION_MAX] = { "x0", "x1", "x2", "x3", "x4", "x5" };
 #else
 #error "say how this machine passes arguments"
@@ -156,16 +109,17 @@ static bool is_called(const char *name, const char *kernel, const char *prefix) 
 }
 
 const char *user_register_find(const char *text, size_t size) {
+        const char *known;
         char name[8];
 
         if (size >= sizeof(name))
                 return NULL;
         memcpy(name, text, size);
         name[size] = '\0';
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (is_called(name, names[i], "") ||
-                                (names[i][0] != 'r' && is_called(name, names[i], PREFIX)))
-                        return names[i];
+        for (unsigned i = 0; (known = user_register_name(i)); i++)
+                if (is_called(name, known, "") ||
+                                (known[0] != 'r' && is_called(name, known, PREFIX)))
+                        return known;
         return NULL;
 }
 
