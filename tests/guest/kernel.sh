@@ -19,3 +19,7 @@ case_kernel_pairs() { # what pairs of events rely on
 case_kernel_contract() { # filters, pid lists, rings
         kernel_test test-contract
 }
+
+case_kernel_user_probe() { # probes in programs
+        kernel_test test-user-probe
+}

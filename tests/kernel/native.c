@@ -322,3 +322,16 @@ bool native_wait_unlisted(const Instance *instance, pid_t tid) {
         }
         return false;
 }
+
+uint64_t native_sum_offered(const Instance *instance) {
+        unsigned n_cpus = 0;
+        uint64_t sum = 0;
+
+        g_assert_cmpint(instance_n_cpus(instance, &n_cpus), ==, 0);
+        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+                CpuStatistics s;
+                g_assert_cmpint(instance_read_statistics(instance, cpu, &s), ==, 0);
+                sum += s.entries + s.overrun + s.dropped + s.read;
+        }
+        return sum;
+}

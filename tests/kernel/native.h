@@ -44,6 +44,8 @@ void worker_spin(Worker *worker);
 void native_enable_calls(const Instance *instance);
 /* Records of that thread in the ring; 0: of anybody. */
 size_t native_count(const Instance *instance, pid_t tid);
+/* All that was to be recorded, also what is lost or read. */
+uint64_t native_sum_offered(const Instance *instance);
 void native_assert_pids(const Instance *instance, const pid_t *pids, size_t n_pids);
 /* Until the list no longer has it; false after five seconds. */
 bool native_wait_unlisted(const Instance *instance, pid_t tid);

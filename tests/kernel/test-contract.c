@@ -372,19 +372,6 @@ static void test_dropped(Instance *instance) {
         g_assert_cmpuint(s.overrun, ==, 0);
 }
 
-static uint64_t sum_offered(const Instance *instance) {
-        unsigned n_cpus = 0;
-        uint64_t sum = 0;
-
-        g_assert_cmpint(instance_n_cpus(instance, &n_cpus), ==, 0);
-        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
-                CpuStatistics s;
-                g_assert_cmpint(instance_read_statistics(instance, cpu, &s), ==, 0);
-                sum += s.entries + s.overrun + s.dropped + s.read;
-        }
-        return sum;
-}
-
 /* After events/enable = 0 and membarrier no record arrives, however busy the traced are. */
 static void test_disable_all(Instance *instance) {
         Worker workers[2];
@@ -399,10 +386,10 @@ static void test_disable_all(Instance *instance) {
                 native_enable_calls(instance);
                 g_usleep(10 * 1000);
                 g_assert_cmpint(instance_disable_all(instance), ==, 0);
-                uint64_t sum = sum_offered(instance);
+                uint64_t sum = native_sum_offered(instance);
                 g_assert_cmpuint(sum, >, 0);
                 g_usleep(20 * 1000);
-                g_assert_cmpuint(sum_offered(instance), ==, sum);
+                g_assert_cmpuint(native_sum_offered(instance), ==, sum);
         }
         for (size_t i = 0; i < ELEMENTSOF(workers); i++)
                 worker_stop(&workers[i]);
@@ -499,116 +486,6 @@ static void test_probe_reads_back(Instance *instance) {
         g_assert_cmpint(probe_remove(instance->tracefs, PROBE_KERNEL, GROUP, "b"), ==, 0);
 }
 
-/* The line that the kernel gives back for a place of this file: a number of all its digits. */
-#define USER_LINE(type, name, fd, offset, args) \
-        g_strdup_printf(type ":" GROUP "/" name " /proc/self/fd/%d:0x%016x" args, fd, offset)
-
-/* Somewhere in the middle of this program's own code: nothing is ever turned on. */
-#define USER_OFFSET 0x2000u
-
-static int open_self(const Instance *instance) {
-        if (!probe_is_supported(instance->tracefs, PROBE_USER)) {
-                g_test_skip("this kernel has no uprobes");
-                return -1;
-        }
-        return open("/proc/self/exe", O_PATH | O_CLOEXEC);
-}
-
-static char *user_read(const Instance *instance, const char *name) {
-        char *stands = NULL;
-
-        g_assert_cmpint(probe_read(instance->tracefs, PROBE_USER, GROUP, name, &stands), ==, 0);
-        return stands;
-}
-
-/* A path of /proc/self/fd with an O_PATH descriptor names a file; what is written with all digits
- * reads back as it was; a second place of one event is a line behind the first; counts are told by
- * the file as it was written. */
-static void test_user_probe_reads_back(Instance *instance) {
-        _cleanup_close_ int fd = open_self(instance);
-        uint64_t hits = 1, misses = 1;
-        Reason reason = {};
-
-        if (fd < 0)
-                return;
-        g_autofree char *one =
-                        USER_LINE("p", "u", fd, USER_OFFSET, "(0x2010) a=%%di:s64 b=\\-5:s32");
-        g_autofree char *two = USER_LINE(
-                        "p", "u", fd, USER_OFFSET + 16, "(0x2010) a=-8(%%sp):s64 b=\\5:s32");
-        g_autofree char *both = g_strdup_printf("%s\n%s", one, two);
-        g_autofree char *file = g_strdup_printf("/proc/self/fd/%d", fd);
-        if (probe_define(instance->tracefs, PROBE_USER, both, &reason) != 0)
-                g_error("%s: %s", both, reason.text);
-        g_autofree char *stands = user_read(instance, "u");
-        g_assert_cmpstr(stands, ==, both);
-        g_assert_cmpint(probe_read_counts(instance->tracefs, file, "u", &hits, &misses), ==, 0);
-        g_assert_cmpuint(hits, ==, 0);
-        g_assert_cmpuint(misses, ==, 0);
-        g_assert_cmpint(probe_read_counts(instance->tracefs, file, "v", &hits, &misses),
-                        ==,
-                        -ENOENT);
-        g_assert_cmpint(probe_remove(instance->tracefs, PROBE_USER, GROUP, "u"), ==, 0);
-        g_autofree char *gone = user_read(instance, "u");
-        g_assert_null(gone);
-        g_assert_cmpint(probe_remove(instance->tracefs, PROBE_USER, GROUP, "u"), ==, 0);
-}
-
-/* What it refuses at one place it has at none. */
-static void test_user_probe_refused(Instance *instance) {
-        _cleanup_close_ int fd = open_self(instance);
-
-        static const struct {
-                const char *args, *told;
-        } refused[] = {
-                { " a=%di:s32", "Argument type or name is different" },
-                { " a=%rdi:s64", "Invalid register name" },
-                { " a=$arg1:s64", "" }, /* other words on each kernel */
-                { " a=%di:u7", "Unknown type" },
-        };
-
-        if (fd < 0)
-                return;
-        g_autofree char *one = USER_LINE("p", "u", fd, USER_OFFSET, " a=%%di:s64");
-        for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
-                Reason reason = {};
-                g_autofree char *both =
-                                g_strdup_printf("%s\np:" GROUP "/u /proc/self/fd/%d:0x%016x%s",
-                                                one,
-                                                fd,
-                                                USER_OFFSET + 16,
-                                                refused[i].args);
-
-                g_assert_cmpint(probe_define(instance->tracefs, PROBE_USER, both, &reason),
-                                ==,
-                                KT_E_KERNEL_REFUSED);
-                if (!strstr(reason.text, refused[i].told))
-                        g_error("%s: %s", both, reason.text);
-                g_autofree char *stands = user_read(instance, "u");
-                g_assert_null(stands);
-        }
-}
-
-/* Groups go with all places of their events, and with both kinds. */
-static void test_user_probe_groups(Instance *instance) {
-        _cleanup_close_ int fd = open_self(instance);
-
-        if (fd < 0)
-                return;
-        g_autofree char *one = USER_LINE("p", "u", fd, USER_OFFSET, " a=%%di:s64");
-        g_autofree char *two = USER_LINE("r", "v", fd, USER_OFFSET, " a=$retval:s64");
-        g_autofree char *three = USER_LINE("p", "u", fd, USER_OFFSET + 16, " a=%%si:s64");
-        const char *const lines[] = { one, two, three };
-        for (size_t i = 0; i < ELEMENTSOF(lines); i++)
-                g_assert_cmpint(probe_add(instance->tracefs, PROBE_USER, lines[i]), ==, 0);
-        g_assert_cmpint(probe_remove_groups(instance->tracefs, GROUP, GROUP "/v"), ==, 0);
-        g_autofree char *gone = user_read(instance, "u"), *kept = user_read(instance, "v");
-        g_assert_null(gone);
-        g_assert_cmpstr(kept, ==, two);
-        g_assert_cmpint(probe_remove_groups(instance->tracefs, GROUP, GROUP "/w"), ==, 0);
-        g_autofree char *last = user_read(instance, "v");
-        g_assert_null(last);
-}
-
 static void add_tests(void) {
         native_add_test("/contract/new-instance", test_new_instance);
         native_add_test("/contract/filter/refused-is-open", test_refused_filter_is_open);
@@ -631,9 +508,6 @@ static void add_tests(void) {
         native_add_test("/contract/disable-all", test_disable_all);
         native_add_test("/contract/probe/refused", test_probe_refused);
         native_add_test("/contract/probe/reads-back", test_probe_reads_back);
-        native_add_test("/contract/user-probe/reads-back", test_user_probe_reads_back);
-        native_add_test("/contract/user-probe/refused", test_user_probe_refused);
-        native_add_test("/contract/user-probe/groups", test_user_probe_groups);
 }
 
 int main(int argc, char **argv) {
