@@ -343,3 +343,14 @@ case_programs_manual() { # ktrace-probes(5): its examples, word by word
         expect 0 ktracectl record --probe lookup -a -o - -- getent ahosts 127.0.0.1
         grep -q 'lookup: .*host="127\.0\.0\.1"' out || fail "$(cat out)"
 }
+
+case_readme_programs() { # README: a function of bash, found by the program's name; one's own without an administrator
+        uprobes
+        ktracectl probes resolve bash:readline >/dev/null || skip "a bash without its symbols"
+        ktracectl probes add lines --on bash:readline --return 'line = $retval : string'
+        # An interactive shell reads its lines with it, also from a pseudo terminal.
+        command -v script >/dev/null || skip "no script(1)"
+        expect 0 ktracectl record -q --probe lines -a -o t.kts -- script -qec "bash --norc -i" /dev/null < <(printf 'echo hello\nexit\n'; sleep 1)
+        values lines .fields.line | grep -q 'echo hello' || fail "$(ktracectl report t.kts | tail -3)"
+        user ktracectl probes add called --on ./prog:probed_add '$arg1 : s32' 'b = $arg2 : s64'
+}
