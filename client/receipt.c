@@ -27,7 +27,8 @@ static int share(json_object *object, json_object *from, const char *key) {
         return put(object, key, json_object_get(value));
 }
 
-/* {"sched:sched_switch": …} of the events that have this key. */
+/* {"sched:sched_switch": …} of the events that have this key. Marks (ftrace) are nobody's request,
+ * and what is cut of them is an address of the daemon's own doing. */
 static int gather(json_object *object, json_object *metadata, const char *key, const char *name) {
         json_object *events = json_object_object_get(metadata, "events"),
                     *gathered = json_object_new_object();
@@ -42,6 +43,7 @@ static int gather(json_object *object, json_object *metadata, const char *key, c
                 char label[512];
 
                 if (!system || !event_name || !json_object_object_get_ex(event, key, &value) ||
+                                strcmp(system, "ftrace") == 0 ||
                                 (json_object_is_type(value, json_type_array) &&
                                                 json_object_array_length(value) == 0))
                         continue;

@@ -364,7 +364,7 @@ static const sd_bus_vtable session_vtable[] = {
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Snapshot",
                         SD_BUS_ARGS("a{sv}", options),
-                        SD_BUS_RESULT("h", socket),
+                        SD_BUS_RESULT("h", stream),
                         method_snapshot,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Describe",
