@@ -16,7 +16,8 @@
  * - rmdir of an instance is refused (EBUSY) while such a trigger with variables stands;
  * - the pid list holds for triggers, the event's filter and tracing_on do not: what tracing_on
  * stops is the record that is made of them;
- * - hist ends with "    Dropped: N" for each trigger. */
+ * - hist has for each trigger "# trigger info: " with what trigger reads back, its entries, and in
+ *   the end "    Dropped: N". */
 
 #include "pair.h"
 
@@ -192,18 +193,27 @@ bool pair_line_is(const char *line, size_t size, const char *trigger) {
 int pair_read_dropped(const Instance *instance,
                 const char *system,
                 const char *event,
+                const char *trigger,
                 uint64_t *ret) {
-        static const char key[] = "\n    Dropped: ";
+        static const char head[] = "# trigger info: ", key[] = "    Dropped: ";
         _cleanup_free_ char *text = NULL;
         char path[PATH_MAX];
+        bool is_meant = false;
 
         int r = trigger_path(path, system, event, "hist");
         r = r ?: tracefs_read(instance->fd, path, &text, NULL);
         if (r < 0)
                 return r;
         *ret = 0;
-        for (const char *at = text; (at = strstr(at, key)); at += strlen(key))
-                *ret += strtoull(at + strlen(key), NULL, 10);
+        for (const char *line = text; *line; line += *line == '\n') {
+                size_t size = strcspn(line, "\n");
+
+                if (size > strlen(head) && strncmp(line, head, strlen(head)) == 0)
+                        is_meant = pair_line_is(line + strlen(head), size - strlen(head), trigger);
+                else if (is_meant && strncmp(line, key, strlen(key)) == 0)
+                        *ret = strtoull(line + strlen(key), NULL, 10);
+                line += size;
+        }
         return 0;
 }
 

@@ -27,10 +27,11 @@ int pair_lay(const Instance *instance,
 int pair_lift(const Instance *instance, const char *system, const char *event, const char *trigger);
 /* Does a line of an event's trigger file stand for this one? */
 bool pair_line_is(const char *line, size_t size, const char *trigger);
-/* Events that found no place among those that wait, of all triggers of the event. */
+/* Events that found no place among those that wait, of this trigger. */
 int pair_read_dropped(const Instance *instance,
                 const char *system,
                 const char *event,
+                const char *trigger,
                 uint64_t *ret);
 /* Lifts whatever pairs events in an instance that a killed daemon left. */
 int pair_lift_all(const Instance *instance);

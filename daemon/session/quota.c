@@ -11,6 +11,7 @@
 
 #include "describe.h"
 #include "registry.h"
+#include "trace-pairs.h"
 
 typedef struct Question {
         const Registry *registry;
@@ -22,8 +23,10 @@ typedef struct Question {
 } Question;
 
 /* A flight recorder has the ring, the kernel's second one and what its last snapshot has left. */
-static uint64_t count_kb(const Registry *registry, const Spec *spec) {
-        return spec->buffer_kb * registry->n_cpus * (spec->mode == MODE_FLIGHT ? 3 : 1);
+static uint64_t count_kb(const Registry *registry, const Spec *spec, const Grant *grant) {
+        uint64_t kb = spec->buffer_kb * registry->n_cpus * (spec->mode == MODE_FLIGHT ? 3 : 1);
+
+        return kb + (grant ? trace_count_pairs_kb(registry->probes, grant) : 0);
 }
 
 void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret) {
@@ -32,7 +35,7 @@ void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret) {
         Usage usage = {};
 
         TAILQ_FOREACH(session, &registry->sessions, sessions) {
-                uint64_t kb = session->spec ? count_kb(registry, session->spec) : 0;
+                uint64_t kb = session->spec ? count_kb(registry, session->spec, session->grant) : 0;
 
                 usage.n_sessions++;
                 usage.buffer_kb += kb;
@@ -123,7 +126,7 @@ static int check_uid_sessions(const Question *q, Reason *reason) {
 }
 
 static int check_uid_buffer(const Question *q, Reason *reason) {
-        uint64_t kb = q->usage.buffer_kb_uid + count_kb(q->registry, q->spec);
+        uint64_t kb = q->usage.buffer_kb_uid + count_kb(q->registry, q->spec, q->grant);
         uint64_t limit = q->limits->max_buffer_kb_per_uid;
 
         if (q->subject->uid == 0 || kb <= limit)
@@ -143,7 +146,7 @@ static int check_uid_events(const Question *q, Reason *reason) {
 /* Bind root too, and say nothing of others' numbers. */
 static int check_totals(const Question *q, Reason *reason) {
         const Limits *limits = &q->registry->options.limits;
-        uint64_t kb = count_kb(q->registry, q->spec);
+        uint64_t kb = count_kb(q->registry, q->spec, q->grant);
 
         if (q->usage.n_sessions < limits->max_sessions &&
                         q->usage.buffer_kb + kb <= limits->max_buffer_kb_total)

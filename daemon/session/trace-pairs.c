@@ -26,6 +26,31 @@
 #define PAIR_ENTRIES        16384
 #define PAIR_ENTRIES_FENCED 4096
 #define PAIRS_MAX           4
+#define ENTRY_BYTES         512
+#define TEXT_BYTES          256
+
+static unsigned get_entries(const Grant *grant) {
+        return grant->fenced ? PAIR_ENTRIES_FENCED : PAIR_ENTRIES;
+}
+
+uint64_t trace_count_pairs_kb(ProbeSet *set, const Grant *grant) {
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < grant->n_events; i++) {
+                const GrantEvent *event = &grant->events[i];
+
+                if (strncmp(event->system, PROBE_GROUP_PREFIX, strlen(PROBE_GROUP_PREFIX)) != 0)
+                        continue;
+                const Probe *probe = probe_set_find_event(set, event->system, event->name);
+                if (!probe || !probe_is_pair(probe))
+                        continue;
+                bytes += 2 * ENTRY_BYTES;
+                for (size_t k = 0; probe->form && k < probe->form->n_fields; k++)
+                        if (strcmp(probe->form->fields[k].type, "string") == 0)
+                                bytes += TEXT_BYTES;
+        }
+        return bytes * get_entries(grant) / 1024;
+}
 
 static LogContext log_context(const Trace *trace) {
         return (LogContext){ trace->id, NULL, trace->owner->uid };
@@ -94,8 +119,7 @@ static int make_triggers(const Trace *trace, TracePair *pair, char **ret_from, c
                                         .event = pair->event,
                                         .clock = trace->spec->clock,
                                         .condition = has_context ? FENCE_CONTEXT : NULL,
-                                        .entries = trace->grant->fenced ? PAIR_ENTRIES_FENCED
-                                                                        : PAIR_ENTRIES,
+                                        .entries = get_entries(trace->grant),
                         },
                         ret_from,
                         ret_to);
@@ -199,17 +223,22 @@ int trace_step_dropped(void *context, Reason *reason _unused_) {
 
         for (size_t i = 0; i < trace->n_pairs; i++) {
                 TracePair *pair = &trace->pairs[i];
-                uint64_t dropped[PROBE_ORIGINS_MAX] = {};
+                const char *const triggers[] = { pair->from, pair->to };
+                uint64_t n = 0, sum = 0;
                 int r = 0;
 
-                /* Of all pairs of an event together: the kernel counts per trigger, in no order. */
-                for (size_t k = 0; r == 0 && pair->to && k < ELEMENTSOF(dropped); k++)
+                for (size_t k = 0; r == 0 && pair->to && k < ELEMENTSOF(triggers); k++) {
+                        const ProbeOrigin *origin = &pair->probe->origins[k];
+
                         r = pair_read_dropped(trace->instance,
-                                        pair->probe->origins[k].system,
-                                        pair->probe->origins[k].name,
-                                        &dropped[k]);
+                                        origin->system,
+                                        origin->name,
+                                        triggers[k],
+                                        &n);
+                        sum += n;
+                }
                 if (r == 0 && pair->to)
-                        pair->n_dropped = dropped[0] + dropped[1];
+                        pair->n_dropped = sum;
         }
         return 0;
 }

@@ -5,6 +5,9 @@
 
 /* Probes made of two events: a trace's share of them, for trace.c. */
 
+/* Memory that the kernel takes to remember events for the pairs of a grant, about: counts as
+ * buffers do. Event loop. */
+uint64_t trace_count_pairs_kb(ProbeSet *set, const Grant *grant);
 /* Step of create, when the probes stand: an event for each. Gone with the instance. */
 int trace_step_pairs_defined(void *context, Reason *reason);
 /* Steps of arm, behind the pids' judgement and the filters: the triggers. */

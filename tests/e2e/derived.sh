@@ -250,13 +250,14 @@ case_pair_dropped() { # more keys than are remembered: the rest is counted, and 
         ktracectl probes add enters --event syscalls:sys_enter_lseek 'at = offset : s64' 2>err || fail "$(cat err)"
         ktracectl probes add leaves --event syscalls:sys_exit_lseek 'at = ret'
         ktracectl probes add places --from enters --to leaves --key at '$latency' from.at 2>err || fail "$(cat err)"
-        expect 0 ktracectl record -q --probe places -b 8192 -o t.kts -- python3 -c 'import os
+        ktracectl probes add beside --from enters --to leaves --key common_pid '$latency'
+        expect 0 ktracectl record -q --probe places --probe beside -b 8192 -o t.kts -- python3 -c 'import os
 f = os.open("a-file", os.O_RDWR | os.O_CREAT)
 for i in range(20000): os.lseek(f, i, 0)'
         grep -q '3,6[0-9][0-9] events found no room to be remembered' err || fail "$(cat err)"
         n=$(count t.kts '.event == "places"')
         [ "$n" -ge 16384 ] && [ "$n" -lt 16500 ] || fail "$n records"
-        for probe in places enters leaves; do ktracectl probes remove $probe; done
+        for probe in beside places enters leaves; do ktracectl probes remove $probe; done
 }
 
 case_pair_fence() { # of users: of their own processes, of one task, and nothing of what gains privileges

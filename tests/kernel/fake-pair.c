@@ -178,7 +178,9 @@ bool pair_line_is(const char *line, size_t size, const char *trigger) {
 int pair_read_dropped(const Instance *instance,
                 const char *system,
                 const char *event,
+                const char *trigger,
                 uint64_t *ret) {
+        (void)trigger;
         (void)instance;
         (void)system;
         (void)event;

@@ -130,7 +130,7 @@ static void test_every_instance(Instance *instance) {
         /* Ours would be thousands. */
         g_assert_cmpuint(count(instance), <, 20 * WORKER_CALLS);
         g_assert_cmpuint(count(other), ==, count(instance));
-        g_assert_cmpint(pair_read_dropped(instance, ENTER, &dropped), ==, 0);
+        g_assert_cmpint(pair_read_dropped(instance, ENTER, first, &dropped), ==, 0);
         g_assert_cmpuint(dropped, ==, 0);
         lift(instance);
         g_assert_cmpint(instance_remove(instance->tracefs, other->name), ==, 0);

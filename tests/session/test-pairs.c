@@ -107,6 +107,25 @@ static void test_dropped(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(finish(f, fixture_destroy, session), ==, 0);
 }
 
+/* The kernel's memory for them counts as buffers do: 16 MB each, of everybody's 32 here. */
+static void test_counted(Fixture *f, gconstpointer userdata) {
+        Limits limits = *registry_get_limits(f->registry);
+        Call call;
+
+        (void)userdata;
+        limits.max_buffer_kb_total = 32768;
+        fixture_set_rules(f, NULL, &limits);
+        Session *one = create(f);
+        fixture_create(f, &call, 0, NULL, SPEC);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, KT_E_LIMIT_REACHED);
+        fixture_create(f, &call, 0, NULL, SPEC_ROOT);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_assert_cmpint(finish(f, fixture_destroy, call.session), ==, 0);
+        g_assert_cmpint(finish(f, fixture_destroy, one), ==, 0);
+}
+
 /* Two sessions with one definition: nobody gets the other's records. */
 static void test_apart(Fixture *f, gconstpointer userdata) {
         Session *one = create(f), *two = create(f);
@@ -167,6 +186,7 @@ int main(int argc, char **argv) {
         } tests[] = {
                 { "/pairs/order", test_order },
                 { "/pairs/dropped", test_dropped },
+                { "/pairs/counted", test_counted },
                 { "/pairs/apart", test_apart },
                 { "/pairs/undone", test_undone },
                 { "/pairs/unsupported", test_unsupported },
