@@ -390,3 +390,12 @@ group_end() {
         ktracectl policy reload || true
         leave_case
 }
+
+case_readme_pairs() { # README: two events that belong together
+        pairs
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
+                --key common_pid '$latency : us'
+        expect 0 ktracectl record -q --probe slept -o slept.dat -- sleep 0.1
+        ktracectl report slept.dat | grep -qE 'slept: +latency=1[0-9]{5}$' || fail "$(ktracectl report slept.dat)"
+        ktracectl probes remove slept
+}
