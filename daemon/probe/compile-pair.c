@@ -246,7 +246,7 @@ static void print_to(FILE *f, const ProbeForm *form, const PairPlace *place) {
 
 static int print_trigger(const ProbeForm *form,
                 const PairPlace *place,
-                void (*print)(FILE *f, const ProbeForm *form, const PairPlace *place),
+                FieldSide side,
                 char **ret) {
         char *text = NULL;
         size_t size;
@@ -254,9 +254,12 @@ static int print_trigger(const ProbeForm *form,
 
         if (!f)
                 return -ENOMEM;
-        print(f, form, place);
-        if (place->condition)
-                fprintf(f, " if %s", place->condition);
+        if (side == SIDE_FROM)
+                print_from(f, form, place);
+        else
+                print_to(f, form, place);
+        if (place->conditions[side == SIDE_TO])
+                fprintf(f, " if %s", place->conditions[side == SIDE_TO]);
         if (fclose(f) != 0) {
                 free(text);
                 return -ENOMEM;
@@ -271,8 +274,8 @@ int probe_pair_to_triggers(const ProbeForm *form,
                 char **ret_to) {
         _cleanup_free_ char *from = NULL;
 
-        int r = print_trigger(form, place, print_from, &from);
-        r = r ?: print_trigger(form, place, print_to, ret_to);
+        int r = print_trigger(form, place, SIDE_FROM, &from);
+        r = r ?: print_trigger(form, place, SIDE_TO, ret_to);
         if (r == 0)
                 *ret_from = TAKE_PTR(from);
         return r;

@@ -108,10 +108,11 @@ int probe_form_to_line(const ProbeForm *form,
 int probe_pair_to_fields(const ProbeForm *form, char **ret);
 
 /* The two triggers that make its records: each begins with "hist:". `token` makes the names of
- * their variables, `event` is the name in the kernel; condition: NULL or what both are asked. */
+ * their variables, `event` is the name in the kernel; conditions: NULL or what each
+ * side is asked. */
 typedef struct PairPlace {
         const char *from; /* "SYSTEM.EVENT" */
-        const char *token, *event, *clock, *condition;
+        const char *token, *event, *clock, *conditions[2];
         unsigned entries;
 } PairPlace;
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "probe-access.h"
+#include "probe-origin.h"
 
 void probe_events_clear(ProbeEvents *events) {
         for (size_t i = 0; i < events->n; i++)
@@ -44,7 +45,7 @@ static int bind(Registry *registry,
 /* In a program itself, or made of nothing but what is. */
 static bool is_of_program(const Probe *probe) {
         for (size_t i = 0; i < probe->n_origins; i++)
-                if (!probe->origins[i].probe || probe->origins[i].probe->kind != PROBE_USER)
+                if (!probe_origin_is_in_program(&probe->origins[i]))
                         return false;
         return probe->kind == PROBE_USER || probe->n_origins > 0;
 }

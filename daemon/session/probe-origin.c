@@ -272,15 +272,18 @@ static int judge_keys(const Grant *grant,
         return 0;
 }
 
+bool probe_origin_is_in_program(const ProbeOrigin *origin) {
+        return origin->probe && origin->probe->kind == PROBE_USER;
+}
+
 static int judge_side(const Tracefs *tracefs,
                 const Grant *grant,
                 const Probe *probe,
                 size_t side,
                 Reason *reason) {
         /* A probe is granted as a whole. */
-        const GrantEvent whole = { .is_of_program =
-                                                   probe->origins[side].probe &&
-                                                   probe->origins[side].probe->kind == PROBE_USER };
+        const GrantEvent whole = { .is_of_program = probe_origin_is_in_program(
+                                                   &probe->origins[side]) };
         _cleanup_(format_free_cleanup) Format *format = NULL;
         const ProbeOrigin *origin = &probe->origins[side];
         const GrantEvent *source = origin->probe ? &whole : find_source(grant, origin->full);
@@ -325,6 +328,17 @@ int probe_origin_judge(const Tracefs *tracefs,
                                 KT_E_ACCESS_DENIED,
                                 "probe %s: %s lets you trace processes of your own only, so both "
                                 "events have to be of one task: add common_pid to its keys",
+                                probe->definition->name,
+                                grant->rule);
+        /* Its records would have the flags of those in programs, which say nothing, but the rest of
+         * the kernel's: they could not be told from those of interrupts. */
+        if (probe_is_pair(probe) && grant->fenced &&
+                        !probe_origin_is_in_program(&probe->origins[0]) &&
+                        probe_origin_is_in_program(&probe->origins[1]))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "probe %s: where %s lets you trace processes of your own only, a pair "
+                                "that ends in a program has to begin in one",
                                 probe->definition->name,
                                 grant->rule);
         for (size_t side = 0; r == 0 && side < probe->n_origins; side++)

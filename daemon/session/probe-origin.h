@@ -8,6 +8,8 @@
 int probe_origin_compile(Probe *probe, Reason *reason);
 /* Is it a probe that is called so, and not an event of the kernel's own? */
 bool probe_origin_is_probe(const char *event);
+/* One that stands in a program? */
+bool probe_origin_is_in_program(const ProbeOrigin *origin);
 /* A number or text of an event's record, and nothing that is read besides. */
 bool probe_field_is_plain(const ProbeField *field);
 /* May the subject make a probe of this event? What it may not have and what is not there get one

@@ -19,6 +19,7 @@
 #include "defence.h"
 #include "log.h"
 #include "pair.h"
+#include "probe-origin.h"
 #include "trace-fence.h"
 
 /* So many of each event wait at once, or were ever told apart: the kernel forgets no key. Each
@@ -108,8 +109,13 @@ int trace_step_pairs_defined(void *context, Reason *reason) {
 static int make_triggers(const Trace *trace, TracePair *pair, char **ret_from, char **ret_to) {
         const ProbeOrigin *from = &pair->probe->origins[0];
         bool has_context = trace->grant->fenced && defence_is_on("context");
+        const char *conditions[PROBE_ORIGINS_MAX] = {};
         char place[sizeof(from->full)], token[16];
 
+        /* Flags of records in programs say nothing, see FENCE_CONTEXT. */
+        for (size_t i = 0; has_context && i < PROBE_ORIGINS_MAX; i++)
+                if (!probe_origin_is_in_program(&pair->probe->origins[i]))
+                        conditions[i] = FENCE_CONTEXT;
         (void)snprintf(place, sizeof(place), "%s.%s", from->system, from->name);
         (void)snprintf(token, sizeof(token), "p%zu_", (size_t)(pair - trace->pairs));
         return probe_pair_to_triggers(pair->probe->form,
@@ -118,7 +124,7 @@ static int make_triggers(const Trace *trace, TracePair *pair, char **ret_from, c
                                         .token = token,
                                         .event = pair->event,
                                         .clock = trace->spec->clock,
-                                        .condition = has_context ? FENCE_CONTEXT : NULL,
+                                        .conditions = { conditions[0], conditions[1] },
                                         .entries = get_entries(trace->grant),
                         },
                         ret_from,

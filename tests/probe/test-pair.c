@@ -59,7 +59,7 @@ static void test_triggers(void) {
                 .token = "p0_",
                 .event = "ktrace_x_0",
                 .clock = "mono",
-                .condition = "!(common_flags & 88)",
+                .conditions = { NULL, "!(common_flags & 88)" },
                 .entries = 128,
         };
         Reason reason = {};
@@ -79,8 +79,7 @@ static void test_triggers(void) {
         g_assert_cmpint(probe_pair_to_triggers(form, &place, &from, &to), ==, 0);
         g_assert_cmpstr(from,
                         ==,
-                        "hist:keys=door,house:p0_t=common_timestamp:p0_1=who,p0_2=key:size=128:clock=mono"
-                        " if !(common_flags & 88)");
+                        "hist:keys=door,house:p0_t=common_timestamp:p0_1=who,p0_2=key:size=128:clock=mono");
         g_assert_cmpstr(to,
                         ==,
                         "hist:keys=which,house:p0_d=common_timestamp-$p0_t:p0_3=host,p0_4=result"
