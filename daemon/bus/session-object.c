@@ -359,7 +359,7 @@ static const sd_bus_vtable session_vtable[] = {
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("OpenMarker",
                         SD_BUS_NO_ARGS,
-                        SD_BUS_RESULT("h", socket),
+                        SD_BUS_RESULT("h", pipe),
                         method_open_marker,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Snapshot",

@@ -389,6 +389,7 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
                         .fork_child_offset = trace->fork_child_offset,
                         .exit_id = trace->exit_id,
                         .marker_tid = (uint32_t)getpid(),
+                        .marker_id = trace->marker_id,
                         .exec_id = trace->exec_id,
                         .exec_old_offset = trace->exec_old_offset,
                         .clock = clock,

@@ -4,9 +4,11 @@
  * gets that file itself: it cannot be taken back, pins the instance, and takes binary marks too.
  * The write neither waits nor sleeps, so it is done in the event loop.
  *
- * Fast writers get a socket, a datagram a mark, read here when nothing else is to be done and a few
- * at a time: whoever floods it waits for us, and nobody else does. Such a writer gets no answer, so
- * nothing of it is refused: what is too long is cut, and what is no text becomes '?'.
+ * Fast writers get a pipe that keeps packets apart, one a mark, read here when nothing else is to
+ * be done and a few at a time: whoever floods it waits for us, and nobody else does. Not a socket:
+ * a message of that can have files in it, and to close those may take as long as their owner likes.
+ * Such a writer gets no answer, so nothing of it is refused: what is too long is cut, and what is
+ * no text becomes '?'.
  *
  * Relies on: a mark is an ftrace:print event, made by the task that writes, whatever the pid list
  * says; EBADF where tracing_on is 0. */
@@ -14,8 +16,9 @@
 #include "marker.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "utf8.h"
@@ -93,21 +96,21 @@ static size_t make_text(char *data, size_t size) {
         return size;
 }
 
-static int on_datagrams(sd_event_source *source _unused_,
+static int on_packets(sd_event_source *source _unused_,
                 int fd,
                 uint32_t revents _unused_,
                 void *userdata) {
         Marker *marker = userdata;
-        char data[MARK_MAX + sizeof(CUT)];
+        char data[PIPE_BUF + sizeof(CUT)];
 
         for (unsigned i = 0; i < BURST; i++) {
-                ssize_t n = recv(fd, data, MARK_MAX + 1, MSG_DONTWAIT);
+                ssize_t n = read(fd, data, PIPE_BUF);
 
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n < 0 && errno == EAGAIN)
                         return 0;
-                if (n < 0 || (n == 0 && (revents & EPOLLHUP))) { /* no writer is left */
+                if (n <= 0) { /* no writer is left */
                         marker_free(marker);
                         return 0;
                 }
@@ -124,7 +127,7 @@ static int marker_add(struct MarkerList *list, sd_event *event, const Marker *te
         if (!marker)
                 return -ENOMEM;
         *marker = *template;
-        int r = sd_event_add_io(event, &marker->source, marker->fd, EPOLLIN, on_datagrams, marker);
+        int r = sd_event_add_io(event, &marker->source, marker->fd, EPOLLIN, on_packets, marker);
         if (r >= 0)
                 r = sd_event_source_set_priority(marker->source, SD_EVENT_PRIORITY_IDLE);
         if (r < 0) {
@@ -153,10 +156,18 @@ int marker_open(struct MarkerList *list,
         if (n == MARKERS_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "a session has %d marker sockets at most: give yours to the other writers",
+                                "a session has %d marker pipes at most: give yours to the other writers",
                                 MARKERS_MAX);
-        if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds) < 0)
+        if (pipe2(fds, O_CLOEXEC | O_DIRECT) < 0)
                 return -errno;
+        /* Ours alone: the writer's end is of another description. */
+        if (fcntl(fds[0], F_SETFL, O_NONBLOCK | O_DIRECT) < 0) {
+                int error = -errno;
+
+                close(fds[0]);
+                close(fds[1]);
+                return error;
+        }
         int r = marker_add(list, event, &(Marker){ list, trace, is_open, userdata, .fd = fds[0] });
         if (r < 0) {
                 close(fds[0]);

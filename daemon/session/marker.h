@@ -8,7 +8,7 @@
 #define MARK_MAX    1000 /* bytes; the kernel takes 1024 with what it adds */
 #define MARKERS_MAX 16   /* of a session */
 
-/* Sockets by which clients write marks into a session. */
+/* Pipes by which clients write marks into a session. */
 typedef struct Marker Marker;
 TAILQ_HEAD(MarkerList, Marker);
 
@@ -16,7 +16,8 @@ TAILQ_HEAD(MarkerList, Marker);
  * the guard has ended the recording. */
 int marker_write(const Trace *trace, const char *text, Reason *reason);
 
-/* A SOCK_DGRAM socket for the client; KT_E_LIMIT_REACHED. is_open: whether marks count now. */
+/* The end of a pipe for the client, each write a mark; KT_E_LIMIT_REACHED. is_open: whether marks
+ * count now. */
 int marker_open(struct MarkerList *list,
                 sd_event *event,
                 const Trace *trace,

@@ -126,12 +126,14 @@ static int find_one(const Probe *probe,
                                 "is called SYSTEM:EVENT",
                                 key,
                                 quote(event).text);
-        if (probe_is_pair(other))
+        /* Who may have which of its fields is asked of each event, not of its copies. */
+        if (other->kind == PROBE_EVENT)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %s is made of two events itself: name one of those",
+                                "%s: %s is made of events itself: name %s",
                                 key,
-                                quote(event).text);
+                                quote(event).text,
+                                probe_is_pair(other) ? "one of those" : other->definition->event);
         int r = probe_resolve(other, reason);
         if (r == 0 && other->definition->raw)
                 return reason_set(reason,
@@ -316,6 +318,31 @@ static bool is_of_one_task(const ProbeForm *form) {
         return false;
 }
 
+static bool has_filter(const Grant *grant, const Probe *probe) {
+        for (size_t i = 0; i < grant->n_events; i++)
+                if (strcmp(grant->events[i].system, probe->group) == 0 &&
+                                strcmp(grant->events[i].name, probe->definition->name) == 0)
+                        return grant->events[i].filter != NULL;
+        return false;
+}
+
+/* As the filter of the event itself is: whether it lets a record of others through shows in how
+ * many are cut. */
+static int judge_filter(const Grant *grant, const Probe *probe, size_t side, Reason *reason) {
+        const GrantEvent *source = find_source(grant, probe->origins[side].full);
+
+        if (!source || !source->speaks_of_others || !has_filter(grant, probe) ||
+                        !defence_is_on("filter-fields"))
+                return 0;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "probe %s: filter: %s speaks of tasks beside the traced ones, of which a "
+                        "filter would tell (%s): leave it away, filter what you read",
+                        probe->definition->name,
+                        probe->origins[side].full,
+                        grant->rule);
+}
+
 int probe_origin_judge(const Tracefs *tracefs,
                 const Grant *grant,
                 const Probe *probe,
@@ -342,6 +369,7 @@ int probe_origin_judge(const Tracefs *tracefs,
                                 probe->definition->name,
                                 grant->rule);
         for (size_t side = 0; r == 0 && side < probe->n_origins; side++)
-                r = judge_side(tracefs, grant, probe, side, reason);
+                r = judge_side(tracefs, grant, probe, side, reason)
+                                    ?: judge_filter(grant, probe, side, reason);
         return r;
 }

@@ -36,10 +36,24 @@ int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret) {
         return 0;
 }
 
+/* Those that are made of it have to be resolved anew. Nobody holds them, or this one would be held,
+ * too; but a call about them may be under way. */
+static void forget_origin(const Probe *origin) {
+        Probe *probe;
+
+        TAILQ_FOREACH(probe, &origin->set->list, probes)
+        for (size_t i = 0; i < PROBE_ORIGINS_MAX; i++)
+                if (probe->origins[i].probe == origin) {
+                        probe->origins[0].probe = probe->origins[1].probe = NULL;
+                        probe->n_origins = 0;
+                }
+}
+
 Probe *probe_free(Probe *probe) {
         if (!probe)
                 return NULL;
         if (probe->set) {
+                forget_origin(probe);
                 TAILQ_REMOVE(&probe->set->list, probe, probes);
                 probe_look_forget(probe->set, probe);
         }
@@ -230,6 +244,11 @@ int probe_resolve(Probe *probe, Reason *reason) {
         Reason inner = {};
 
         forget_pair(probe);
+        if (probe->line && probe_is_pair(probe) && probe->n_origins == 0)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "probe %s: what it is made of has been removed: try again",
+                                probe->definition->name);
         if (probe->line)
                 return 0;
         if (probe->is_malformed)

@@ -213,7 +213,7 @@ int session_switch_events(Session *session,
 int session_clear(Session *session, Request *request, Reason *reason);
 /* A line of text among the events of a running session. */
 int session_mark(Session *session, const char *text, Reason *reason);
-/* A SOCK_DGRAM socket, a datagram a mark. */
+/* The end of a pipe, a write a mark. */
 int session_open_marker(Session *session, int *ret_fd, Reason *reason);
 /* {"id","name","uid","state","spec":{…},"rule","events":[…],"requests":[{"pattern","matched","granted"}],"notes":[…]}
  */

@@ -194,8 +194,16 @@ static int step_probes(void *context, Reason *reason) {
 }
 
 static int step_marker(void *context, Reason *reason _unused_) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        _cleanup_free_ char *text = NULL;
         Trace *trace = context;
+        size_t size;
 
+        int r = event_read_format(trace->tracefs, "ftrace", "print", &text, &size);
+        r = r ?: format_parse(text, size, &format, NULL);
+        if (r < 0)
+                return r;
+        trace->marker_id = format->id;
         trace->marker_fd = instance_open_file(trace->instance, "trace_marker", O_WRONLY);
         return MIN_OF(trace->marker_fd, 0);
 }

@@ -43,11 +43,12 @@ typedef struct Trace {
                            kernel */
         int metadata_fd;
         int marker_fd;
-        bool has_list; /* something is on the pid list: then the sentinel is */
-        bool is_armed; /* pids and filters are laid: by the first start */
-        bool is_live;  /* events may be on */
-        pid_t *pids;   /* the spec's, seen from here; NULL: as they stand there */
-        Arm arm;       /* what is on the list, of the last start */
+        uint32_t marker_id; /* of the event that marks are */
+        bool has_list;      /* something is on the pid list: then the sentinel is */
+        bool is_armed;      /* pids and filters are laid: by the first start */
+        bool is_live;       /* events may be on */
+        pid_t *pids;        /* the spec's, seen from here; NULL: as they stand there */
+        Arm arm;            /* what is on the list, of the last start */
         bool *is_off;  /* of the grant's events, those that the owner has turned off; NULL: none */
         bool *was_off; /* while they are being turned on and off */
         size_t next;   /* cursor of the step that is under way */

@@ -122,6 +122,7 @@ typedef struct ControlMessage {
                         uint32_t fork_child_offset; /* of its child_pid */
                         uint32_t exit_id;           /* sched:sched_process_exit; judged only */
                         uint32_t marker_tid;        /* whose marks may pass; judged only */
+                        uint32_t marker_id;         /* of ftrace:print */
                         uint32_t exec_id;           /* sched:sched_process_exec; 0: not all of
                                                      * its records come */
                         uint32_t exec_old_offset;   /* of its old_pid */

@@ -421,7 +421,7 @@ typedef struct Asking {
         MaskTasks tasks;
 } Asking;
 
-/* Its records can only be marks: it is on no list. */
+/* Records of its task are looked at one by one. */
 static inline bool is_marker(const PageJudge *judge, uint32_t pid) {
         return pid != 0 && pid == judge->marker_tid;
 }
@@ -431,13 +431,16 @@ static Standing ask_now(const Asking *asking, uint32_t pid) {
         return lives_judge(asking->lives, pid, asking->nsec, asking->nsec);
 }
 
-static inline Standing ask_author(const Asking *asking, uint32_t pid) {
+static inline Standing ask_author(const Asking *asking, uint32_t pid, uint16_t id) {
         const PageSummary *summary = asking->summary;
+
+        if (is_marker(asking->judge, pid) && id == asking->judge->marker_id)
+                return STANDING_MEMBER;
 
         for (unsigned i = 0; i < summary->n_sights; i++)
                 if (summary->sights[i].pid == pid && asking->standings[i] != STANDING_MIXED)
                         return asking->standings[i];
-        return is_marker(asking->judge, pid) ? STANDING_MEMBER : ask_now(asking, pid);
+        return ask_now(asking, pid);
 }
 
 static bool is_member(MaskTasks *tasks, uint32_t pid) {
@@ -461,11 +464,12 @@ static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, 
         Record record;
 
         while (walk_next(walk, &record)) {
-                const Mask *mask = masks_find(judge->masks, get_id(&record));
+                uint16_t id = get_id(&record);
+                const Mask *mask = masks_find(judge->masks, id);
                 uint32_t pid = get_u32(record.body + 4);
 
                 asking->nsec = walk->nsec;
-                Standing standing = ask_author(asking, pid);
+                Standing standing = ask_author(asking, pid, id);
                 if (mask && (record.body[2] & mask->interrupts & looked_at))
                         standing = STANDING_FOREIGN;
                 if (standing == STANDING_MEMBER) {
@@ -502,7 +506,7 @@ static Standing judge_sights(const PageJudge *judge,
         for (unsigned i = 0; i < summary->n_sights; i++) {
                 const PageSight *sight = &summary->sights[i];
 
-                standings[i] = is_marker(judge, sight->pid) ? STANDING_MEMBER
+                standings[i] = is_marker(judge, sight->pid) ? STANDING_MIXED
                                                             : lives_judge(judge->lives,
                                                                               sight->pid,
                                                                               sight->first_nsec,

@@ -27,7 +27,8 @@ typedef struct PageJudge {
         Lives *lives;
         uint32_t fork_id, fork_child_offset, exit_id; /* told of or not, they are taken note of */
         uint32_t exec_id, exec_old_offset;            /* 0: not to be followed */
-        uint32_t marker_tid; /* the daemon's: its records are marks, whoever is a member */
+        uint32_t marker_tid;                          /* the daemon's, */
+        uint32_t marker_id; /* whose records of this event are marks, whoever is a member */
 } PageJudge;
 
 /* One task's records in a sub-buffer. */

@@ -111,7 +111,7 @@ case_pair_mistakes() { # each is told with its place, also on kernels without
         told 2 'wherever it leads' ktracectl probes add bad --from syscalls:sys_enter_openat --to syscalls:sys_exit_openat \
                 --key common_pid from.filename
         ktracectl probes add one $both --key 'pid = next_pid' '$latency'
-        refused 2 'made of two events itself' ktracectl probes add bad --from one --to sched:sched_switch --key 'pid' '$latency'
+        refused 2 'made of events itself: name one of those' ktracectl probes add bad --from one --to sched:sched_switch --key 'pid' '$latency'
         ktracectl probes remove one
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
@@ -267,6 +267,15 @@ case_pair_fence() { # of users: of their own processes, of one task, and nothing
         user ktracectl probes add others --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key id '$latency'
         user ktracectl probes add switched --from raw_syscalls:sys_enter --to sched:sched_switch --key common_pid '$latency' to.next_pid
         refused 3 'to: .*not granted' user ktracectl probes add bad --from raw_syscalls:sys_enter --to sched:sched_waking --key common_pid '$latency'
+        # A copy of an event that speaks of others: neither its fields by another copy nor a filter.
+        user ktracectl probes add copy --event sched:sched_switch next_comm prev_pid
+        refused 2 'made of events itself: name sched:sched_switch' user ktracectl probes add bad --from copy \
+                --to raw_syscalls:sys_exit --key common_pid 'c = from.next_comm'
+        refused 3 'granted whole|speaks of tasks beside' user ktracectl record --probe copy -f 'prev_pid == 1' -o /dev/null -- true
+        user ktracectl probes add plain --event sched:sched_switch prev_pid
+        refused 3 'speaks of tasks beside' user ktracectl record --probe plain -f 'prev_pid == 1' -o /dev/null -- true
+        refused 3 'speaks of tasks beside' user ktracectl record --probe plain --where 'common_pid == 1' -o /dev/null -- true
+        for probe in copy plain; do user ktracectl probes remove $probe; done
         refused 1 'no such probe' stranger ktracectl probes add bad --from "ktrace_u$USER_UID:calls" --to raw_syscalls:sys_exit --key common_pid '$latency'
         refused 3 'add common_pid to its keys' user ktracectl record --probe others -o /dev/null -- true
         refused 3 'next_pid of sched:sched_switch is not granted whole' user ktracectl record --probe switched -o /dev/null -- true

@@ -59,7 +59,7 @@ case_marks_of_users() { # in a fenced session the owner's marks are told, withou
         [ "$(count t.kts '.fields.id == 1000')" -ge 5 ] || fail "no calls"
 }
 
-case_marks_examples() { # org.ktrace1(5): the same from Python, C and a shell by one socket
+case_marks_examples() { # org.ktrace1(5): the same from Python, C and a shell by one pipe
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         marked
         cat >give.py <<'EOS'
@@ -75,25 +75,24 @@ EOS
         same 10 "$(count t.kts '.event == "print" and (.fields.buf | startswith("step "))')" "marks"
 }
 
-case_marks_many_writers() { # many at once by one socket: each one's are all there and in its order; the long and the odd are made to fit
+case_marks_many_writers() { # many at once by one pipe: each one's are all there and in its order; the long and the odd are made to fit
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         marked
         cat >mark.py <<'EOS'
-import dbus, os, socket, sys
+import dbus, os, sys
 bus = dbus.SystemBus()
 session = dbus.Interface(bus.get_object("org.ktrace1", sys.argv[1]), "org.ktrace1.Session")
-marker = socket.socket(fileno=session.OpenMarker().take())
+marker = session.OpenMarker().take()
 for writer in range(4):
     if os.fork() == 0:
         for i in range(500):
-            marker.send(b"%d:%d\n" % (writer, i))
+            os.write(marker, b"%d:%d\n" % (writer, i))
         os._exit(0)
 for writer in range(4):
     os.wait()
-marker.send(b"y" * 2000)
-marker.send(b"a\x01b\xffc")
-marker.send(b"")
-marker.send(b"last")
+os.write(marker, b"y" * 2000)
+os.write(marker, b"a\x01b\xffc")
+os.write(marker, b"last")
 EOS
         expect 0 /usr/bin/python3 mark.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
         within 10 sh -c "ktracectl snapshot -q box -o t.kts && ktracectl convert t.kts --to json | grep -q '\"last\"'"
@@ -105,4 +104,13 @@ EOS
         same 2003 "$(wc -l <marks)" "marks"
         grep -qx 'y\{997\}…' marks || fail "$(grep yy marks)"
         grep -qx 'a?b?c' marks || fail "$(tail -n 3 marks)"
+        # What is closed makes room for others.
+        cat >close.py <<'EOS'
+import dbus, os, sys
+bus = dbus.SystemBus()
+session = dbus.Interface(bus.get_object("org.ktrace1", sys.argv[1]), "org.ktrace1.Session")
+for i in range(50):
+    os.close(session.OpenMarker().take())
+EOS
+        expect 0 /usr/bin/python3 close.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
 }

@@ -265,12 +265,17 @@ static void test_marks(Fixture *f, gconstpointer data _unused_) {
         uint64_t now = (uint64_t)30 * 1000000000;
         uint8_t *mark = add(f, now, 77), *other = add(f, now + 1, 78), *idle = add(f, now + 2, 0);
 
+        /* Another event of the daemon's is nobody's mark. */
+        uint8_t *event = page_add_at(&f->builder, now + 3, EVENT_ID_FORK, 77);
+
         f->judge.marker_tid = 77;
+        f->judge.marker_id = EVENT_ID_NAMES;
         note(f, LIFE_LOSS, now - 100, 0);
         judge(f);
         g_assert_true(was_kept(f, mark));
         g_assert_false(was_kept(f, other));
         g_assert_false(was_kept(f, idle));
+        g_assert_cmphex(page_get_u32(event - 4) & 31, ==, TYPE_PADDING);
         page_begin(&f->builder, f->page);
         idle = add(f, now + 3, 0);
         f->judge.marker_tid = 0;
