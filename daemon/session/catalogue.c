@@ -20,7 +20,8 @@ static bool is_known(const ProbeSet *set, const Definition *definition, const ch
         TAILQ_FOREACH(probe, &set->list, probes)
         if (probe->source && probe->is_leaving && strcmp(probe->source, source) == 0 &&
                         definition_is_same(probe->definition, definition) &&
-                        !(probe->file && probe_file_is_gone(probe->file)) &&
+                        !(probe->file && (probe_file_is_gone(probe->file) ||
+                                                         probe_file_is_changed(probe->file))) &&
                         !probe->look_failed.text[0]) {
                 ((Probe *)probe)->is_leaving = false;
                 return true;

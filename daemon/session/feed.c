@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "fd.h"
 #include "log.h"
@@ -29,7 +30,9 @@
 /* Reading out the largest rings takes well under a second. */
 #define RELEASE_TIMEOUT_USEC (10 * USEC_PER_SEC)
 #define PIPE_BYTES           (1024 * 1024)
-#define MEMBERS_MAX          65536 /* of one message; what a consumer takes */
+/* Of a window, for each CPU and once: whole sub-buffers, headers of batches, the pids. */
+#define WINDOW_SLACK ((uint64_t)16 * 1024 * 1024)
+#define MEMBERS_MAX  65536 /* of one message; what a consumer takes */
 
 struct Feed {
         Worker *worker;
@@ -54,6 +57,19 @@ struct Feed {
         char text[CONTROL_TEXT_MAX];
 };
 
+/* It is for another process: no longer than what it may hold, and nobody changes it any more. */
+static bool is_sound_window(const Feed *feed) {
+        const Spec *spec = feed->trace->spec;
+        uint64_t most = (spec->buffer_kb * 1024 + WINDOW_SLACK) * feed->trace->n_cpus +
+                        WINDOW_SLACK;
+        struct stat status;
+
+        return fcntl(feed->kept_fd,
+                               F_ADD_SEALS,
+                               F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0 &&
+               fstat(feed->kept_fd, &status) == 0 && (uint64_t)status.st_size <= most;
+}
+
 /* What a snapshot has told is the next one's to tell again. One that failed has taken something out
  * that nobody has: then the next one begins behind it. */
 static void feed_end_turn(Feed *feed, bool is_whole) {
@@ -62,7 +78,7 @@ static void feed_end_turn(Feed *feed, bool is_whole) {
         feed->trace->is_taken = false;
         feed->trace->is_dirty = !is_whole;
         close_cleanup(&feed->trace->window_fd);
-        if (is_whole)
+        if (is_whole && is_sound_window(feed))
                 feed->trace->window_fd = TAKE_FD(feed->kept_fd);
 }
 
@@ -166,7 +182,7 @@ static void feed_send_window(Feed *feed) {
         _cleanup_close_ int none = memfd_create("ktrace-window", MFD_CLOEXEC);
         int earlier = feed->trace->window_fd;
 
-        feed->kept_fd = memfd_create("ktrace-window", MFD_CLOEXEC);
+        feed->kept_fd = memfd_create("ktrace-window", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         if (none < 0 || feed->kept_fd < 0)
                 return;
         feed_send(feed,

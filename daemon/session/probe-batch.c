@@ -57,7 +57,9 @@ static int look_up(const Tracefs *tracefs,
         _cleanup_free_ char *stands = NULL;
         char **list = &lists[probe->kind];
 
-        int r = *list ? 0 : probe_read_list(tracefs, probe->kind, list);
+        int r = probe_check_file(probe, reason);
+        if (r == 0 && !*list)
+                r = probe_read_list(tracefs, probe->kind, list);
         r = r ?: probe_list_find(*list, probe->group, probe->definition->name, &stands);
         *ret_stands = stands;
         return r ?: stands ? probe_check_same(probe, stands, reason) : 0;

@@ -354,6 +354,19 @@ int probe_make_format(const Probe *probe, char **ret) {
 
 /* Worker thread */
 
+int probe_check_file(const Probe *probe, Reason *reason) {
+        if (!probe->file || !probe_file_is_changed(probe->file))
+                return 0;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "probe %s: %s has changed since it was looked into, so its places may be "
+                        "others: %s",
+                        probe->definition->name,
+                        probe->file->path,
+                        probe->source ? "'ktracectl policy reload' has it looked into again"
+                                      : "remove the probe and add it again");
+}
+
 int probe_check_same(const Probe *probe, const char *stands, Reason *reason) {
         if (probe->definition->raw || probe_line_is_same(stands, probe->line))
                 return 0;
@@ -370,13 +383,14 @@ int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
 
         if (probe_is_pair(probe)) /* each session has its own */
                 return 0;
-        if (probe_is_supported(tracefs, probe->kind))
+        r = probe_check_file(probe, reason);
+        if (r == 0 && probe_is_supported(tracefs, probe->kind))
                 r = probe_read(tracefs,
                                 probe->kind,
                                 probe->group,
                                 probe->definition->name,
                                 &stands);
-        if (r < 0)
+        if (r != 0)
                 return r;
         if (stands)
                 return probe_check_same(probe, stands, reason);

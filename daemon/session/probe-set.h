@@ -112,6 +112,8 @@ void probe_release(Probe *probe);
 
 /* Worker thread: it stands in the kernel. KT_E_BUSY: another one of its name does. */
 int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason);
+/* Worker thread: its file, if it has one, is as it was when it was looked into. */
+int probe_check_file(const Probe *probe, Reason *reason);
 /* What stands in the kernel under its name is this one: 0, or KT_E_BUSY. */
 int probe_check_same(const Probe *probe, const char *stands, Reason *reason);
 /* Makes it stand, or not any more unless somebody holds it, and answers request. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <time.h>
 
 #include "sink.h"
 #include "user-place.h"
@@ -86,11 +87,16 @@ typedef struct ControlMember {
 typedef struct ControlFacts {
         uint64_t dev, ino;
         uint64_t size;
-        uint64_t fs_type; /* f_type, linux/magic.h */
+        uint64_t ctime_nsec; /* of the last change, since 1970 */
+        uint64_t fs_type;    /* f_type, linux/magic.h */
         uint32_t uid, gid;
         uint32_t mode;
         uint32_t reserved; /* 0 */
 } ControlFacts;
+
+static inline uint64_t control_nsec(const struct timespec *time) {
+        return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+}
 
 typedef enum ControlSink {
         CONTROL_SINK_PIPE = 1, /* the second fd is a pipe that the daemon made, O_NONBLOCK */

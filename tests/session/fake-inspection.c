@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 
 struct Inspections {
         sd_event *event;
@@ -118,6 +119,9 @@ static int on_defer(sd_event_source *source, void *userdata) {
         found->fd = open(fake.path, O_PATH | O_CLOEXEC);
         g_assert_cmpint(found->fd, >=, 0);
         found->facts = fake.facts;
+        struct stat status;
+        g_assert_cmpint(fstat(found->fd, &status), ==, 0);
+        found->facts.ctime_nsec = control_nsec(&status.st_ctim);
         found->n_places = fake.n_places;
         found->places = g_memdup2(fake.places, fake.n_places * sizeof(UserPlace));
         ask->handler(0, &reason, found, ask->userdata);
