@@ -96,7 +96,7 @@ bool probe_file_is_changed(const ProbeFile *file) {
         struct stat status;
 
         return fstat(file->inspected->fd, &status) < 0 ||
-               control_nsec(&status.st_ctim) != file->inspected->facts.ctime_nsec;
+               control_nsec(&status.st_mtim) != file->inspected->facts.mtime_nsec;
 }
 
 bool probe_file_is_own(const ProbeFile *file, uid_t uid) {

@@ -21,8 +21,8 @@ bool probe_file_is_own(const ProbeFile *file, uid_t uid);
 bool probe_file_is_same(const ProbeFile *a, const ProbeFile *b);
 /* Another one has taken its name, or none has it any more. */
 bool probe_file_is_gone(const ProbeFile *file);
-/* It has been written to, or what it says of itself changed, since it was looked into: nobody knows
- * any more what lies at the probe's places. */
+/* It has been written to since it was looked into: nobody knows any more what lies at the probe's
+ * places. Its name may change, and whose file it is can hide it: they could change the program. */
 bool probe_file_is_changed(const ProbeFile *file);
 /* What the kernel finds it by: "/proc/self/fd/7". */
 char *probe_file_name(const ProbeFile *file, char name[static PROBE_FILE_NAME_MAX]);

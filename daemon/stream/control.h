@@ -87,7 +87,7 @@ typedef struct ControlMember {
 typedef struct ControlFacts {
         uint64_t dev, ino;
         uint64_t size;
-        uint64_t ctime_nsec; /* of the last change, since 1970 */
+        uint64_t mtime_nsec; /* when it was last written to, since 1970 */
         uint64_t fs_type;    /* f_type, linux/magic.h */
         uint32_t uid, gid;
         uint32_t mode;

@@ -188,7 +188,7 @@ static int tell_facts(Inspector *inspector, char *text) {
                         .dev = status->st_dev,
                         .ino = status->st_ino,
                         .size = (uint64_t)status->st_size,
-                        .ctime_nsec = control_nsec(&status->st_ctim),
+                        .mtime_nsec = control_nsec(&status->st_mtim),
                         .fs_type = type,
                         .uid = status->st_uid,
                         .gid = status->st_gid,

@@ -132,6 +132,18 @@ case_programs_library() { # a library that a program has loaded
         removes nap
 }
 
+case_programs_changed() { # a file that was written to since it was looked into: its places may be others
+        uprobes
+        adds add --on ./prog:probed_add 'a = $arg1 : s64'
+        records add -- ./prog 5
+        user touch prog
+        refused 1 'has changed since it was looked into.*remove the probe' user ktracectl record -q --probe add -o t.kts -- ./prog 5
+        user ktracectl probes remove add
+        adds add --on ./prog:probed_add 'a = $arg1 : s64'
+        records add -- ./prog 5
+        user ktracectl probes remove add
+}
+
 case_programs_scope() { # others run the same program meanwhile: only the session's own processes are recorded
         uprobes
         background stranger ./prog until stop

@@ -121,7 +121,7 @@ static int on_defer(sd_event_source *source, void *userdata) {
         found->facts = fake.facts;
         struct stat status;
         g_assert_cmpint(fstat(found->fd, &status), ==, 0);
-        found->facts.ctime_nsec = control_nsec(&status.st_ctim);
+        found->facts.mtime_nsec = control_nsec(&status.st_mtim);
         found->n_places = fake.n_places;
         found->places = g_memdup2(fake.places, fake.n_places * sizeof(UserPlace));
         ask->handler(0, &reason, found, ask->userdata);
