@@ -247,8 +247,9 @@ case_pair_orphans() { # of a daemon that was killed: neither triggers nor events
 case_pair_dropped() { # more keys than are remembered: the rest is counted, and told
         pairs
         command -v python3 >/dev/null || skip "no python3"
-        ktracectl probes add enters --event syscalls:sys_enter_lseek 'at = offset : s64' 2>err || fail "$(cat err)"
-        ktracectl probes add leaves --event syscalls:sys_exit_lseek 'at = ret'
+        kprobes_of_pairs
+        ktracectl probes add enters --on ext4_llseek 'at = offset : s64' 2>err || fail "$(cat err)"
+        ktracectl probes add leaves --on ext4_llseek --return 'at = $retval : s64'
         ktracectl probes add places --from enters --to leaves --key at '$latency' from.at 2>err || fail "$(cat err)"
         ktracectl probes add beside --from enters --to leaves --key common_pid '$latency'
         expect 0 ktracectl record -q --probe places --probe beside -b 8192 -o t.kts -- python3 -c 'import os

@@ -144,6 +144,18 @@ case_programs_changed() { # a file that was written to since it was looked into:
         user ktracectl probes remove add
 }
 
+case_programs_paired() { # the beginning and the end of a call in a user's own program
+        uprobes
+        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
+        adds add --on ./prog:probed_add 'a = $arg1 : s64'
+        adds sum --on ./prog:probed_add --return '$retval : s64'
+        adds both --from add --to sum --key common_pid 'a = from.a' 'sum = to.ret' '$latency'
+        records both -- ./prog 5
+        same "0+0 1+3 2+6 3+9 4+12" "$(values both '"\(.fields.a)+\(.fields.sum)"')" "arguments and sums"
+        same 0 "$(count t.kts '.event == "both" and .fields.latency <= 0')" "without a time"
+        removes both add sum
+}
+
 case_programs_scope() { # others run the same program meanwhile: only the session's own processes are recorded
         uprobes
         background stranger ./prog until stop
