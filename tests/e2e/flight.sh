@@ -111,6 +111,18 @@ EOS
         ktracectl destroy box
 }
 
+case_readme_flight() { # README: what was last, with a mark in it
+        trap flight_end EXIT
+        ktracectl create box --mode flight -a -b 4096 -e sched:sched_switch
+        ktracectl start box
+        ktracectl mark box 'here it began'
+        sleep 0.2
+        expect 0 ktracectl snapshot box -o before.dat
+        same 1 "$(ktracectl convert before.dat --to json | jq -c 'select(.event == "print" and .fields.buf == "here it began")' | wc -l)" "marks"
+        [ "$(ktracectl convert before.dat --to json | jq -c 'select(.event == "sched_switch")' | wc -l)" -gt 0 ] || fail "no events"
+        ktracectl destroy box
+}
+
 case_flight_refused() { # streams of recorders, snapshots of streams, and what a user's own trace cannot have
         recorder box
         refused 1 'flight recorder' ktracectl stream box
