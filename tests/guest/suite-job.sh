@@ -6,9 +6,10 @@ sh guest/install.sh
 mkdir -p /etc/ktrace
 echo '{"setup-timeout-usec": 4000000}' >/etc/ktrace/ktraced.json
 modprobe fuse
+# Decisions first, before others have used up what is recorded of a user's denials; the journal last.
 # shellcheck disable=SC2046 # names without blanks
 bash e2e/tap.sh "$PWD/guest/environment.sh" \
-        $(grep -l "^case_" e2e/*.sh guest/*.sh | grep -v journal.sh) guest/journal.sh
+        guest/polkit.sh guest/audit.sh guest/cases.sh guest/kernel.sh guest/peers.sh $(grep -l "^case_" e2e/*.sh) guest/journal.sh
 status=$?
 systemd-analyze security --no-pager ktraced.service >out/security
 journalctl --no-pager -o short-monotonic >out/journal
