@@ -53,7 +53,7 @@ static int set_run(Context *context, int argc, char **argv) {
         }
         r = proxy_open(&proxy, &reason);
         r = r ?: proxy_resolve(proxy, argv[optind], &path, &reason);
-        r = r ?: proxy_switch_event(proxy, path, event, *(how + 1) == 'n', &reason);
+        r = r ?: proxy_switch_event(proxy, path, event, strcmp(how, "on") == 0, &reason);
         return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
 }
 

@@ -17,6 +17,8 @@
 #include "call.h"
 #include "log.h"
 
+#define PATTERNS_MAX 64 /* of one change: each is matched with each event of the session */
+
 static Session *find_session(Door *door, const Peer *peer, SessionReach reach, const char *path) {
         size_t prefix = strlen(KT_SESSION_PREFIX "/");
 
@@ -236,6 +238,14 @@ static int read_change(sd_bus_message *m, bool *ret_on, char ***ret_patterns, Re
                 r = sd_bus_message_exit_container(m);
         if (r >= 0 && sd_bus_message_at_end(m, false) == 0)
                 return reason_set(reason, KT_E_INVALID_SPEC, "one change at a time is wanted");
+        for (size_t i = 0; r >= 0 && *ret_patterns && (*ret_patterns)[i]; i++)
+                if (i == PATTERNS_MAX || strlen((*ret_patterns)[i]) > SPEC_EVENT_NAME_MAX)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: %d names of %d bytes at most: use globs",
+                                        key,
+                                        PATTERNS_MAX,
+                                        SPEC_EVENT_NAME_MAX);
         return MIN_OF(r, 0);
 }
 

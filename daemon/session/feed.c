@@ -247,7 +247,7 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
         if (feed->flush_wanted)
                 feed_send_flush(feed);
         if (feed->is_snapshot)
-                feed_finish(feed, feed->trace->names_fd, "snapshot", "");
+                feed_finish(feed, feed->trace->taken_names_fd, "snapshot", "");
         else if (feed->finish.type)
                 feed_send_finish(feed);
 }

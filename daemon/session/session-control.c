@@ -23,7 +23,7 @@ static int switch_matching(Session *session, const char *pattern, bool on, Reaso
                         continue;
                 is_found = true;
                 if (on || !trace_needs_event(trace, event))
-                        trace->is_off[i] = !on;
+                        trace->wants_off[i] = !on;
                 else if (!glob_is_pattern(pattern))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
@@ -69,6 +69,12 @@ int session_switch_events(Session *session,
         return 0;
 }
 
+static void session_then_cleared(Session *session, int result, const Reason *reason) {
+        if (result == 0)
+                close_cleanup(&session->trace.window_fd);
+        session_conclude(session, session->state, result, reason);
+}
+
 int session_clear(Session *session, Request *request, Reason *reason) {
         int r = session_check_idle(session, reason);
 
@@ -85,6 +91,6 @@ int session_clear(Session *session, Request *request, Reason *reason) {
         session->request = request;
         session->state_before = session->state;
         trace_plan_clear(&session->trace, &session->plan);
-        session_submit(session, session_then_switched);
+        session_submit(session, session_then_cleared);
         return 0;
 }

@@ -67,8 +67,11 @@ static int check_snapshot(const Session *session, Reason *reason) {
         const Snapshot *snapshot;
         size_t n = 0;
 
-        if (session->end != END_NOT || session->state == SESSION_FAILED)
-                return reason_set(reason, KT_E_WRONG_STATE, "the session has ended or failed");
+        int r = session_check_idle(session, reason);
+        if (r != 0)
+                return r;
+        if (session->state == SESSION_FAILED)
+                return reason_set(reason, KT_E_WRONG_STATE, "the session has failed");
         if (session->spec->mode != MODE_FLIGHT)
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,

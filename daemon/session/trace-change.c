@@ -12,6 +12,37 @@
 int trace_begin_switch(Trace *trace) {
         size_t n = trace->grant->n_events;
 
+        trace->wants_off = calloc(n + 1, sizeof(bool));
+        if (!trace->wants_off)
+                return -ENOMEM;
+        if (trace->is_off)
+                memcpy(trace->wants_off, trace->is_off, n * sizeof(bool));
+        return 0;
+}
+
+void trace_forget_switch(Trace *trace) {
+        free(trace->wants_off);
+        free(trace->was_off);
+        trace->wants_off = trace->was_off = NULL;
+}
+
+static int switch_event(Trace *trace, size_t i, bool off) {
+        const char *system, *name;
+        int r = 0;
+
+        if (trace->is_off[i] == off)
+                return 0;
+        trace_locate(trace, &trace->grant->events[i], &system, &name);
+        if (trace->is_live)
+                r = instance_enable_event(trace->instance, system, name, !off);
+        if (r == 0)
+                trace->is_off[i] = off;
+        return r;
+}
+
+static int remember_switch(Trace *trace) {
+        size_t n = trace->grant->n_events;
+
         if (!trace->is_off)
                 trace->is_off = calloc(n + 1, sizeof(bool));
         trace->was_off = calloc(n + 1, sizeof(bool));
@@ -22,33 +53,19 @@ int trace_begin_switch(Trace *trace) {
         return 0;
 }
 
-void trace_forget_switch(Trace *trace) {
-        if (trace->was_off && trace->is_off)
-                memcpy(trace->is_off, trace->was_off, trace->grant->n_events * sizeof(bool));
-        free(trace->was_off);
-        trace->was_off = NULL;
-}
-
-static int switch_event(const Trace *trace, size_t i, bool on) {
-        const char *system, *name;
-
-        if (!trace->is_live || trace->is_off[i] == trace->was_off[i])
-                return 0;
-        trace_locate(trace, &trace->grant->events[i], &system, &name);
-        return instance_enable_event(trace->instance, system, name, on);
-}
-
 static int step_switch(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
+        int r = trace->was_off ? 0 : remember_switch(trace);
+        if (r < 0)
+                return r;
         if (trace->next == trace->grant->n_events) {
                 trace->next = 0;
-                free(trace->was_off);
-                trace->was_off = NULL;
+                trace_forget_switch(trace);
                 return 0;
         }
         size_t i = trace->next++;
-        int r = switch_event(trace, i, !trace->is_off[i]);
+        r = switch_event(trace, i, trace->wants_off[i]);
         return r ?: PLAN_AGAIN;
 }
 
@@ -56,8 +73,8 @@ static void undo_switch(void *context) {
         Trace *trace = context;
 
         trace->next = 0;
-        for (size_t i = 0; trace->was_off && i < trace->grant->n_events; i++)
-                (void)switch_event(trace, i, !trace->was_off[i]); /* gone, or as it was */
+        for (size_t i = 0; trace->was_off && trace->is_off && i < trace->grant->n_events; i++)
+                (void)switch_event(trace, i, trace->was_off[i]); /* gone, or as it was */
         trace_forget_switch(trace);
 }
 
@@ -68,7 +85,6 @@ static const PlanStep switch_steps[] = {
 static int step_clear(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
-        close_cleanup(&trace->window_fd);
         int r = trace->has_snapshot ? instance_clear_snapshot(trace->instance) : 0;
         return r ?: instance_clear(trace->instance);
 }

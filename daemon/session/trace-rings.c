@@ -28,15 +28,26 @@ void trace_close_rings(Trace *trace) {
         close_cleanup(&trace->guard_fds[1]);
 }
 
-int trace_step_names(void *context, Reason *reason _unused_) {
-        Trace *trace = context;
-
-        /* A stream without names is still whole: pids stand in for them. */
-        close_cleanup(&trace->names_fd);
-        int r = metadata_make_names(trace, &trace->names_fd);
+/* A stream without names is still whole: pids stand in for them. */
+static int read_names(const Trace *trace, int *fd) {
+        close_cleanup(fd);
+        int r = metadata_make_names(trace, fd);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot read the saved command names");
         return 0;
+}
+
+int trace_step_names(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        return read_names(trace, &trace->names_fd);
+}
+
+/* The session's own plans go on beside a snapshot. */
+static int step_taken_names(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        return read_names(trace, &trace->taken_names_fd);
 }
 
 static int open_rings(Trace *trace, const char *raw) {
@@ -133,7 +144,7 @@ static const PlanStep rings_steps[] = {
 };
 
 static const PlanStep snapshot_steps[] = {
-        { "names", trace_step_names, NULL },
+        { "names", step_taken_names, NULL },
         { "snapshot", step_snapshot, undo_rings },
 };
 

@@ -41,6 +41,7 @@ void trace_init(Trace *trace) {
         *trace = (Trace){ .metadata_fd = -1,
                 .marker_fd = -1,
                 .names_fd = -1,
+                .taken_names_fd = -1,
                 .window_fd = -1,
                 .guard_fds = { -1, -1 } };
 }
@@ -59,9 +60,10 @@ void trace_clear(Trace *trace) {
         arm_clear(&trace->arm);
         free(trace->pids);
         free(trace->is_off);
-        free(trace->was_off);
+        trace_forget_switch(trace);
         close_cleanup(&trace->metadata_fd);
         close_cleanup(&trace->names_fd);
+        close_cleanup(&trace->taken_names_fd);
         close_cleanup(&trace->window_fd);
 }
 

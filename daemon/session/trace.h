@@ -49,16 +49,20 @@ typedef struct Trace {
         bool is_live;       /* events may be on */
         pid_t *pids;        /* the spec's, seen from here; NULL: as they stand there */
         Arm arm;            /* what is on the list, of the last start */
-        bool *is_off;  /* of the grant's events, those that the owner has turned off; NULL: none */
-        bool *was_off; /* while they are being turned on and off */
-        size_t next;   /* cursor of the step that is under way */
-        int names_fd;  /* saved command names, for the end of the stream */
+        /* Of the grant's events, those that the owner has turned off; NULL: none. Written by the
+         * worker alone, since what looks whether all is laid reads it beside the session's plans.
+         */
+        bool *is_off;
+        bool *wants_off, *was_off; /* of a plan that turns events on and off */
+        size_t next;               /* cursor of the step that is under way */
+        int names_fd;              /* saved command names, for the end of the stream */
         int *ring_fds; /* buffer_percent, then raw and stats of each CPU; made by the rings plan */
         size_t n_ring_fds;
-        bool has_snapshot; /* of a flight recorder: the kernel swaps buffers */
-        bool is_taken;     /* a snapshot is being taken: one at a time */
-        bool is_dirty;     /* something of a snapshot that failed is in the second buffer */
-        int window_fd;     /* what the last snapshot has left to the next; -1: nothing */
+        bool has_snapshot;  /* of a flight recorder: the kernel swaps buffers */
+        bool is_taken;      /* a snapshot is being taken: one at a time */
+        bool is_dirty;      /* something of a snapshot that failed is in the second buffer */
+        int taken_names_fd; /* saved command names of the snapshot that is being taken */
+        int window_fd;      /* what the last snapshot has left to the next; -1: nothing */
 
         /* The fence; only where records are judged. */
         bool has_guard;  /* the kernel has the probe */
@@ -82,11 +86,11 @@ void trace_plan_create(Trace *trace, Plan *plan);
 void trace_plan_arm(Trace *trace, Plan *plan);
 /* After it: events on. Undone: all events off, and what arm has done. */
 void trace_plan_start(Trace *trace, Plan *plan);
-/* Between begin and plan: is_off is changed to what is wanted. Undone, or forgotten: as it was. */
+/* Between begin and plan: wants_off, as it is, is changed to what is wanted. */
 int trace_begin_switch(Trace *trace);
 void trace_forget_switch(Trace *trace);
 void trace_plan_switch(Trace *trace, Plan *plan);
-/* Nothing is in the buffers. Not of a judged trace. */
+/* Nothing is in the buffers; the window is the event loop's. Not of a judged trace. */
 void trace_plan_clear(Trace *trace, Plan *plan);
 /* Events off, and nothing that was under way can still arrive. */
 void trace_plan_stop(Trace *trace, Plan *plan);

@@ -44,6 +44,10 @@ case_control_set() { # an event that is off records nothing while the others go 
 case_control_refused() { # events that the session does not have, and those that the fence needs
         controlled
         refused 1 'sched:sched_switch: the session has no such event' ktracectl set box sched:sched_switch on
+        # shellcheck disable=SC2046 # 65 words
+        expect 1 busctl call org.ktrace1 "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" org.ktrace1.Session \
+                Configure 'a{sv}' 1 events-off as 65 $(yes sys_exit | head -n 65)
+        grep -q 'events-off: 64 names of 256 bytes at most' err || fail "$(cat err)"
         refused 2 'on or off' ktracectl set box raw_syscalls:sys_exit maybe
         refused 1 'no session has this name' user ktracectl set box raw_syscalls:sys_exit off
         ktracectl destroy box
