@@ -42,7 +42,7 @@ def options_of(program, *words):
 
 
 verbs = re.findall(r"^        &verb_(\w+),$", text("client/main.c"), re.M)
-keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec.c"), re.M)
+keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec-field.c"), re.M)
 limits = re.findall(r'LIMIT(?:_OF_RULES)?\("([a-z-]+)"', text("daemon/policy/limit.c"))
 errors = re.findall(r'KT_ERROR_PREFIX "(\w+)"', text("interfaces/error.c"))
 members = [name for interface in ("Manager", "Session")

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The one table of a session spec's keys, behind the bus, JSON files, the help and the man page,
+ * and what a door says of a key that it does not have. What a key's value may be beyond the bounds
+ * of the table is judged by its setter, in spec.c, spec-scope.c and spec-list.c. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "nearest.h"
+#include "quote.h"
+#include "spec.h"
+
+#define CLOCK_MAX    32
+#define MODE_MAX     16
+#define LIFETIME_MAX 32
+/* "command:" and every pid with seven digits and a comma. */
+#define SCOPE_MAX (8 + SPEC_PIDS_MAX * 8)
+
+const SpecField spec_fields[] = {
+        { "name",
+                        SPEC_STRING,
+                        1,
+                        KT_NAME_MAX,
+                        NULL,
+                        "A label for the session, unique among those of its owner: letters, "
+                        "digits, '.', '_' and '-', and not 16 hexadecimal digits, for that is "
+                        "how ids look. Default: none, the session is addressed by its id." },
+        { "mode",
+                        SPEC_STRING,
+                        1,
+                        MODE_MAX,
+                        NULL,
+                        "How the buffer is read. 'stream': a consumer reads all along; when it "
+                        "falls behind, new events are dropped and counted. 'flight': nobody "
+                        "reads, the kernel overwrites the oldest events, and snapshots take what "
+                        "is there; so far for traces that need no fence. Default: stream." },
+        { "scope",
+                        SPEC_STRING,
+                        1,
+                        SCOPE_MAX,
+                        NULL,
+                        "Whose events are recorded. 'command:PID': one process that the client "
+                        "holds back until tracing is armed, and its children. 'own': every "
+                        "process of the caller. 'pids:PID,PID,…': these processes, at most "
+                        "1024, and their children. 'unit:NAME': the processes of a systemd unit "
+                        "of the caller or of the system. 'cgroup:PATH': those in this cgroup "
+                        "and below, the path as in /proc/PID/cgroup. 'system': everything. No "
+                        "default: it must be given." },
+        { "events",
+                        SPEC_EVENTS,
+                        1,
+                        SPEC_EVENTS_MAX,
+                        NULL,
+                        "The events to record, each with its name and, if wanted, a filter. "
+                        "A name is 'SYSTEM:EVENT' or a glob of it ('*', "
+                        "'?', '[…]'); 'EVENT' alone means this event of any system. No "
+                        "default: at least one must be given." },
+        { "probes",
+                        SPEC_EVENTS,
+                        1,
+                        SPEC_PROBES_MAX,
+                        NULL,
+                        "Probes to record besides the events, by their names in the catalogue or "
+                        "of one's own, each with a filter if wanted; 'ktracectl probes list' shows "
+                        "them. Default: none." },
+        { "where",
+                        SPEC_STRING,
+                        1,
+                        SPEC_FILTER_MAX,
+                        NULL,
+                        "A filter for all events, besides their own: only what both let through is "
+                        "recorded. Default: none." },
+        { "buffer-kb",
+                        SPEC_NUMBER,
+                        SPEC_BUFFER_KB_MIN,
+                        SPEC_BUFFER_KB_MAX,
+                        "KiB per CPU",
+                        "The size of the kernel's ring buffer for each CPU. Default: 1024." },
+        { "clock",
+                        SPEC_STRING,
+                        1,
+                        CLOCK_MAX,
+                        NULL,
+                        "The kernel's trace clock that stamps the events, as tracefs names it in "
+                        "trace_clock. Default: mono." },
+        { "lifetime",
+                        SPEC_STRING,
+                        1,
+                        LIFETIME_MAX,
+                        NULL,
+                        "When the session goes away by itself. 'client': when its creator "
+                        "leaves the bus. 'linger': never, it stays until it is destroyed. "
+                        "'linger:TIME': this long after its creator has left, at most 7d; TIME "
+                        "is a whole number with us, ms, s, min, h or d, seconds without. "
+                        "Default: client." },
+        { "allow-setuid",
+                        SPEC_BOOLEAN,
+                        0,
+                        1,
+                        NULL,
+                        "With scope 'command' and where policy allows: the command may run "
+                        "set-user-ID programs. The trace ends at the first change of its "
+                        "credentials, before anything is done with them. Default: false, the "
+                        "command must have no_new_privs." },
+        { "unredacted",
+                        SPEC_BOOLEAN,
+                        0,
+                        1,
+                        NULL,
+                        "Records as the kernel wrote them, with all fields and kernel addresses: "
+                        "only the rules of policy that grant this are asked, which mostly want an "
+                        "administrator's yes. Default: false, what the first rule gives." },
+};
+
+const size_t n_spec_fields = ELEMENTSOF(spec_fields);
+
+const SpecField *spec_field_find(const char *key) {
+        for (size_t i = 0; i < n_spec_fields; i++)
+                if (strcmp(spec_fields[i].name, key) == 0)
+                        return &spec_fields[i];
+        return NULL;
+}
+
+int spec_refuse_key(const char *key, Reason *reason) {
+        uint32_t least = UINT32_MAX;
+        const char *nearest = NULL;
+        char known[384] = "";
+
+        for (size_t i = 0; i < n_spec_fields; i++) {
+                uint32_t distance = nearest_distance(key, spec_fields[i].name);
+                size_t used = strlen(known);
+
+                if (distance < least) {
+                        least = distance;
+                        nearest = spec_fields[i].name;
+                }
+                snprintf(known + used,
+                                sizeof(known) - used,
+                                "%s%s",
+                                i ? ", " : "",
+                                spec_fields[i].name);
+        }
+        if (nearest && least <= 2 && least < strlen(nearest))
+                return reason_set(reason,
+                                KT_E_UNKNOWN_KEY,
+                                "unknown key %s: did you mean \"%s\"?",
+                                quote(key).text,
+                                nearest);
+        return reason_set(reason,
+                        KT_E_UNKNOWN_KEY,
+                        "unknown key %s: the known ones are %s",
+                        quote(key).text,
+                        known);
+}
+
+int spec_refuse_type(const SpecField *field, const char *got, Reason *reason) {
+        static const char *const wanted[] = {
+                [SPEC_STRING] = "a string",
+                [SPEC_NUMBER] = "a number",
+                [SPEC_BOOLEAN] = "true or false",
+                [SPEC_EVENTS] = "a list",
+        };
+
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: %s is wanted, not %s",
+                        field->name,
+                        wanted[field->type],
+                        got);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The lists of a session spec: events and probes, each entry a name with a filter if wanted. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "quote.h"
+#include "spec-parts.h"
+#include "utf8.h"
+
+void spec_free_entries(SpecEvent *list, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                free(list[i].name);
+                free(list[i].filter);
+        }
+        free(list);
+}
+
+int spec_check_filter(const char *key, const char *filter, Reason *reason) {
+        size_t size = strlen(filter);
+
+        if (strspn(filter, " ") == size)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: \"\" is empty: leave the key out for none",
+                                key);
+        if (size > SPEC_FILTER_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %s has %zu bytes, the most is %d",
+                                key,
+                                quote(filter).text,
+                                size,
+                                SPEC_FILTER_MAX);
+        for (size_t i = 0, n; i < size; i += n) {
+                n = utf8_length(filter + i, size - i);
+                if (n == 0 || (unsigned char)filter[i] < 0x20 || filter[i] == 0x7f)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: %s: byte %zu is not printable: write the filter on "
+                                        "one line of text",
+                                        key,
+                                        quote(filter).text,
+                                        i + 1);
+        }
+        return 0;
+}
+
+static int check_entry_filter(const char *list, size_t index, const char *filter, Reason *reason) {
+        char key[40];
+
+        snprintf(key, sizeof(key), "%s[%zu].filter", list, index);
+        return spec_check_filter(key, filter, reason);
+}
+
+int spec_begin_list(Spec *spec, const SpecField *field, Reason *reason) {
+        if (spec->set_keys & spec_field_bit(field))
+                return spec_refuse_twice(field, reason);
+        spec->set_keys |= spec_field_bit(field);
+        return 0;
+}
+
+/* "" and "." would be read as directories of tracefs by whoever joins a path of it. */
+static bool is_event_part(const char *part, size_t size) {
+        return size > 0 && strspn(part, ".") < size;
+}
+
+static int check_event_name(size_t index, const char *name, Reason *reason) {
+        const char *colon = strchr(name, ':');
+        const char *event = colon ? colon + 1 : name;
+        size_t size = strlen(name);
+
+        if (size > SPEC_EVENT_NAME_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events[%zu].name: %s has %zu bytes, the most is %d",
+                                index,
+                                quote(name).text,
+                                size,
+                                SPEC_EVENT_NAME_MAX);
+        for (const char *p = name; *p; p++)
+                if (!spec_is_alphanumeric(*p) && !strchr("_-.:*?[]!^", *p))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "events[%zu].name: %s holds '%.*s': write system:event, as "
+                                        "'ktracectl events' lists them",
+                                        index,
+                                        quote(name).text,
+                                        (int)MAX_OF(utf8_length(p, strlen(p)), (size_t)1),
+                                        p);
+        if (colon && strchr(event, ':'))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events[%zu].name: %s holds more than one ':': write system:event, "
+                                "as 'ktracectl events' lists them",
+                                index,
+                                quote(name).text);
+        if ((colon && !is_event_part(name, (size_t)(colon - name))) ||
+                        !is_event_part(event, strlen(event)))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events[%zu].name: %s names no event: write system:event, as "
+                                "'ktracectl events' lists them",
+                                index,
+                                quote(name).text);
+        return 0;
+}
+
+static int add_entry(SpecEvent **list, size_t *n, const char *name, const char *filter) {
+        _cleanup_free_ char *name_copy = strdup(name);
+        _cleanup_free_ char *filter_copy = filter ? strdup(filter) : NULL;
+        SpecEvent *grown;
+
+        if (!name_copy || (filter && !filter_copy))
+                return -ENOMEM;
+        grown = reallocarray(*list, *n + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        *list = grown;
+        grown[(*n)++] = (SpecEvent){ .name = TAKE_PTR(name_copy), .filter = TAKE_PTR(filter_copy) };
+        return 0;
+}
+
+int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason) {
+        int r;
+
+        if (spec->n_events >= SPEC_EVENTS_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events: more than %d entries: name them by globs",
+                                SPEC_EVENTS_MAX);
+        r = check_event_name(spec->n_events, name, reason);
+        if (r == 0 && filter)
+                r = check_entry_filter("events", spec->n_events, filter, reason);
+        if (r != 0)
+                return r;
+
+        return add_entry(&spec->events, &spec->n_events, name, filter);
+}
+
+/* "NAME", or "GROUP:NAME" for what another user has made. */
+static int check_probe_name(size_t index, const char *name, Reason *reason) {
+        size_t size = strlen(name), colons = 0;
+
+        for (const char *p = name; *p; p++) {
+                colons += *p == ':';
+                if (!spec_is_alphanumeric(*p) && *p != '_' && *p != ':')
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "probes[%zu].name: %s is no name: 'ktracectl probes list' "
+                                        "shows them",
+                                        index,
+                                        quote(name).text);
+        }
+        if (size == 0 || size > SPEC_EVENT_NAME_MAX || colons > 1)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "probes[%zu].name: %s is no name: 'ktracectl probes list' shows "
+                                "them",
+                                index,
+                                quote(name).text);
+        return 0;
+}
+
+int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *reason) {
+        if (spec->n_probes >= SPEC_PROBES_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "probes: more than %d entries",
+                                SPEC_PROBES_MAX);
+        int r = check_probe_name(spec->n_probes, name, reason);
+        if (r == 0 && filter)
+                r = check_entry_filter("probes", spec->n_probes, filter, reason);
+        return r ?: add_entry(&spec->probes, &spec->n_probes, name, filter);
+}
+
+int spec_add_entry(Spec *spec,
+                const SpecField *field,
+                const char *name,
+                const char *filter,
+                Reason *reason) {
+        return strcmp(field->name, "probes") == 0 ? spec_add_probe(spec, name, filter, reason)
+                                                  : spec_add_event(spec, name, filter, reason);
+}
