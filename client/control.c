@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl start, stop, destroy, clear: one method of a session each; set: another one. */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "administrator.h"
@@ -38,6 +39,14 @@ static int clear_run(Context *context, int argc, char **argv) {
         return control_call(context, argc, argv, "Clear");
 }
 
+/* strtoull takes signs and spaces. A number too long is over any limit. */
+static bool parse_kb(const char *text, uint64_t *ret) {
+        char *end;
+
+        *ret = strtoull(text, &end, 10);
+        return *text >= '0' && *text <= '9' && !*end;
+}
+
 static int set_run(Context *context, int argc, char **argv) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_free_ char *path = NULL;
@@ -46,22 +55,28 @@ static int set_run(Context *context, int argc, char **argv) {
 
         if (options_parse(context, argc, argv, 3, 3, &status) != OPTIONS_END)
                 return status;
-        const char *event = argv[optind + 1], *how = argv[optind + 2];
-        if (strcmp(how, "on") != 0 && strcmp(how, "off") != 0) {
-                tell("%s: on or off is wanted", how);
+        const char *what = argv[optind + 1], *how = argv[optind + 2];
+        bool is_size = strcmp(what, "buffer-kb") == 0;
+        uint64_t kb = 0;
+        if (is_size ? !parse_kb(how, &kb) : strcmp(how, "on") != 0 && strcmp(how, "off") != 0) {
+                tell(is_size ? "%s: a number of kB per CPU is wanted" : "%s: on or off is wanted",
+                                how);
                 return KT_EXIT_USAGE;
         }
         r = proxy_open(&proxy, &reason);
         r = r ?: proxy_resolve(proxy, argv[optind], &path, &reason);
-        r = r ?: proxy_switch_event(proxy, path, event, strcmp(how, "on") == 0, &reason);
+        if (r == 0)
+                r = is_size ? proxy_resize(proxy, path, kb, &reason)
+                            : proxy_switch_event(
+                                              proxy, path, what, strcmp(how, "on") == 0, &reason);
         return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
 }
 
 const Verb verb_set = {
         .name = "set",
-        .arguments = "SESSION EVENT on|off",
-        .summary = "Record an event of a session no longer, or again",
-        .help = "EVENT is one that the session has, or a glob of them.\n",
+        .arguments = "SESSION EVENT on|off | SESSION buffer-kb N",
+        .summary = "Record an event of a session no longer, or again; change its buffer",
+        .help = "EVENT is one that the session has, or a glob of them. N: kB per CPU.\n",
         .run = set_run,
 };
 

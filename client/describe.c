@@ -68,6 +68,47 @@ static void describe_counts(json_object *session, json_object *statistics) {
         (void)json_object_object_add(session, "stream", json_object_new_string(text));
 }
 
+/* "cpu 0: 1,200 recorded, 1,000 read, 0 dropped, 0 overwritten, 200 kept (14 kB, 1.25 s back)" */
+static int describe_cpu(json_object *lines, json_object *cpu) {
+        char n[4][TABLE_NUMBER_MAX], entries[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX],
+                        back[40] = "";
+        uint64_t now = number(cpu, "now-nsec"), oldest = number(cpu, "oldest-nsec");
+        char text[256];
+
+        if (now > oldest)
+                (void)snprintf(back, sizeof(back), ", %.3f s back", (double)(now - oldest) / 1e9);
+        (void)snprintf(text,
+                        sizeof(text),
+                        "cpu %" PRIu64
+                        ": %s recorded, %s read, %s dropped, %s overwritten, %s kept (%s%s)",
+                        number(cpu, "cpu"),
+                        table_format_number(n[0], number(cpu, "recorded")),
+                        table_format_number(n[1], number(cpu, "read")),
+                        table_format_number(n[2], number(cpu, "dropped")),
+                        table_format_number(n[3], number(cpu, "overwritten")),
+                        table_format_number(entries, number(cpu, "entries")),
+                        table_format_bytes(bytes, number(cpu, "bytes")),
+                        back);
+        return json_object_array_add(lines, json_object_new_string(text));
+}
+
+/* CPUs that never had anything are not shown: kernels count those that could be plugged in. */
+static int describe_cpus(json_object *session, json_object *statistics) {
+        json_object *cpus = get(statistics, "cpus"), *lines = json_object_new_array();
+        size_t n = json_object_is_type(cpus, json_type_array) ? json_object_array_length(cpus) : 0;
+
+        if (!lines || json_object_object_add(session, "cpus", lines) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                json_object *cpu = json_object_array_get_idx(cpus, i);
+
+                if (number(cpu, "recorded") + number(cpu, "lost") > 0 &&
+                                describe_cpu(lines, cpu) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 /* What the session takes of other people's time. */
 static int describe_cost(json_object *session, json_object *statistics) {
         uint64_t usec = number(statistics, "cost-usec"), nsec = number(statistics, "hit-cost-nsec");
@@ -98,6 +139,8 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "scope", "Scope", false },
                 { "counts", "Events", false },
                 { "stream", "Stream", false },
+                { "cpus", "CPUs", false },
+                { "off", "Turned off", false },
                 { "cost", "Costs", false },
                 /* From here on only `show`. */
                 { "lifetime", "Lifetime", false },
@@ -114,9 +157,9 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
         if (r < 0)
                 return r;
         describe_counts(session, statistics);
-        if (describe_cost(session, statistics) < 0)
+        if (describe_cpus(session, statistics) < 0 || describe_cost(session, statistics) < 0)
                 return -ENOMEM;
-        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 8);
+        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 10);
         return 0;
 }
 

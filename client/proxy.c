@@ -375,6 +375,15 @@ int proxy_switch_event(Proxy *proxy, const char *path, const char *event, bool o
         return r < 0 ? proxy_judge(NULL, r, reason) : proxy_send(proxy, message, NULL, reason);
 }
 
+int proxy_resize(Proxy *proxy, const char *path, uint64_t kb, Reason *reason) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        int r = proxy_message_new(proxy, path, KT_SESSION_INTERFACE, "Configure", &message);
+
+        if (r >= 0)
+                r = sd_bus_message_append(message, "a{sv}", 1, "buffer-kb", "t", kb);
+        return r < 0 ? proxy_judge(NULL, r, reason) : proxy_send(proxy, message, NULL, reason);
+}
+
 int proxy_open_fd(Proxy *proxy, const char *path, const char *member, int *ret_fd, Reason *reason) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL, *answer = NULL;
         int r = proxy_message_new(proxy, path, KT_SESSION_INTERFACE, member, &message);

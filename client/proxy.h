@@ -68,6 +68,8 @@ int proxy_switch_event(Proxy *proxy,
                 const char *event,
                 bool on,
                 Reason *reason);
+/* Configure: the buffer's size on each CPU. */
+int proxy_resize(Proxy *proxy, const char *session_path, uint64_t kb, Reason *reason);
 /* OpenStream, OpenSink or Snapshot: the fd is the caller's. */
 int proxy_open_fd(Proxy *proxy, const char *path, const char *member, int *ret_fd, Reason *reason);
 

@@ -15,9 +15,8 @@
 #include <string.h>
 
 #include "call.h"
+#include "change-reader.h"
 #include "log.h"
-
-#define PATTERNS_MAX 64 /* of one change: each is matched with each event of the session */
 
 static Session *find_session(Door *door, const Peer *peer, SessionReach reach, const char *path) {
         size_t prefix = strlen(KT_SESSION_PREFIX "/");
@@ -211,62 +210,21 @@ static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *ret_err
         return call_verb(userdata, m, PURPOSE_OWN, session_clear, call_reply_empty);
 }
 
-/* {"events-on"|"events-off": as}: one of the two, since a plan is one change. */
-static int read_change(sd_bus_message *m, bool *ret_on, char ***ret_patterns, Reason *reason) {
-        const char *key = "";
-
-        int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
-        if (r >= 0)
-                r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv");
-        if (r > 0)
-                r = sd_bus_message_read(m, "s", &key);
-        *ret_on = strcmp(key, "events-on") == 0;
-        if (r >= 0 && !*ret_on && strcmp(key, "events-off") != 0)
-                return reason_set(reason,
-                                KT_E_UNKNOWN_KEY,
-                                "%.64s: events-on or events-off is wanted",
-                                *key ? key : "nothing to change");
-        if (r >= 0)
-                r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, "as");
-        if (r == -ENXIO)
-                return reason_set(reason, KT_E_INVALID_SPEC, "%s: a list of names is wanted", key);
-        if (r >= 0)
-                r = sd_bus_message_read_strv(m, ret_patterns);
-        if (r >= 0)
-                r = sd_bus_message_exit_container(m);
-        if (r >= 0)
-                r = sd_bus_message_exit_container(m);
-        if (r >= 0 && sd_bus_message_at_end(m, false) == 0)
-                return reason_set(reason, KT_E_INVALID_SPEC, "one change at a time is wanted");
-        for (size_t i = 0; r >= 0 && *ret_patterns && (*ret_patterns)[i]; i++)
-                if (i == PATTERNS_MAX || strlen((*ret_patterns)[i]) > SPEC_EVENT_NAME_MAX)
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s: %d names of %d bytes at most: use globs",
-                                        key,
-                                        PATTERNS_MAX,
-                                        SPEC_EVENT_NAME_MAX);
-        return MIN_OF(r, 0);
-}
-
 static int method_configure(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_(call_free_cleanup) Request *request = NULL;
-        char **patterns = NULL;
+        _cleanup_(change_clear) Change change = {};
         Session *session = NULL;
         Reason reason = { "" };
-        bool on = false;
 
         int r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
         if (r == 0)
-                r = read_change(m, &on, &patterns, &reason);
+                r = change_read(m, &change, &reason);
         if (r == 0)
                 r = call_new(userdata, m, call_reply_empty, &request, &reason);
-        if (r == 0)
-                r = session_switch_events(
-                                session, patterns ?: (char *[]){ NULL }, on, request, &reason);
-        for (char **p = patterns; p && *p; p++)
-                free(*p);
-        free(patterns);
+        if (r == 0 && change.patterns)
+                r = session_switch_events(session, change.patterns, change.on, request, &reason);
+        else if (r == 0)
+                r = session_resize(session, change.buffer_kb, request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         request = NULL; /* the session floor's now */

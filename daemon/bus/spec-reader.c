@@ -235,22 +235,29 @@ static int read_value(sd_bus_message *m,
         return spec_refuse_type(field, describe_signature(signature), reason);
 }
 
-static int read_as_user(sd_bus_message *m, uid_t *ret, Reason *reason) {
+int spec_read_number(sd_bus_message *m, const char *key, uint64_t *ret, Reason *reason) {
         const char *signature;
-        uint64_t number = 0;
 
-        if (*ret != (uid_t)-1)
-                return reason_set(reason, KT_E_INVALID_SPEC, AS_USER ": is given twice");
         int r = sd_bus_message_peek_type(m, NULL, &signature);
         if (r < 0)
                 return r;
         if (strlen(signature) != 1 || !strchr("ynqiuxt", *signature))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                AS_USER ": a number is wanted, not %s",
+                                "%s: a number is wanted, not %s",
+                                key,
                                 describe_signature(signature));
         r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);
-        r = r < 0 ? r : read_number(m, *signature, AS_USER, &number, reason);
+        r = r < 0 ? r : read_number(m, *signature, key, ret, reason);
+        return r != 0 ? r : own_result(sd_bus_message_exit_container(m));
+}
+
+static int read_as_user(sd_bus_message *m, uid_t *ret, Reason *reason) {
+        uint64_t number = 0;
+
+        if (*ret != (uid_t)-1)
+                return reason_set(reason, KT_E_INVALID_SPEC, AS_USER ": is given twice");
+        int r = spec_read_number(m, AS_USER, &number, reason);
         if (r != 0)
                 return r;
         if (number >= UINT32_MAX)
@@ -259,7 +266,7 @@ static int read_as_user(sd_bus_message *m, uid_t *ret, Reason *reason) {
                                 AS_USER ": %" PRIu64 " is no uid",
                                 number);
         *ret = (uid_t)number;
-        return own_result(sd_bus_message_exit_container(m));
+        return 0;
 }
 
 /* as_user: NULL where there is no such key. */

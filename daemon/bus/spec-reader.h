@@ -10,3 +10,5 @@ int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason);
 /* The same for CheckSession: with key "as-user", a uid, which is no part of the spec; -1: not
  * given. */
 int spec_read_question(sd_bus_message *m, Spec **ret, uid_t *ret_as_user, Reason *reason);
+/* A variant that holds a whole number of any of D-Bus's types, not negative. */
+int spec_read_number(sd_bus_message *m, const char *key, uint64_t *ret, Reason *reason);

@@ -8,7 +8,11 @@
  *   (set_current_oom_origin), so a child that does nothing else is to be it;
  * - per_cpu/ has a directory for every possible CPU, also for one that is off;
  * - per_cpu/cpuN/stats names its counters "entries", "overrun", "commit overrun", "bytes", "dropped
- *   events" and "read events";
+ *   events" and "read events", and has "oldest event ts" and "now ts" in seconds with six decimals
+ *   where the clock counts nanoseconds, else as the bare number;
+ * - buffer_size_kb changes the ring alone; what it holds stays as far as the new size reaches. The
+ *   next write of 1 to snapshot makes the second buffer as large, in the memory of whoever writes;
+ *   since 6.1.69 nothing is recorded, nor counted as lost, while the size changes;
  * - writing 1 to snapshot allocates the second buffer where there is none, then swaps the two with
  *   their counters; tracing_on is the same for what comes as it was for what was; 2 drops what is
  *   in the second one; there is no such file without CONFIG_TRACER_SNAPSHOT;
@@ -36,12 +40,16 @@
 #define QUIET_STEPS_MAX 400
 
 /* The other threads are gone here, their locks are not: nothing but system calls. */
-static _Noreturn void write_and_exit(int fd, const char *text, size_t size) {
-        long n;
-        do
-                n = syscall(SYS_write, fd, text, size);
-        while (n < 0 && errno == EINTR);
-        int status = n < 0 ? errno : (size_t)n == size ? 0 : EIO;
+static _Noreturn void write_and_exit(int fd, const char *text, size_t size, unsigned n_times) {
+        int status = 0;
+
+        for (unsigned i = 0; i < n_times && status == 0; i++) {
+                long n;
+                do
+                        n = syscall(SYS_write, fd, text, size);
+                while (n < 0 && errno == EINTR);
+                status = n < 0 ? errno : (size_t)n == size ? 0 : EIO;
+        }
         for (;;)
                 syscall(SYS_exit_group, status);
 }
@@ -58,7 +66,10 @@ static int wait_for_child(pid_t pid) {
         return info.si_status == SIGKILL ? -ENOMEM : -ECHILD;
 }
 
-static int write_in_child(const Instance *instance, const char *file, const char *text) {
+static int write_in_child(const Instance *instance,
+                const char *file,
+                const char *text,
+                unsigned n_times) {
         _cleanup_close_ int fd = openat(instance->fd, file, O_WRONLY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
@@ -70,7 +81,7 @@ static int write_in_child(const Instance *instance, const char *file, const char
         if (pid < 0)
                 return -errno;
         if (pid == 0)
-                write_and_exit(fd, text, strlen(text));
+                write_and_exit(fd, text, strlen(text), n_times);
         return wait_for_child(pid);
 }
 
@@ -78,13 +89,20 @@ int instance_set_buffer_kb(const Instance *instance, uint64_t kb) {
         char text[32];
 
         snprintf(text, sizeof(text), "%" PRIu64, kb);
-        return write_in_child(instance, "buffer_size_kb", text);
+        return write_in_child(instance, "buffer_size_kb", text, 1);
 }
 
 int instance_allocate_snapshot(const Instance *instance) {
-        int r = write_in_child(instance, "snapshot", "1");
+        int r = write_in_child(instance, "snapshot", "1", 1);
 
         return r == -ENOENT ? -EOPNOTSUPP : r;
+}
+
+/* The first swap makes it as large as the ring, the second puts both back where they were. */
+int instance_resize_snapshot(const Instance *instance) {
+        int r = write_in_child(instance, "snapshot", "1", 2);
+
+        return r ?: instance_clear_snapshot(instance);
 }
 
 int instance_swap(const Instance *instance) {
@@ -152,6 +170,16 @@ static const struct {
         { "read events", offsetof(CpuStatistics, read) },
 };
 
+/* "oldest event ts: 17.000123": of clocks that count something else there is no dot. */
+static uint64_t parse_time(const char *text, const char *name) {
+        uint64_t sec, usec;
+        const char *line = strstr(text, name);
+
+        if (!line || sscanf(line + strlen(name), ": %" SCNu64 ".%6" SCNu64, &sec, &usec) != 2)
+                return 0;
+        return sec * 1000000000 + usec * 1000;
+}
+
 static int parse_statistics(const char *text, CpuStatistics *ret) {
         CpuStatistics statistics = {};
         size_t n_found = 0;
@@ -173,6 +201,10 @@ static int parse_statistics(const char *text, CpuStatistics *ret) {
 
         if (n_found != ELEMENTSOF(counters))
                 return -EBADMSG;
+        if (statistics.entries > 0) {
+                statistics.oldest_nsec = parse_time(text, "oldest event ts");
+                statistics.now_nsec = parse_time(text, "now ts");
+        }
         *ret = statistics;
         return 0;
 }

@@ -15,6 +15,9 @@ typedef struct CpuStatistics {
         uint64_t bytes;   /* in the ring now */
         uint64_t dropped; /* new events dropped because the ring was full */
         uint64_t read;
+        /* When the oldest sub-buffer in the ring begins, and when this was asked: by the trace
+         * clock, to the microsecond; 0: nothing there, or a clock that counts no time. */
+        uint64_t oldest_nsec, now_nsec;
 } CpuStatistics;
 
 /* One trace instance, instances/ktrace-<id>. Calls block on the kernel (RCU: 8 to 100 ms) unless
@@ -94,6 +97,9 @@ int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret);
 /* A second buffer of the same size for instance_swap(), made as instance_set_buffer_kb() does.
  * -EOPNOTSUPP: this kernel has no snapshots. */
 int instance_allocate_snapshot(const Instance *instance);
+/* The second buffer as large as the ring is now. What either held before is in the ring as it was;
+ * what is recorded in the microseconds between is lost. */
+int instance_resize_snapshot(const Instance *instance);
 /* What was recorded so far becomes what per_cpu/cpuN/snapshot_raw reads; recording goes on, without
  * a gap, in what was read from there before. */
 int instance_swap(const Instance *instance);

@@ -43,20 +43,28 @@ int describe_limits(const Limits *limits, json_object **ret) {
         return 0;
 }
 
-static int describe_events(const Grant *grant, json_object *events) {
-        for (size_t i = 0; i < grant->n_events; i++) {
-                char name[512];
+static int append_event(json_object *events, const GrantEvent *event) {
+        char name[512];
 
-                snprintf(name,
-                                sizeof(name),
-                                "%s:%s",
-                                grant->events[i].system,
-                                grant->events[i].name);
-                int r = describe_append(events, json_object_new_string(name));
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        snprintf(name, sizeof(name), "%s:%s", event->system, event->name);
+        return describe_append(events, json_object_new_string(name));
+}
+
+static int describe_events(const Grant *grant, json_object *events) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < grant->n_events; i++)
+                r = append_event(events, &grant->events[i]);
+        return r;
+}
+
+static int describe_off(const Session *session, json_object *off) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && session->is_off && i < session->grant->n_events; i++)
+                if (session->is_off[i])
+                        r = append_event(off, &session->grant->events[i]);
+        return r;
 }
 
 int describe_requests(const Grant *grant, json_object *requests) {
@@ -184,15 +192,15 @@ static int describe_notes(const Session *session, json_object *notes) {
 
 int session_describe(const Session *session, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
-        json_object *spec = NULL, *events = json_object_new_array(),
+        json_object *spec = NULL, *events = json_object_new_array(), *off = json_object_new_array(),
                     *requests = json_object_new_array(), *notes = json_object_new_array();
 
         if (!object)
                 return -ENOMEM;
-        int r = describe_put(object, "events", events),
-            r2 = describe_put(object, "requests", requests),
-            r3 = describe_put(object, "notes", notes);
-        r = r ?: r2 ?: r3;
+        int r = describe_put(object, "events", events), r2 = describe_put(object, "off", off),
+            r3 = describe_put(object, "requests", requests),
+            r4 = describe_put(object, "notes", notes);
+        r = r ?: r2 ?: r3 ?: r4;
         r = r ?: describe_put(object, "id", json_object_new_string(session->id));
         r = r ?: describe_put(object, "name", json_object_new_string(session_get_name(session)));
         r = r ?: describe_put(object, "uid", json_object_new_uint64(session->owner.uid));
@@ -205,6 +213,7 @@ int session_describe(const Session *session, json_object **ret) {
         r = r ?: spec_to_json(session->spec, &spec);
         r = r ?: describe_put(object, "spec", spec);
         r = r ?: describe_events(session->grant, events);
+        r = r ?: describe_off(session, off);
         r = r ?: describe_requests(session->grant, requests);
         r = r ?: describe_notes(session, notes);
         if (r == 0)
@@ -235,9 +244,14 @@ static int describe_cpu(const Session *session, unsigned cpu, json_object *cpus,
         r = r ?: describe_put(object, "recorded", json_object_new_uint64(recorded));
         r = r ?: describe_put(object, "read", json_object_new_uint64(s.read));
         r = r ?: describe_put(object, "lost", json_object_new_uint64(lost));
+        r = r ?: describe_put(object, "dropped", json_object_new_uint64(s.dropped));
         r = r ?: describe_put(object, "overwritten", json_object_new_uint64(s.overrun));
         r = r ?: describe_put(object, "entries", json_object_new_uint64(s.entries));
-        return r ?: describe_put(object, "bytes", json_object_new_uint64(s.bytes));
+        r = r ?: describe_put(object, "bytes", json_object_new_uint64(s.bytes));
+        if (r < 0 || s.now_nsec == 0)
+                return r;
+        r = describe_put(object, "oldest-nsec", json_object_new_uint64(s.oldest_nsec));
+        return r ?: describe_put(object, "now-nsec", json_object_new_uint64(s.now_nsec));
 }
 
 int session_statistics(const Session *session, json_object **ret) {

@@ -29,13 +29,22 @@ static uint64_t count_kb(const Registry *registry, const Spec *spec, const Grant
         return kb + (grant ? trace_count_pairs_kb(registry->probes, grant) : 0);
 }
 
+/* While the buffer grows, what it is to be. */
+static uint64_t count_session_kb(const Session *session) {
+        if (!session->spec)
+                return 0;
+        Spec spec = *session->spec;
+        spec.buffer_kb = MAX_OF(spec.buffer_kb, session->trace.wants_kb);
+        return count_kb(session->registry, &spec, session->grant);
+}
+
 void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret) {
         const Session *session;
         const Drain *drain;
         Usage usage = {};
 
         TAILQ_FOREACH(session, &registry->sessions, sessions) {
-                uint64_t kb = session->spec ? count_kb(registry, session->spec, session->grant) : 0;
+                uint64_t kb = count_session_kb(session);
 
                 usage.n_sessions++;
                 usage.buffer_kb += kb;
@@ -181,6 +190,32 @@ int registry_check_quota(const Registry *registry,
                         return r;
         }
         return 0;
+}
+
+int registry_check_resize(const Session *session, uint64_t kb, Reason *reason) {
+        static int (*const checks[])(const Question *q, Reason *reason) = {
+                check_buffer,
+                check_uid_buffer,
+                check_totals,
+        };
+        const Registry *registry = session->registry;
+        uint64_t now_kb = count_session_kb(session);
+        Spec spec = *session->spec;
+        Question q = {
+                registry, &session->owner, &spec, session->grant, &session->grant->limits, {}
+        };
+        int r = 0;
+
+        if (kb <= spec.buffer_kb) /* less is granted with more, also where limits are less now */
+                return 0;
+        spec.buffer_kb = kb;
+        registry_get_usage(registry, session->owner.uid, &q.usage);
+        q.usage.n_sessions--;
+        q.usage.buffer_kb -= now_kb;
+        q.usage.buffer_kb_uid -= now_kb;
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(checks); i++)
+                r = checks[i](&q, reason);
+        return r;
 }
 
 int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret) {

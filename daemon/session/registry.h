@@ -45,6 +45,7 @@ struct Session {
 
         ControlMember *members; /* found fit by the last start: whose records may pass */
         size_t n_members;
+        bool *is_off;               /* trace.is_off when no plan was in flight; NULL: all are on */
         bool is_armed;              /* `members` are those of a start that has come that far */
         Interference *interference; /* from the first start of what is judged */
         Newcomers *newcomers;       /* from the first start of a scope that has them */
@@ -107,6 +108,8 @@ int registry_check_quota(const Registry *registry,
                 const Grant *grant,
                 size_t *next,
                 Reason *reason);
+/* The same of a session whose buffer is to have this size. */
+int registry_check_resize(const Session *session, uint64_t kb, Reason *reason);
 /* The format of an event, also of a probe that is not in the kernel yet. -ENOENT. */
 int registry_read_format(Registry *registry,
                 const char *system,

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What an owner changes of a session while it goes on: which of its events are on, and an empty
- * buffer. Called by the doors in the event loop; kernel work goes to the worker as the session's
- * plan. */
+/* What an owner changes of a session while it goes on: which of its events are on, how large its
+ * buffer is, and an empty one. Called by the doors in the event loop; kernel work goes to the
+ * worker as the session's plan. */
 
 #include "session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "glob.h"
 #include "session-parts.h"
+
+void session_note_switches(Session *session) {
+        size_t n = session->grant->n_events;
+
+        if (!session->is_off && session->trace.is_off)
+                session->is_off = calloc(n + 1, sizeof(bool));
+        if (session->is_off && session->trace.is_off)
+                memcpy(session->is_off, session->trace.is_off, n * sizeof(bool));
+}
 
 static int switch_matching(Session *session, const char *pattern, bool on, Reason *reason) {
         Trace *trace = &session->trace;
@@ -66,6 +76,53 @@ int session_switch_events(Session *session,
         session->state_before = session->state;
         trace_plan_switch(&session->trace, &session->plan);
         session_submit(session, session_then_switched);
+        return 0;
+}
+
+static void session_then_resized(Session *session, int result, const Reason *reason) {
+        if (result == 0)
+                session->spec->buffer_kb = session->trace.wants_kb;
+        session->trace.wants_kb = 0;
+        session_conclude(session, session->state, result, reason);
+}
+
+static int check_size(const Session *session, uint64_t kb, Reason *reason) {
+        const SpecField *field = spec_field_find("buffer-kb");
+        const Trace *trace = &session->trace;
+        uint64_t least = MAX_OF(field->min, 2 * trace->subbuf_size / 1024);
+
+        if (kb < least || kb > field->max)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "buffer-kb: %" PRIu64 ": %" PRIu64 " to %" PRIu64
+                                " kB on each CPU are possible in this session",
+                                kb,
+                                least,
+                                field->max);
+        if (trace_is_judged(trace) && (trace->has_list || trace->is_armed))
+                return reason_set(reason,
+                                KT_E_WRONG_STATE,
+                                "buffer-kb: what guards a trace of your own processes would see nothing meanwhile: before its first start only");
+        if (!TAILQ_EMPTY(&session->snapshots))
+                return reason_set(reason, KT_E_BUSY, "a snapshot is being taken: try again");
+        return registry_check_resize(session, kb, reason);
+}
+
+int session_resize(Session *session, uint64_t kb, Request *request, Reason *reason) {
+        int r = session_check_idle(session, reason);
+
+        if (r != 0)
+                return r;
+        if (session->state == SESSION_FAILED)
+                return reason_set(reason, KT_E_WRONG_STATE, "the session has failed");
+        r = check_size(session, kb, reason);
+        if (r != 0)
+                return r;
+        session->trace.wants_kb = kb;
+        session->request = request;
+        session->state_before = session->state;
+        trace_plan_resize(&session->trace, &session->plan);
+        session_submit(session, session_then_resized);
         return 0;
 }
 

@@ -24,6 +24,8 @@ void session_submit(Session *session, void (*then)(Session *, int, const Reason 
 int session_check_idle(const Session *session, Reason *reason);
 /* The plan of a call is over: answers it, and leads to `state` when it went well. */
 void session_conclude(Session *session, SessionState state, int result, const Reason *reason);
+/* No plan is in flight: what Describe tells of events that are off. */
+void session_note_switches(Session *session);
 /* Into the journal. */
 void session_record(const Session *session, AuditKind kind, const char *text);
 /* That this was done by whoever `request` is of, unless that is the owner. Returns whether. */

@@ -30,6 +30,7 @@ int session_check_idle(const Session *session, Reason *reason) {
  * to the end when that was wanted meanwhile. */
 void session_conclude(Session *session, SessionState state, int result, const Reason *reason) {
         session->report = session->trace.arm.report;
+        session_note_switches(session);
         if (session->end != END_NOT) {
                 request_answer_cancelled(&session->request, session);
                 session_end_continue(session);

@@ -136,6 +136,7 @@ Session *session_free(Session *session) {
         spec_free(session->spec);
         grant_free(session->grant);
         free(session->members);
+        free(session->is_off);
         free(session->peer);
         free(session);
         return NULL;

@@ -209,16 +209,19 @@ int session_switch_events(Session *session,
                 bool on,
                 Request *request,
                 Reason *reason);
+/* The buffer's size on each CPU, in kB. KT_E_LIMIT_REACHED: by the grant, all sessions together, or
+ * the kernel's memory; it is as it was. */
+int session_resize(Session *session, uint64_t kb, Request *request, Reason *reason);
 /* Drops what nobody has read. */
 int session_clear(Session *session, Request *request, Reason *reason);
 /* A line of text among the events of a running session. */
 int session_mark(Session *session, const char *text, Reason *reason);
 /* The end of a pipe, a write a mark. */
 int session_open_marker(Session *session, int *ret_fd, Reason *reason);
-/* {"id","name","uid","state","spec":{…},"rule","events":[…],"requests":[{"pattern","matched","granted"}],"notes":[…]}
+/* {"id","name","uid","state","spec":{…},"rule","events":[…],"off":[…],"requests":[{"pattern","matched","granted"}],"notes":[…]}
  */
 int session_describe(const Session *session, json_object **ret);
-/* {"cpus":[{"cpu","recorded","read","lost","overwritten","entries"}],"recorded","lost","written-bytes","discarded-bytes"}
+/* {"cpus":[{"cpu","recorded","read","lost","dropped","overwritten","entries","bytes","oldest-nsec","now-nsec"}],"recorded","lost","written-bytes","discarded-bytes"}
  */
 int session_statistics(const Session *session, json_object **ret);
 /* The metadata JSON of the stream, as a sealed memfd. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is changed of a trace while it goes on: events on and off, an empty buffer. A part of
- * trace.h; plans that the event loop builds and the worker thread runs. */
+/* What is changed of a trace while it goes on: events on and off, the buffer's size, an empty one.
+ * A part of trace.h; plans that the event loop builds and the worker thread runs. */
 
 #include <errno.h>
 #include <string.h>
 
+#include <inttypes.h>
+
+#include "log.h"
 #include "trace-pairs.h"
 #include "trace-parts.h"
 
@@ -82,6 +85,42 @@ static const PlanStep switch_steps[] = {
         { "switch", step_switch, undo_switch },
 };
 
+static int set_size(Trace *trace, uint64_t kb) {
+        int r = instance_set_buffer_kb(trace->instance, kb);
+
+        return r == 0 && trace->has_snapshot ? instance_resize_snapshot(trace->instance) : r;
+}
+
+static int step_size(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        int r = set_size(trace, trace->wants_kb);
+        if (r == -ENOMEM)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "buffer-kb: the kernel has no memory for %" PRIu64
+                                " kB on each CPU: ask for less",
+                                trace->wants_kb);
+        return r;
+}
+
+static void undo_size(void *context) {
+        Trace *trace = context;
+
+        int r = set_size(trace, trace->spec->buffer_kb);
+        if (r < 0)
+                log_errno(r,
+                                LOG_ERR,
+                                &(LogContext){ trace->id,
+                                                trace->instance->name,
+                                                trace->owner->uid },
+                                "cannot undo the buffer's size");
+}
+
+static const PlanStep resize_steps[] = {
+        { "size", step_size, undo_size },
+};
+
 static int step_clear(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
@@ -95,6 +134,10 @@ static const PlanStep clear_steps[] = {
 
 void trace_plan_switch(Trace *trace, Plan *plan) {
         trace_plan(trace, plan, switch_steps, ELEMENTSOF(switch_steps), false);
+}
+
+void trace_plan_resize(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, resize_steps, ELEMENTSOF(resize_steps), false);
 }
 
 void trace_plan_clear(Trace *trace, Plan *plan) {

@@ -54,6 +54,7 @@ typedef struct Trace {
          */
         bool *is_off;
         bool *wants_off, *was_off; /* of a plan that turns events on and off */
+        uint64_t wants_kb;         /* of a plan that changes the size of the buffer */
         size_t next;               /* cursor of the step that is under way */
         int names_fd;              /* saved command names, for the end of the stream */
         int *ring_fds; /* buffer_percent, then raw and stats of each CPU; made by the rings plan */
@@ -90,6 +91,9 @@ void trace_plan_start(Trace *trace, Plan *plan);
 int trace_begin_switch(Trace *trace);
 void trace_forget_switch(Trace *trace);
 void trace_plan_switch(Trace *trace, Plan *plan);
+/* wants_kb on each CPU. Undone: as the spec says. Not of a judged trace that has been armed: while
+ * the kernel changes the size, a guard that goes off does not stop the trace. */
+void trace_plan_resize(Trace *trace, Plan *plan);
 /* Nothing is in the buffers; the window is the event loop's. Not of a judged trace. */
 void trace_plan_clear(Trace *trace, Plan *plan);
 /* Events off, and nothing that was under way can still arrive. */

@@ -71,3 +71,52 @@ case_control_clear() { # what was recorded is gone, what comes is kept
         "$TARGET" calls 2 1000
         same '2 2' "$(held)" "since"
 }
+
+case_control_resize() { # a buffer grows and shrinks while events go on, and a snapshot has what it holds
+        controlled
+        "$TARGET" calls 4 1000
+        ktracectl set box buffer-kb 4096
+        same 4096 "$(ktracectl show box --json=short | jq .spec.\"buffer-kb\")" "size shown"
+        "$TARGET" calls 3 1000
+        same '7 7' "$(held)" "grown"
+        ktracectl set box buffer-kb 128
+        "$TARGET" calls 2 1000
+        same '9 9' "$(held)" "shrunk"
+        ktracectl set box buffer-kb 8192
+        "$TARGET" calls 30000 1000
+        same '30009 30009' "$(held)" "room for all"
+}
+
+case_control_resize_refused() { # more than the machine has, than policy grants, or in a guarded trace: all as it was
+        controlled
+        "$TARGET" calls 4 1000
+        refused 2 'number of kB' ktracectl set box buffer-kb much
+        refused 2 'kB on each CPU are possible' ktracectl set box buffer-kb 1
+        refused 2 'kB on each CPU are possible' ktracectl set box buffer-kb 99999999999999999999999
+        expect 1 busctl call org.ktrace1 "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" org.ktrace1.Session \
+                Configure 'a{sv}' 1 buffer-kb s 4096
+        grep -q 'a number is wanted, not a string' err || fail "$(cat err)"
+        same 1024 "$(ktracectl show box --json=short | jq .spec.\"buffer-kb\")" "size after refusals"
+        same '4 4' "$(held)" "after refusals"
+        ktracectl destroy box
+        user ktracectl create mine -q --scope own -e raw_syscalls:sys_enter --lifetime linger:60
+        expect 0 user ktracectl set mine buffer-kb 2048
+        refused 1 'max-buffer-kb' user ktracectl set mine buffer-kb 1000000
+        background user setpriv --no-new-privs sleep 60
+        user ktracectl start mine
+        refused 1 'before its first start only' user ktracectl set mine buffer-kb 1024
+        user ktracectl destroy mine
+}
+
+case_control_counts() { # what is produced, read, kept and off is told, of each CPU
+        controlled
+        "$TARGET" calls 4 1000
+        ktracectl set box sys_exit off
+        same '["raw_syscalls:sys_exit"]' "$(ktracectl show box --json=short | jq -c .off)" "what is off"
+        ktracectl status box --json=short >s
+        same 8 "$(jq .statistics.recorded s)" "recorded"
+        same 8 "$(jq '[.statistics.cpus[].entries] | add' s)" "kept"
+        same '0 0' "$(jq -r '.statistics | "\([.cpus[].dropped] | add) \([.cpus[].overwritten] | add)"' s)" "nothing lost"
+        same true "$(jq '.statistics | [.cpus[] | select(.entries > 0) | ."now-nsec" > ."oldest-nsec"] | all' s)" "times"
+        ktracectl status box | grep -E 'cpu [0-9]+: .* 0 dropped, 0 overwritten, .* s back' >/dev/null || fail "$(ktracectl status box)"
+}

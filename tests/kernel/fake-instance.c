@@ -381,7 +381,7 @@ int instance_open_file(const Instance *instance, const char *path, int flags) {
 int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret) {
         int r = fake_begin(FAKE_READ);
         char text[512] = "";
-        CpuStatistics s;
+        CpuStatistics s = {};
 
         if (r == 0 && pread(stats_fd, text, sizeof(text) - 1, 0) < 0)
                 r = -errno;
@@ -417,6 +417,14 @@ int instance_allocate_snapshot(const Instance *instance) {
 
 int instance_swap(const Instance *instance) {
         return -EOPNOTSUPP;
+}
+
+int instance_resize_snapshot(const Instance *instance) {
+        int r = fake_begin(FAKE_BUFFER);
+
+        if (r == 0 && !find_instance(instance))
+                r = -ENOENT;
+        return fake_finish(r, "resize-snapshot %s", instance->name);
 }
 
 int instance_clear_snapshot(const Instance *instance) {

@@ -179,6 +179,12 @@ void fixture_destroy(Fixture *f, Call *call, Session *session) {
         refused(call, session_destroy(session, call->request, &call->reason));
 }
 
+void fixture_resize(Fixture *f, Call *call, Session *session, uint64_t kb) {
+        (void)f;
+        make_request(call, session_get_uid(session), NULL);
+        refused(call, session_resize(session, kb, call->request, &call->reason));
+}
+
 static bool call_is_answered(void *userdata) {
         return ((Call *)userdata)->is_answered;
 }

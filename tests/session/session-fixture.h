@@ -45,6 +45,7 @@ void fixture_create(Fixture *f, Call *call, uid_t uid, const char *peer, const c
 void fixture_start(Fixture *f, Call *call, Session *session);
 void fixture_stop(Fixture *f, Call *call, Session *session);
 void fixture_destroy(Fixture *f, Call *call, Session *session);
+void fixture_resize(Fixture *f, Call *call, Session *session, uint64_t kb);
 void fixture_wait(Fixture *f, Call *call);
 /* Runs the loop until an operation of the kernel is held. */
 void fixture_wait_held(Fixture *f);
