@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "notify.h"
 #include "proxy.h"
 #include "table.h"
 #include "tap.h"
@@ -15,10 +16,12 @@
 
 enum {
         OPTION_TO = OPTION_VERB,
+        OPTION_NOTIFY,
 };
 
 typedef struct StreamJob {
         const char *session, *path, *format;
+        bool is_notify; /* not the events: what is told of the session */
         TapOf of;
         Proxy *proxy;
         Watch watch;
@@ -26,21 +29,40 @@ typedef struct StreamJob {
         Tap *tap;
 } StreamJob;
 
+static int stream_check(StreamJob *job, const Context *context, int *ret_status) {
+        bool is_file = job->path || job->format;
+
+        if (!job->path)
+                job->path = "-";
+        if (job->is_notify && (is_file || job->of != TAP_OF_STREAM)) {
+                *ret_status = tell_usage(context,
+                                job->of == TAP_OF_STREAM
+                                                ? "--notify prints on stdout: without -o and --to"
+                                                : "--notify is an option of stream");
+                return OPTIONS_EXIT;
+        }
+        return OPTIONS_END;
+}
+
 static int stream_parse(StreamJob *job, Context *context, int argc, char **argv, int *ret_status) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "output", required_argument, NULL, 'o' },
                 { "to", required_argument, NULL, OPTION_TO },
+                { "notify", no_argument, NULL, OPTION_NOTIFY },
                 {} };
         int option;
 
-        job->path = "-";
-        while ((option = options_next(context, argc, argv, "hqo:", options, ret_status)) >= 0)
-                *(option == 'o' ? &job->path : &job->format) = optarg;
+        while ((option = options_next(context, argc, argv, "hqo:", options, ret_status)) >= 0) {
+                if (option == OPTION_NOTIFY)
+                        job->is_notify = true;
+                else
+                        *(option == 'o' ? &job->path : &job->format) = optarg;
+        }
         if (option == OPTIONS_END)
                 option = options_count(context, argc, argv, 1, 1, ret_status);
         if (option == OPTIONS_END)
                 job->session = argv[optind];
-        return option;
+        return option == OPTIONS_END ? stream_check(job, context, ret_status) : option;
 }
 
 static int stream_open(StreamJob *job, Reason *reason) {
@@ -141,6 +163,8 @@ static int run(Context *context, TapOf of, int argc, char **argv) {
 
         if (stream_parse(&job, context, argc, argv, &status) != OPTIONS_END)
                 return status;
+        if (job.is_notify)
+                return notify_run(context, job.session);
         status = stream_conduct(&job, context);
         tap_free(job.tap);
         proxy_free(job.proxy);
@@ -167,7 +191,16 @@ const Verb verb_stream = {
                 "\n"
                 "  -o, --output FILE      default: -, printed as it happens\n"
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
-                "; default: by FILE's suffix, text for -\n",
+                "; default: by FILE's suffix, text for -\n"
+                "      --notify           not the events: a line for each notification (lost events, "
+                "hits of\n"
+                "                         notify triggers, snapshots, what ends it), with --json "
+                "as JSON;\n"
+                "                         beside any reader, until the session ends or ^C\n"
+                "\n"
+                "Exit status with --notify: 0 ended by its owner, its lifetime or ^C; 1 ended "
+                "otherwise;\n"
+                "4 events were lost.\n",
         .run = stream_run,
 };
 

@@ -6,8 +6,8 @@
  * which can look at it, stop it and end it, but neither start nor read it. Everybody else is told
  * what they would be told of a path that never was: the find handler looks it up as the caller, so
  * calls, property reads and introspection all end there, and the enumerator lists what the caller
- * may see. Signals go to the
- * creator's unique name, since a broadcast reaches whoever has a match for it. There are no
+ * may see. Signals go to the unique names of the creator and of those connections of the owner's
+ * that asked for them, since a broadcast reaches whoever has a match for it. There are no
  * properties, because PropertiesChanged would be a broadcast too. */
 #include "session-object.h"
 
@@ -17,6 +17,7 @@
 #include "call.h"
 #include "change-reader.h"
 #include "log.h"
+#include "variant.h"
 
 static Session *find_session(Door *door, const Peer *peer, SessionReach reach, const char *path) {
         size_t prefix = strlen(KT_SESSION_PREFIX "/");
@@ -255,6 +256,16 @@ static int method_open_marker(sd_bus_message *m, void *userdata, sd_bus_error *r
         return r != 0 ? call_refuse(m, r, &reason) : sd_bus_reply_method_return(m, "h", fd);
 }
 
+static int method_subscribe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        Session *session = NULL;
+        Reason reason = { "" };
+
+        int r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        if (r == 0)
+                r = session_subscribe(session, sd_bus_message_get_sender(m), &reason);
+        return r != 0 ? call_refuse(m, r, &reason) : sd_bus_reply_method_return(m, "");
+}
+
 static int call_json(Door *door, sd_bus_message *m, int (*get)(const Session *, json_object **)) {
         _cleanup_json_ json_object *o = NULL;
         Session *session = NULL;
@@ -335,6 +346,7 @@ static const sd_bus_vtable session_vtable[] = {
                         SD_BUS_RESULT("h", stream),
                         method_snapshot,
                         SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Subscribe", "", "", method_subscribe, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Describe",
                         SD_BUS_NO_ARGS,
                         SD_BUS_RESULT("a{sv}", session),
@@ -351,6 +363,7 @@ static const sd_bus_vtable session_vtable[] = {
                         method_get_metadata,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL_WITH_ARGS("StateChanged", SD_BUS_ARGS("s", state), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("Notified", SD_BUS_ARGS("a{sv}", notification), 0),
         SD_BUS_SIGNAL_WITH_ARGS("Ended", SD_BUS_ARGS("s", code, "s", reason), 0),
         SD_BUS_VTABLE_END,
 };
@@ -371,53 +384,61 @@ int session_object_add(Door *door, sd_bus_slot **ret_vtable, sd_bus_slot **ret_e
                         door->bus, ret_enumerator, KT_SESSION_PREFIX, on_enumerate, door);
 }
 
-/* Sends a signal of one or two strings (second may be NULL) to the session's creator. */
-static int send_signal(Door *door,
-                const Session *session,
-                const char *member,
-                const char *first,
-                const char *second) {
-        _cleanup_free_ char *path = NULL;
-        const char *peer = session_get_peer(session);
+/* A signal on its way to all that are told of the session. */
+typedef struct Signal {
+        Door *door;
+        const Session *session;
+        const char *member;
+        const char *texts[2]; /* NULL: none */
+        json_object *object;  /* NULL: none */
+} Signal;
+
+static int send_signal(const Signal *signal, const char *path, const char *peer) {
         sd_bus_message *m = NULL;
         int r;
 
-        if (!peer)
-                return 0;
-        if (asprintf(&path, "%s/%s", KT_SESSION_PREFIX, session_get_id(session)) < 0) {
-                path = NULL;
-                return -ENOMEM;
-        }
-        r = sd_bus_message_new_signal(door->bus, &m, path, KT_SESSION_INTERFACE, member);
-        if (r >= 0)
-                r = sd_bus_message_append(m, "s", first);
-        if (r >= 0 && second)
-                r = sd_bus_message_append(m, "s", second);
+        r = sd_bus_message_new_signal(
+                        signal->door->bus, &m, path, KT_SESSION_INTERFACE, signal->member);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(signal->texts) && signal->texts[i]; i++)
+                r = sd_bus_message_append(m, "s", signal->texts[i]);
+        if (r >= 0 && signal->object)
+                r = variant_append_object(m, signal->object);
         if (r >= 0)
                 r = sd_bus_message_set_destination(m, peer);
         if (r >= 0)
-                r = sd_bus_send(door->bus, m, NULL);
+                r = sd_bus_send(signal->door->bus, m, NULL);
         sd_bus_message_unref(m);
-        return r < 0 ? r : 0;
+        return r;
 }
 
-static void log_unsent(int r, const Session *session, const char *member) {
-        LogContext context = { .session = session_get_id(session),
-                .uid = session_get_uid(session) };
+static void on_peer(const char *peer, void *userdata) {
+        const Signal *signal = userdata;
+        LogContext context = { .session = session_get_id(signal->session),
+                .uid = session_get_uid(signal->session) };
+        char path[sizeof(KT_SESSION_PREFIX "/") + KT_ID_DIGITS];
 
+        snprintf(path, sizeof(path), "%s/%s", KT_SESSION_PREFIX, context.session);
+        int r = send_signal(signal, path, peer);
         /* Without a bus nobody is left to be told. */
         if (r < 0 && r != -ENOTCONN)
-                log_errno(r, LOG_WARNING, &context, "Cannot send signal %s", member);
+                log_errno(r, LOG_WARNING, &context, "Cannot send signal %s", signal->member);
 }
 
 void door_send_state(Door *door, Session *session) {
         const char *state = session_state_to_string(session_get_state(session));
+        Signal signal = { door, session, "StateChanged", { state } };
 
-        log_unsent(send_signal(door, session, "StateChanged", state, NULL),
-                        session,
-                        "StateChanged");
+        session_visit_peers(session, on_peer, &signal);
 }
 
 void door_send_ended(Door *door, Session *session, const char *code, const char *reason) {
-        log_unsent(send_signal(door, session, "Ended", code, reason), session, "Ended");
+        Signal signal = { door, session, "Ended", { code, reason } };
+
+        session_visit_peers(session, on_peer, &signal);
+}
+
+void door_send_notice(Door *door, Session *session, json_object *notice) {
+        Signal signal = { door, session, "Notified", .object = notice };
+
+        session_visit_peers(session, on_peer, &signal);
 }

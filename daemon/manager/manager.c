@@ -191,6 +191,13 @@ static void on_ended(Session *session, const char *code, const char *reason, voi
                 door_send_ended(manager->door, session, code, reason);
 }
 
+static void on_notice(Session *session, json_object *notice, void *userdata) {
+        Manager *manager = userdata;
+
+        if (manager->door)
+                door_send_notice(manager->door, session, notice);
+}
+
 static void on_idle_changed(Registry *registry, void *userdata) {
         Manager *manager = userdata;
 
@@ -261,6 +268,7 @@ static int make_registry(Manager *manager) {
                 .handlers = {
                         .on_state = on_state,
                         .on_ended = on_ended,
+                        .on_notice = on_notice,
                         .on_idle_changed = on_idle_changed,
                 },
                 .userdata = manager,

@@ -214,6 +214,7 @@ void registry_peer_gone(Registry *registry, const char *unique_name) {
 
         for (session = TAILQ_FIRST(&registry->sessions); session; session = next) {
                 next = TAILQ_NEXT(session, sessions);
+                session_unsubscribe(session, unique_name);
                 if (session->peer && strcmp(session->peer, unique_name) == 0)
                         session_peer_gone(session);
         }

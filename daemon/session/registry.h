@@ -5,9 +5,11 @@
 #include "feed.h"
 #include "inspection.h"
 #include "interference.h"
+#include "losses.h"
 #include "marker.h"
 #include "meter.h"
 #include "newcomers.h"
+#include "notice.h"
 #include "probe-set.h"
 #include "session.h"
 
@@ -21,6 +23,8 @@ typedef enum SessionEnd {
         END_RELEASE, /* the consumer lets the rings go */
         END_REMOVE,  /* rmdir, again until nobody holds a file of it */
 } SessionEnd;
+
+#define SUBSCRIBERS_MAX 16 /* of a session */
 
 typedef struct Snapshot Snapshot;
 
@@ -55,6 +59,9 @@ struct Session {
         FeedCounters counters;            /* of feeds that are over */
         TAILQ_HEAD(, Snapshot) snapshots; /* not taken yet */
         struct MarkerList markers;
+        char *subscribers[SUBSCRIBERS_MAX]; /* unique names; no holes */
+        Notices *notices;
+        Losses *losses; /* NULL: it loses nothing */
 
         SessionEnd end;
         char end_code[32];
@@ -137,5 +144,7 @@ void registry_changed(Registry *registry);
 void session_end(Session *session, const char *code, const char *reason);
 /* The daemon ends: everything at once, blocking. The worker is gone. */
 void session_end_now(Session *session);
+/* NULL: nobody is told any more, but for the creator. */
+void session_unsubscribe(Session *session, const char *peer);
 /* The creator has left the bus. */
 void session_peer_gone(Session *session);

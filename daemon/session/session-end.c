@@ -118,6 +118,7 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         session->end = END_WANTED;
         session_set_timer(session, 0);
         marker_close_all(&session->markers);
+        session_stop_notices(session);
         if (session->meter)
                 meter_stop(session->meter);
         if (session->newcomers)
@@ -142,6 +143,8 @@ void session_end(Session *session, const char *code, const char *reason) {
         if (session->end != END_NOT)
                 return;
         session_record_end(session, code, reason);
+        session_stop_notices(session);
+        session_tell_end(session, code, reason);
         if (session->state != SESSION_CREATING) /* nobody knows it yet */
                 session->registry->options.handlers.on_ended(
                                 session, code, reason, session->registry->options.userdata);

@@ -39,6 +39,14 @@ void session_begin_end(Session *session, const char *code, const char *reason);
 void session_end_continue(Session *session);
 /* Those that have not begun are given up. Whether all are over. */
 bool session_end_snapshots(Session *session);
+/* What is told of it on its own: made once it exists, looked for while it runs. */
+void session_make_notices(Session *session);
+void session_start_notices(Session *session);
+/* Looks once more, and tells what waits. */
+void session_stop_notices(Session *session);
+void session_free_notices(Session *session);
+/* Of an end by its guard, by interference or by a limit; before it ends. */
+void session_tell_end(Session *session, const char *code, const char *text);
 /* The daemon ends. */
 void session_free_snapshots(Session *session);
 /* Set-up, linger, or the next rmdir. */

@@ -156,8 +156,10 @@ static void session_then_started(Session *session, int result, const Reason *rea
                 session_on_interference("failed", "the instance cannot be watched", session);
         if (result == 0 && session->spec->lifetime == LIFETIME_CLIENT)
                 session_set_timer(session, 0);
-        if (result == 0 && session->end == END_NOT)
+        if (result == 0 && session->end == END_NOT) {
                 session_watch_newcomers(session);
+                session_start_notices(session);
+        }
         session_conclude(session, SESSION_RUNNING, result, reason);
 }
 
@@ -256,6 +258,8 @@ int session_open_marker(Session *session, int *ret_fd, Reason *reason) {
 static void session_then_stopped(Session *session, int result, const Reason *reason) {
         if (session->feed)
                 feed_flush(session->feed);
+        if (result == 0)
+                session_stop_notices(session);
         session_conclude(session, SESSION_STOPPED, result, reason);
 }
 

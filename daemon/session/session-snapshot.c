@@ -41,6 +41,8 @@ static void on_released(Feed *feed, void *userdata) {
         Snapshot *snapshot = userdata, *next;
         Session *session = snapshot->session;
 
+        if (feed_is_taking(feed) && !session->trace.is_dirty)
+                notices_take_snapshot(session->notices);
         request_answer_cancelled(&snapshot->request, session);
         registry_drain(session->registry, feed, session->owner.uid);
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
@@ -51,21 +53,26 @@ static void on_released(Feed *feed, void *userdata) {
                 session_end_continue(session);
 }
 
-static size_t count_readers(const Session *session) {
+static size_t count_snapshots(const Session *session) {
         const Snapshot *snapshot;
-        const Drain *drain;
         size_t n = 0;
 
         TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
         n++;
+        return n;
+}
+
+static size_t count_drains(const Session *session) {
+        const Drain *drain;
+        size_t n = 0;
+
         TAILQ_FOREACH(drain, &session->registry->drains, drains)
         n += drain->uid == session->owner.uid;
         return n;
 }
 
 static int check_snapshot(const Session *session, Reason *reason) {
-        const Snapshot *snapshot;
-        size_t n = 0;
+        size_t n = count_snapshots(session);
 
         int r = session_check_idle(session, reason);
         if (r != 0)
@@ -76,15 +83,13 @@ static int check_snapshot(const Session *session, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,
                                 "the session is read as a stream: snapshots are of sessions with mode flight");
-        TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
-        n++;
         if (n == SNAPSHOTS_MAX)
                 return reason_set(reason,
                                 KT_E_BUSY,
                                 "%d snapshots of the session are being taken already",
                                 SNAPSHOTS_MAX);
         if (session->owner.uid != 0 &&
-                        count_readers(session) >= session->grant->limits.max_sessions_per_uid)
+                        n + count_drains(session) >= session->grant->limits.max_sessions_per_uid)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "max-sessions-per-uid: so many streams of yours are still being read");

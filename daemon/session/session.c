@@ -42,10 +42,6 @@ const char *session_get_name(const Session *session) {
         return session->spec->name ?: "";
 }
 
-const char *session_get_peer(const Session *session) {
-        return session->peer;
-}
-
 uid_t session_get_uid(const Session *session) {
         return session->owner.uid;
 }
@@ -123,6 +119,7 @@ Session *session_free(Session *session) {
         Registry *registry = session->registry;
         marker_close_all(&session->markers);
         meter_free(session->meter);
+        session_free_notices(session);
         newcomers_free(session->newcomers);
         interference_free(session->interference);
         if (registry) {
@@ -204,6 +201,7 @@ static void session_then_created(Session *session, int result, const Reason *rea
                 session_end_continue(session);
                 return;
         }
+        session_make_notices(session);
         session_set_state(session, SESSION_CONFIGURED);
         if (session->spec->lifetime == LIFETIME_CLIENT)
                 session_set_timer(session, session->registry->options.limits.setup_timeout_usec);

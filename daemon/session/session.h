@@ -70,6 +70,9 @@ typedef struct RegistryHandlers {
                         const char *code,
                         const char *reason,
                         void *userdata); /* not asked for by its owner */
+        void (*on_notice)(Session *session,
+                        json_object *notice,
+                        void *userdata); /* what org.ktrace1.Session.xml has of Notified */
         void (*on_idle_changed)(Registry *registry,
                         void *userdata); /* registry_is_idle may have a new answer */
 } RegistryHandlers;
@@ -218,6 +221,12 @@ int session_clear(Session *session, Request *request, Reason *reason);
 int session_mark(Session *session, const char *text, Reason *reason);
 /* The end of a pipe, a write a mark. */
 int session_open_marker(Session *session, int *ret_fd, Reason *reason);
+/* From now on `peer` (a unique name) is told what the creator is told, until it leaves. */
+int session_subscribe(Session *session, const char *peer, Reason *reason);
+/* The creator while it is there, and all that subscribed. */
+void session_visit_peers(const Session *session,
+                void (*visit)(const char *peer, void *userdata),
+                void *userdata);
 /* {"id","name","uid","state","spec":{…},"rule","events":[…],"off":[…],"requests":[{"pattern","matched","granted"}],"notes":[…]}
  */
 int session_describe(const Session *session, json_object **ret);
@@ -229,7 +238,6 @@ int session_metadata(const Session *session, int *ret_fd);
 
 const char *session_get_id(const Session *session);
 const char *session_get_name(const Session *session); /* "" when it has none */
-const char *session_get_peer(const Session *session); /* creator's unique name, or NULL */
 uid_t session_get_uid(const Session *session);
 SessionState session_get_state(const Session *session);
 const char *session_state_to_string(SessionState state);

@@ -28,6 +28,15 @@ static void on_ended(Session *session, const char *code, const char *reason, voi
         g_string_append_printf(f->told, "ended %s\n", code);
 }
 
+static void on_notice(Session *session, json_object *notice, void *userdata) {
+        Fixture *f = userdata;
+
+        g_assert_nonnull(session);
+        g_string_append_printf(f->told,
+                        "notice %s\n",
+                        json_object_get_string(json_object_object_get(notice, "kind")));
+}
+
 static void on_idle_changed(Registry *registry, void *userdata) {
         (void)registry;
         (void)userdata;
@@ -80,7 +89,7 @@ void fixture_set_up(Fixture *f, gconstpointer userdata) {
                 .tracefs_path = "/fake",
                 .launcher = { .event = f->event, .binary = "/nonexistent", .user = "nobody" },
                 .policy = f->policy,
-                .handlers = { on_state, on_ended, on_idle_changed },
+                .handlers = { on_state, on_ended, on_notice, on_idle_changed },
                 .userdata = f,
         };
         limits_init(&options.limits);

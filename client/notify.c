@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl stream --notify: a line for each notification of a session, written out at once, as
+ * text or as JSON. Called by verb-stream.c. Subscribes, since signals of a session go to its
+ * creator alone, and that was another process.
+ *
+ * Relies on signals of one sender coming in order: whatever is told of a session comes before its
+ * state `gone`. A reader of ours that has left ends us, as it ends any writer to a pipe. */
+
+#include "notify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "json-text.h"
+#include "proxy.h"
+#include "tell.h"
+#include "variant.h"
+#include "verb.h"
+#include "watch.h"
+
+typedef struct Notify {
+        const Context *context;
+        Proxy *proxy;
+        Watch watch;
+        char *path;
+        bool is_over; /* the session is gone */
+        bool has_lost;
+        int result;
+} Notify;
+
+/* "2026-11-21 11:22:33.123456", local time. */
+static void print_time(uint64_t nsec) {
+        time_t seconds = (time_t)(nsec / 1000000000);
+        char text[32] = "";
+        struct tm tm;
+
+        if (localtime_r(&seconds, &tm))
+                (void)strftime(text, sizeof(text), "%F %T", &tm);
+        (void)printf("%s.%06u", text, (unsigned)(nsec % 1000000000 / 1000));
+}
+
+static void print_value(const char *key, json_object *value) {
+        _cleanup_free_ char *text = strdup(json_object_get_string(value));
+
+        if (!text)
+                return;
+        tell_clean(text);
+        if (json_object_is_type(value, json_type_string) && strcmp(key, "reason") == 0)
+                (void)printf(" %s=\"%s\"", key, text);
+        else
+                (void)printf(" %s=%s", key, text);
+}
+
+/* "cpu0=12 cpu1=3" */
+static void print_cpus(json_object *cpus) {
+        for (size_t i = 0; i < json_object_array_length(cpus); i++) {
+                json_object *cpu = json_object_array_get_idx(cpus, i);
+
+                (void)printf(" cpu%s=%s",
+                                json_object_get_string(json_object_object_get(cpu, "cpu")),
+                                json_object_get_string(json_object_object_get(cpu, "lost")));
+        }
+}
+
+static void print_text(json_object *notice) {
+        static const char *const heads[] = {
+                "kind", "session", "sequence", "monotonic-nsec", "realtime-nsec"
+        };
+        uint64_t merged = json_object_get_uint64(json_object_object_get(notice, "merged"));
+
+        print_time(json_object_get_uint64(json_object_object_get(notice, "realtime-nsec")));
+        (void)printf(" %s", json_object_get_string(json_object_object_get(notice, "kind")));
+        json_object_object_foreach(notice, key, value) {
+                size_t i = 0;
+
+                while (i < ELEMENTSOF(heads) && strcmp(heads[i], key) != 0)
+                        i++;
+                if (i < ELEMENTSOF(heads) || !value || strcmp(key, "merged") == 0)
+                        continue;
+                if (json_object_is_type(value, json_type_array))
+                        print_cpus(value);
+                else
+                        print_value(key, value);
+        }
+        if (merged > 0)
+                (void)printf(" merged=%ju", (uintmax_t)merged);
+        (void)putchar('\n');
+}
+
+static int print_notice(const Notify *notify, json_object *notice) {
+        int r = 0;
+
+        if (notify->context->json == JSON_OFF)
+                print_text(notice);
+        else {
+                /* A line each, however pretty: a reader knows by it where one ends. */
+                r = json_text_print(stdout, notice, JSON_C_TO_STRING_PLAIN);
+                (void)putchar('\n');
+        }
+        errno = 0;
+        if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+                r = errno ? -errno : -EIO;
+        return r;
+}
+
+static int on_notified(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_json_ json_object *notice = NULL;
+        Notify *notify = userdata;
+        const char *kind;
+
+        if (variant_read(message, &notice) < 0 || !json_object_is_type(notice, json_type_object))
+                return 0;
+        kind = json_object_get_string(json_object_object_get(notice, "kind"));
+        if (!kind)
+                return 0;
+        notify->has_lost = notify->has_lost || strcmp(kind, "lost-events") == 0;
+        if (notify->result == 0)
+                notify->result = print_notice(notify, notice);
+        return 0;
+}
+
+static int on_state(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        Notify *notify = userdata;
+        const char *state;
+
+        if (sd_bus_message_read(message, "s", &state) >= 0 && strcmp(state, "gone") == 0)
+                notify->is_over = true;
+        return 0;
+}
+
+static int notify_match(Notify *notify, const char *member, sd_bus_message_handler_t handler) {
+        return sd_bus_match_signal(notify->proxy->bus,
+                        NULL,
+                        KT_BUS_NAME,
+                        notify->path,
+                        KT_SESSION_INTERFACE,
+                        member,
+                        handler,
+                        notify);
+}
+
+static int notify_open(Notify *notify, const char *session, Reason *reason) {
+        sigset_t mask;
+        int r = proxy_open(&notify->proxy, reason);
+
+        r = r ?: proxy_resolve(notify->proxy, session, &notify->path, reason);
+        if (r != 0)
+                return r;
+        r = watch_block_signals(&mask);
+        if (r >= 0)
+                r = watch_init(&notify->watch, notify->proxy);
+        if (r >= 0)
+                r = watch_set_session(&notify->watch, notify->path);
+        if (r >= 0)
+                r = notify_match(notify, "Notified", on_notified);
+        if (r >= 0)
+                r = notify_match(notify, "StateChanged", on_state);
+        if (r < 0)
+                return r;
+        return proxy_call(notify->proxy,
+                        notify->path,
+                        KT_SESSION_INTERFACE,
+                        "Subscribe",
+                        NULL,
+                        NULL,
+                        reason);
+}
+
+/* How its owner wants sessions to end. */
+static bool is_good_end(const char *code) {
+        static const char *const codes[] = { "destroyed", "stopped", "linger-timeout" };
+
+        for (size_t i = 0; i < ELEMENTSOF(codes); i++)
+                if (strcmp(code, codes[i]) == 0)
+                        return true;
+        return false;
+}
+
+static int notify_get_status(const Notify *notify) {
+        const Watch *watch = &notify->watch;
+
+        if (notify->result < 0)
+                return tell_failure(notify->result, NULL);
+        if (watch->ended)
+                tell("the session has ended: %s (%s)", watch->end_reason, watch->end_code);
+        else if (watch->daemon_gone || watch->proxy->lost)
+                tell("%s is gone; nothing more is told of the session",
+                                watch->proxy->lost ? "the system bus" : "ktraced");
+        if (watch->ended ? !is_good_end(watch->end_code) : !notify->is_over && watch_is_cut(watch))
+                return KT_EXIT_FAILED;
+        return notify->has_lost ? KT_EXIT_LOST : KT_EXIT_OK;
+}
+
+static int notify_conduct(Notify *notify, const char *session) {
+        Reason reason = {};
+        int r = notify_open(notify, session, &reason);
+
+        if (r != 0)
+                return tell_failure(r, &reason);
+        if (!notify->context->quiet)
+                tell("%s: waiting for notifications, ^C ends", session);
+        while (!notify->is_over && !watch_is_cut(&notify->watch) && notify->watch.n_signals == 0 &&
+                        notify->result == 0) {
+                r = watch_run(&notify->watch, UINT64_MAX);
+                if (r < 0)
+                        return tell_failure(r, NULL);
+        }
+        return notify_get_status(notify);
+}
+
+int notify_run(const Context *context, const char *session) {
+        Notify notify = { .context = context };
+        int status = notify_conduct(&notify, session);
+
+        proxy_free(notify.proxy);
+        watch_done(&notify.watch);
+        free(notify.path);
+        return status;
+}

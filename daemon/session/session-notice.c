@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who is told what a session does on its own, and what is: its creator, and connections of its
+ * owner's that asked for it. Called by the doors and by whatever else happens to the session; in
+ * the event loop. Fails without harm: nobody is told, and the session goes on. */
+
+#include "session.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+#include "session-parts.h"
+
+int session_subscribe(Session *session, const char *peer, Reason *reason) {
+        size_t i = 0;
+
+        if (session->end != END_NOT)
+                return reason_set(reason, KT_E_WRONG_STATE, "the session is ending");
+        while (i < SUBSCRIBERS_MAX && session->subscribers[i]) {
+                if (strcmp(session->subscribers[i], peer) == 0)
+                        return 0;
+                i++;
+        }
+        if (session->peer && strcmp(session->peer, peer) == 0)
+                return 0;
+        if (i == SUBSCRIBERS_MAX)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "%d connections are told of the session already",
+                                SUBSCRIBERS_MAX);
+        session->subscribers[i] = strdup(peer);
+        return session->subscribers[i] ? 0 : -ENOMEM;
+}
+
+void session_unsubscribe(Session *session, const char *peer) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < SUBSCRIBERS_MAX; i++) {
+                char *subscriber = TAKE_PTR(session->subscribers[i]);
+
+                if (subscriber && (!peer || strcmp(subscriber, peer) == 0))
+                        free(subscriber);
+                else if (subscriber)
+                        session->subscribers[kept++] = subscriber;
+        }
+}
+
+void session_visit_peers(const Session *session,
+                void (*visit)(const char *peer, void *userdata),
+                void *userdata) {
+        if (session->peer)
+                visit(session->peer, userdata);
+        for (size_t i = 0; i < SUBSCRIBERS_MAX && session->subscribers[i]; i++)
+                visit(session->subscribers[i], userdata);
+}
+
+static void tell(json_object *notice, void *userdata) {
+        Session *session = userdata;
+
+        session->registry->options.handlers.on_notice(
+                        session, notice, session->registry->options.userdata);
+}
+
+static size_t count_busy(void *userdata) {
+        const Session *session = userdata, *other;
+        size_t n = 1;
+
+        TAILQ_FOREACH(other, &session->registry->sessions, sessions)
+        n += other != session && other->owner.uid == session->owner.uid &&
+             notices_are_busy(other->notices);
+        return n;
+}
+
+static void on_losses(const uint64_t *lost, void *userdata) {
+        Session *session = userdata;
+
+        notices_take_losses(session->notices, lost);
+}
+
+static int make_notices(Session *session) {
+        sd_event *event = session->registry->options.event;
+        int r = 0;
+
+        if (!session->notices)
+                r = notices_new(&(NoticesOptions){ .event = event,
+                                                .session = session->id,
+                                                .n_cpus = session->trace.n_cpus,
+                                                .tell = tell,
+                                                .count_busy = count_busy,
+                                                .userdata = session },
+                                &session->notices);
+        if (r == 0 && !session->losses && session->spec->mode != MODE_FLIGHT)
+                r = losses_new(event, &session->trace, on_losses, session, &session->losses);
+        return r;
+}
+
+void session_make_notices(Session *session) {
+        int r = make_notices(session);
+
+        if (r < 0)
+                log_errno(r,
+                                LOG_ERR,
+                                SESSION_CONTEXT(session),
+                                "cannot tell the owner what happens");
+}
+
+void session_start_notices(Session *session) {
+        losses_start(session->losses);
+}
+
+void session_stop_notices(Session *session) {
+        losses_stop(session->losses);
+        notices_flush(session->notices);
+}
+
+void session_free_notices(Session *session) {
+        session_unsubscribe(session, NULL);
+        session->losses = losses_free(session->losses);
+        session->notices = notices_free(session->notices);
+}
+
+void session_tell_end(Session *session, const char *code, const char *text) {
+        if (strcmp(code, "guard") == 0)
+                notices_take_end(session->notices, NOTICE_GUARD_FIRED, text, NULL, 0);
+        else if (strcmp(code, "interference") == 0)
+                notices_take_end(session->notices, NOTICE_INTERFERENCE, text, NULL, 0);
+        else if (strcmp(code, "limit") == 0)
+                notices_take_end(session->notices,
+                                NOTICE_LIMIT_HIT,
+                                text,
+                                "max-event-rate",
+                                session->grant->limits.max_event_rate);
+}

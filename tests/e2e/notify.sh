@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Notifications: what a session tells its owner on its own, how soon, and nobody else.
+
+notify_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+
+# listening FILE COMMAND...: a reader of notifications in the background, subscribed when this returns; pid in $LISTENER.
+listening() {
+        local file=$1
+        shift
+        AS_EXEC=exec "$@" >"$file" 2>"$file.err" &
+        LISTENER=$!
+        started+=("$LISTENER")
+        within 10 grep -q 'waiting for notifications' "$file.err" || fail "$(cat "$file.err")"
+}
+# told FILE N: at least so many lines.
+told() { [ "$(wc -l <"$1")" -ge "$2" ]; }
+ends() { # STATUS: of the listener
+        local status=0
+        within 10 sh -c "! kill -0 $LISTENER" || fail "the listener goes on"
+        wait "$LISTENER" || status=$?
+        same "$1" "$status" "status of the listener"
+}
+
+case_notify_lost_events() { # losses are told while they happen: soon, per CPU, exactly, ten times a second at most; status 4
+        trap notify_end EXIT
+        local begin end
+        ktracectl create box -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start box
+        listening json ktracectl --json stream box --notify
+        begin=$(date +%s%N)
+        "$TARGET" calls 400000 1000
+        end=$(date +%s%N)
+        within 5 told json 1 || fail "nothing told"
+        sleep 0.3
+        # As soon as there was something to tell: the ring is full within a few ms.
+        [ "$(head -n 1 json | jq '."realtime-nsec"')" -lt $((begin + 250000000)) ] ||
+                fail "told $((($(head -n 1 json | jq '."realtime-nsec"') - begin) / 1000000)) ms after the beginning"
+        [ "$(wc -l <json)" -le $(((end - begin) / 90000000 + 3)) ] || fail "$(wc -l <json) in $((end - begin)) ns"
+        same "$(ktracectl --json=short show box | jq .statistics.lost)" "$(jq -s 'map(.lost) | add' json)" "lost"
+        same "$(ktracectl --json=short show box | jq .statistics.lost)" "$(tail -n 1 json | jq .total)" "the last total"
+        same true "$(jq -s 'all(.kind == "lost-events" and .lost == (.cpus | map(.lost) | add))' json)" "sums"
+        same true "$(jq -s 'map(.sequence) == [range(1; length + 1)]' json)" "sequence numbers"
+        ktracectl destroy box
+        ends 4
+}
+
+case_notify_snapshot() { # each snapshot is told, as text too, and the session's end ends the listeners with status 0
+        trap notify_end EXIT
+        ktracectl create box --mode flight -a -e raw_syscalls:sys_enter -f 'id == 1000'
+        listening json ktracectl --json stream box --notify
+        listening text ktracectl stream box --notify
+        ktracectl start box
+        ktracectl snapshot -q box -o t.kts
+        ktracectl snapshot -q box -o t.kts
+        within 5 grep -q total=2 text || fail "$(cat text)"
+        grep -qE '^[0-9]{4}-[0-9-]{5} [0-9:]{8}\.[0-9]{6} snapshot-taken total=1$' text || fail "$(cat text)"
+        same '["snapshot-taken",1] ["snapshot-taken",2] ' "$(jq -c '[.kind, .total]' json | tr '\n' ' ')" "told"
+        ktracectl destroy box
+        ends 0
+        within 5 sh -c "! kill -0 $((LISTENER))"
+}
+
+case_notify_limit() { # the limit that ends a session is told before its end, with its name and value; status 1
+        trap notify_limit_end EXIT
+        mkdir -p "$CONFIG_DIR/policy.d"
+        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "scopes": ["own"], "events": ["raw_syscalls:*"],
+                "limits": {"max-event-rate": 1000}}]}\n' "$USER_UID" >"$CONFIG_DIR/policy.d/10-case.json"
+        ktracectl policy reload
+        background user setpriv --no-new-privs sh -c "while :; do $TARGET calls 100000 1000; done"
+        user ktracectl create box --scope own -e raw_syscalls:sys_enter
+        listening json user ktracectl --json stream box --notify
+        user ktracectl start box
+        ends 1
+        same '["limit-hit","max-event-rate",1000]' "$(jq -c 'select(.kind == "limit-hit") | [.kind, .limit, .value]' json)" "told"
+        same limit-hit "$(tail -n 1 json | jq -r .kind)" "the last"
+        grep -q 'has ended: .*max-event-rate' json.err || fail "$(cat json.err)"
+}
+notify_limit_end() {
+        rm -f "$CONFIG_DIR/policy.d/10-case.json"
+        ktracectl policy reload || true
+        notify_end
+}
+
+case_notify_strangers() { # who matches every signal of the daemon is told nothing; who is not the owner cannot ask for it
+        trap notify_end EXIT
+        local id path
+        user ktracectl create box --mode flight --scope own -e sched:sched_process_exec 2>/dev/null ||
+                ktracectl create box --mode flight -a -e sched:sched_process_exec
+        id=$(ktracectl list --json=short | jq -r '.[0].id')
+        path=/org/ktrace1/session/$id
+        stranger gdbus monitor --system --dest org.ktrace1 >seen 2>&1 &
+        started+=($!)
+        within 5 grep -q 'is owned by' seen || skip "no gdbus: $(cat seen)"
+        listening json ktracectl --json stream "$id" --notify
+        ktracectl start "$id" 2>/dev/null || true
+        ktracectl snapshot -q "$id" -o t.kts
+        within 5 told json 1 || fail "the owner was told nothing"
+        ! grep -q Notified seen || fail "$(cat seen)"
+        refused 1 'no session' stranger ktracectl stream "$id" --notify
+        ! stranger busctl call org.ktrace1 "$path" org.ktrace1.Session Subscribe 2>err || fail "a stranger has subscribed"
+        ktracectl destroy "$id"
+        ends 0
+        ! grep -qE 'Notified|StateChanged|Ended' seen || fail "$(cat seen)"
+}
+
+case_notify_deaf() { # who subscribes and reads nothing costs nobody anything, and is forgotten with its connection
+        trap notify_end EXIT
+        ktracectl create box -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start box
+        listening deaf ktracectl --json stream box --notify
+        kill -STOP "$LISTENER"
+        listening json ktracectl --json stream box --notify
+        "$TARGET" calls 400000 1000
+        within 5 told json 1 || fail "nothing told"
+        expect 0 timeout 5 ktracectl list
+        expect 0 timeout 10 ktracectl stop box
+        for i in $(seq 14); do listening "more.$i" ktracectl --json stream box --notify; done
+        refused 1 '16 connections' ktracectl stream box --notify
+        kill -9 "$LISTENER"
+        within 5 sh -c 'timeout -s INT 0.5 ktracectl -q stream box --notify; [ $? = 124 ]' || fail "its place is not free"
+        expect 0 timeout 20 ktracectl destroy box
+}
+
+case_notify_usage() { # where to and as what events are written says nothing of notifications
+        expect 2 ktracectl stream box --notify -o t.dat
+        expect 2 ktracectl stream box --notify --to json
+        expect 2 ktracectl snapshot box --notify
+        refused 1 'no session has this name' ktracectl stream box --notify
+}
