@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "trigger-option.h"
 
 void spec_options_done(SpecOptions *options) {
         free(options->events);
@@ -48,6 +49,25 @@ static int spec_options_set_filter(SpecOptions *options, const char *filter, Rea
                                 "-e %s has two filters; join them with &&",
                                 last->name);
         last->filter = filter;
+        return 0;
+}
+
+static int spec_options_set_off(SpecOptions *options, Reason *reason) {
+        if (options->n_events == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--off belongs to the -e or --probe before it and there is none");
+        options->events[options->n_events - 1].is_off = true;
+        return 0;
+}
+
+static int spec_options_add_trigger(SpecOptions *options, const char *text, Reason *reason) {
+        if (options->n_triggers == SPEC_TRIGGERS_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--trigger: more than %d of them",
+                                SPEC_TRIGGERS_MAX);
+        options->triggers[options->n_triggers++] = text;
         return 0;
 }
 
@@ -92,6 +112,10 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
                 return spec_options_add_event(options, text, true);
         case 'f':
                 return spec_options_set_filter(options, text, reason);
+        case OPTION_TRIGGER:
+                return spec_options_add_trigger(options, text, reason);
+        case OPTION_OFF:
+                return spec_options_set_off(options, reason);
         case 'a':
                 return set_once(&options->scope, "system", "the scope", reason);
         case 'p':
@@ -170,8 +194,20 @@ static int spec_options_add_events(const SpecOptions *options, Spec *spec, Reaso
 
                 if (r != 0)
                         return r;
+                if (event->is_off)
+                        spec_turn_off_last(spec,
+                                        spec_field_find(event->is_probe ? "probes" : "events"));
         }
         return 0;
+}
+
+static int spec_options_add_triggers(const SpecOptions *options, Spec *spec, Reason *reason) {
+        SpecTriggerList list = spec_triggers_begin(spec, SPEC_NO_ENTRY);
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < options->n_triggers; i++)
+                r = trigger_option_read(&list, options->triggers[i], reason);
+        return r ?: spec_triggers_end(&list, NULL, reason);
 }
 
 static int spec_options_set_scope(const SpecOptions *options,
@@ -226,6 +262,8 @@ int spec_options_build(const SpecOptions *options,
                 r = spec_options_load_file(options->file, spec, &file_lifetime, reason);
         if (r == 0)
                 r = spec_options_add_events(options, spec, reason);
+        if (r == 0)
+                r = spec_options_add_triggers(options, spec, reason);
         if (r == 0 && options->where)
                 r = spec_set_string(spec, "where", options->where, reason);
         if (r == 0)
@@ -275,6 +313,10 @@ void spec_options_print_help(void) {
                "  -f, --filter EXPR      only where EXPR holds, for the -e before it; FILTERS in\n"
                "                         ktracectl(1)\n"
                "      --probe NAME       record this probe; 'ktracectl probes list'; repeatable\n"
+               "      --off              do not record it yet, for the -e or --probe before it: a\n"
+               "                         trigger or 'ktracectl set' turns it on\n"
+               "      --trigger TRIGGER  " TRIGGER_OPTION_FORM ";\n"
+               "                         TRIGGERS in ktrace-session(5); repeatable\n"
                "      --where EXPR       the same for all events\n"
                "      --scope SCOPE      command, own, pids:PID,PID…, unit:NAME, cgroup:PATH or\n"
                "                         system\n"

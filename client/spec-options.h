@@ -8,12 +8,15 @@ typedef struct SpecOptionsEvent {
         const char *name;
         const char *filter;
         bool is_probe;
+        bool is_off;
 } SpecOptionsEvent;
 
 /* What `record` and `create` were told about the session, as words of the command line. */
 typedef struct SpecOptions {
         SpecOptionsEvent *events;
         size_t n_events;
+        const char *triggers[SPEC_TRIGGERS_MAX]; /* each a sentence, trigger-option.h */
+        size_t n_triggers;
         const char *where;
         const char *scope;
         char *pids; /* of all -p, joined */
@@ -35,6 +38,8 @@ enum {
         OPTION_SPEC,
         OPTION_UNREDACTED,
         OPTION_PROBE,
+        OPTION_TRIGGER,
+        OPTION_OFF,
         OPTION_SPEC_END, /* a verb's own long options count from here */
 };
 
@@ -45,6 +50,8 @@ enum {
         { "event",    required_argument, NULL, 'e' },            \
         { "filter",   required_argument, NULL, 'f' },            \
         { "probe",    required_argument, NULL, OPTION_PROBE },   \
+        { "trigger",  required_argument, NULL, OPTION_TRIGGER }, \
+        { "off",      no_argument,       NULL, OPTION_OFF },     \
         { "where",    required_argument, NULL, OPTION_WHERE },   \
         { "scope",    required_argument, NULL, OPTION_SCOPE },   \
         { "all",      no_argument,       NULL, 'a' },            \

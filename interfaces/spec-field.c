@@ -54,8 +54,10 @@ const SpecField spec_fields[] = {
                         NULL,
                         "The events to record, each with its name and, if wanted, a filter. "
                         "A name is 'SYSTEM:EVENT' or a glob of it ('*', "
-                        "'?', '[…]'); 'EVENT' alone means this event of any system. No "
-                        "default: at least one must be given." },
+                        "'?', '[…]'); 'EVENT' alone means this event of any system. One "
+                        "with 'enabled' false is not recorded before a trigger or 'ktracectl set' "
+                        "turns it on. No default: at least one, a probe or a trigger must be "
+                        "given." },
         { "probes",
                         SPEC_EVENTS,
                         1,
@@ -64,6 +66,15 @@ const SpecField spec_fields[] = {
                         "Probes to record besides the events, by their names in the catalogue or "
                         "of one's own, each with a filter if wanted; 'ktracectl probes list' shows "
                         "them. Default: none." },
+        { "triggers",
+                        SPEC_TRIGGERS,
+                        0,
+                        SPEC_TRIGGERS_MAX,
+                        NULL,
+                        "What happens at an event, in the kernel and at that moment: objects "
+                        "with 'when' ('SYSTEM:EVENT' or 'SYSTEM:EVENT if FILTER'), 'do' (start, "
+                        "stop, snapshot, enable, disable, stacktrace, hist or notify) and, if "
+                        "wanted, 'count'; ktrace-session(5). Default: none." },
         { "where",
                         SPEC_STRING,
                         1,
@@ -160,6 +171,8 @@ int spec_refuse_type(const SpecField *field, const char *got, Reason *reason) {
                 [SPEC_NUMBER] = "a number",
                 [SPEC_BOOLEAN] = "true or false",
                 [SPEC_EVENTS] = "a list",
+                [SPEC_TRIGGERS] = "a list of objects",
+                [SPEC_WORDS] = "a list of strings",
         };
 
         return reason_set(reason,

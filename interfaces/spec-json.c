@@ -10,9 +10,10 @@
 
 #include "duration.h"
 #include "quote.h"
-#include "spec.h"
+#include "spec-json.h"
+#include "spec-trigger.h"
 
-static const char *type_name(json_object *value) {
+const char *spec_json_type(json_object *value) {
         switch (json_object_get_type(value)) {
         case json_type_null:
                 return "null";
@@ -33,41 +34,73 @@ static const char *type_name(json_object *value) {
 }
 
 /* A string is cut by no NUL: whoever made the object may not have been our loader. */
-static bool is_whole_string(json_object *value) {
+bool spec_json_is_string(json_object *value) {
         return json_object_is_type(value, json_type_string) &&
                strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
 }
 
-/* index: in the list of field. */
+/* An entry that is an object, as far as it has been read. */
+typedef struct Entry {
+        const SpecField *field; /* the list */
+        size_t index;
+        const char *name, *filter;
+        bool is_off;
+        json_object *triggers;
+} Entry;
+
+static int refuse_entry_key(const Entry *entry, const char *key, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_UNKNOWN_KEY,
+                        "%s[%zu]: unknown key %s: the known ones are name, filter, enabled%s",
+                        entry->field->name,
+                        entry->index,
+                        quote(key).text,
+                        strcmp(entry->field->name, "events") == 0 ? ", triggers" : "");
+}
+
+static int read_entry_key(Entry *entry, const char *key, json_object *value, Reason *reason) {
+        const char **text = strcmp(key, "name") == 0     ? &entry->name
+                            : strcmp(key, "filter") == 0 ? &entry->filter
+                                                         : NULL;
+        bool is_flag = strcmp(key, "enabled") == 0;
+
+        if (!text && !is_flag &&
+                        (strcmp(key, "triggers") != 0 || strcmp(entry->field->name, "events") != 0))
+                return refuse_entry_key(entry, key, reason);
+        if (text && spec_json_is_string(value))
+                *text = json_object_get_string(value);
+        else if (is_flag && json_object_is_type(value, json_type_boolean))
+                entry->is_off = !json_object_get_boolean(value);
+        else if (!text && !is_flag && json_object_is_type(value, json_type_array))
+                entry->triggers = value;
+        else
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s[%zu].%s: %s is wanted, not %s",
+                                entry->field->name,
+                                entry->index,
+                                key,
+                                text      ? "a string"
+                                : is_flag ? "true or false"
+                                          : "a list of objects",
+                                spec_json_type(value));
+        return 0;
+}
+
 static int add_named_entry(Spec *spec,
                 const SpecField *field,
                 size_t index,
                 json_object *event,
                 Reason *reason) {
-        const char *name = NULL, *filter = NULL;
+        Entry entry = { .field = field, .index = index };
+        int r;
 
         json_object_object_foreach(event, key, value) {
-                bool is_name = strcmp(key, "name") == 0;
-
-                if (!is_name && strcmp(key, "filter") != 0)
-                        return reason_set(reason,
-                                        KT_E_UNKNOWN_KEY,
-                                        "%s[%zu]: unknown key %s: the known ones are name, "
-                                        "filter",
-                                        field->name,
-                                        index,
-                                        quote(key).text);
-                if (!is_whole_string(value))
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s[%zu].%s: a string is wanted, not %s",
-                                        field->name,
-                                        index,
-                                        key,
-                                        type_name(value));
-                *(is_name ? &name : &filter) = json_object_get_string(value);
+                r = read_entry_key(&entry, key, value, reason);
+                if (r != 0)
+                        return r;
         }
-        if (!name)
+        if (!entry.name)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "%s[%zu].name: missing: write %s",
@@ -76,7 +109,12 @@ static int add_named_entry(Spec *spec,
                                 strcmp(field->name, "events") == 0
                                                 ? "system:event, as 'ktracectl events' lists them"
                                                 : "a name, as 'ktracectl probes list' shows them");
-        return spec_add_entry(spec, field, name, filter, reason);
+        r = spec_add_entry(spec, field, entry.name, entry.filter, reason);
+        if (r == 0 && entry.is_off)
+                spec_turn_off_last(spec, field);
+        if (r == 0 && entry.triggers)
+                r = spec_triggers_from_json(spec, index, entry.name, entry.triggers, reason);
+        return r;
 }
 
 static int add_entries(Spec *spec, const SpecField *field, json_object *list, Reason *reason) {
@@ -86,7 +124,7 @@ static int add_entries(Spec *spec, const SpecField *field, json_object *list, Re
         for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
                 json_object *event = json_object_array_get_idx(list, i);
 
-                if (is_whole_string(event))
+                if (spec_json_is_string(event))
                         r = spec_add_entry(
                                         spec, field, json_object_get_string(event), NULL, reason);
                 else if (json_object_is_type(event, json_type_object))
@@ -97,9 +135,15 @@ static int add_entries(Spec *spec, const SpecField *field, json_object *list, Re
                                         "%s[%zu]: a string or an object is wanted, not %s",
                                         field->name,
                                         i,
-                                        type_name(event));
+                                        spec_json_type(event));
         }
         return r;
+}
+
+static int add_triggers(Spec *spec, const SpecField *field, json_object *list, Reason *reason) {
+        int r = spec_begin_list(spec, field, reason);
+
+        return r ?: spec_triggers_from_json(spec, SPEC_NO_ENTRY, NULL, list, reason);
 }
 
 static int set_number(Spec *spec, const SpecField *field, json_object *value, Reason *reason) {
@@ -121,7 +165,7 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "a session spec is an object, not %s",
-                                type_name(object));
+                                spec_json_type(object));
 
         json_object_object_foreach(object, key, value) {
                 const SpecField *field = spec_field_find(key);
@@ -129,7 +173,7 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
 
                 if (!field)
                         return spec_refuse_key(key, reason);
-                if (field->type == SPEC_STRING && is_whole_string(value))
+                if (field->type == SPEC_STRING && spec_json_is_string(value))
                         r = spec_set_string(spec, key, json_object_get_string(value), reason);
                 else if (field->type == SPEC_NUMBER && json_object_is_type(value, json_type_int))
                         r = set_number(spec, field, value, reason);
@@ -138,19 +182,31 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
                         r = spec_set_boolean(spec, key, json_object_get_boolean(value), reason);
                 else if (field->type == SPEC_EVENTS && json_object_is_type(value, json_type_array))
                         r = add_entries(spec, field, value, reason);
+                else if (field->type == SPEC_TRIGGERS &&
+                                json_object_is_type(value, json_type_array))
+                        r = add_triggers(spec, field, value, reason);
                 else
-                        r = spec_refuse_type(field, type_name(value), reason);
+                        r = spec_refuse_type(field, spec_json_type(value), reason);
                 if (r != 0)
                         return r;
         }
         return 0;
 }
 
-/* Consumes value; NULL stands for memory that ran out while it was made. */
-static int add(json_object *object, const char *key, json_object *value) {
+int spec_json_put(json_object *object, const char *key, json_object *value) {
         if (!value)
                 return -ENOMEM;
         if (json_object_object_add(object, key, value) < 0) {
+                json_object_put(value);
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+int spec_json_append(json_object *list, json_object *value) {
+        if (!value)
+                return -ENOMEM;
+        if (json_object_array_add(list, value) < 0) {
                 json_object_put(value);
                 return -ENOMEM;
         }
@@ -164,7 +220,7 @@ static int add_scope(json_object *object, const Spec *spec) {
         if (!spec->has_scope)
                 return 0;
         r = spec_format_scope(spec, &scope);
-        return r < 0 ? r : add(object, "scope", json_object_new_string(scope));
+        return r < 0 ? r : spec_json_put(object, "scope", json_object_new_string(scope));
 }
 
 static int add_lifetime(json_object *object, const Spec *spec) {
@@ -176,7 +232,7 @@ static int add_lifetime(json_object *object, const Spec *spec) {
                 strcat(text, ":");
                 duration_format(spec->linger_usec, text + strlen(text));
         }
-        return add(object, "lifetime", json_object_new_string(text));
+        return spec_json_put(object, "lifetime", json_object_new_string(text));
 }
 
 static int append_event(json_object *list, const SpecEvent *event) {
@@ -185,21 +241,19 @@ static int append_event(json_object *list, const SpecEvent *event) {
 
         if (!object)
                 return -ENOMEM;
-        r = add(object, "name", json_object_new_string(event->name));
+        r = spec_json_put(object, "name", json_object_new_string(event->name));
         if (r == 0 && event->filter)
-                r = add(object, "filter", json_object_new_string(event->filter));
-        if (r == 0 && json_object_array_add(list, object) < 0)
-                r = -ENOMEM;
-        if (r == 0)
-                object = NULL;
-        return r;
+                r = spec_json_put(object, "filter", json_object_new_string(event->filter));
+        if (r == 0 && event->is_off)
+                r = spec_json_put(object, "enabled", json_object_new_boolean(false));
+        return r ?: spec_json_append(list, TAKE_PTR(object));
 }
 
 static int add_list(json_object *object, const char *key, const SpecEvent *events, size_t n) {
         json_object *list = json_object_new_array();
         int r;
 
-        r = add(object, key, list);
+        r = spec_json_put(object, key, list);
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = append_event(list, &events[i]);
         return r;
@@ -212,27 +266,35 @@ int spec_to_json(const Spec *spec, json_object **ret) {
         if (!object)
                 return -ENOMEM;
         if (spec->name)
-                r = add(object, "name", json_object_new_string(spec->name));
+                r = spec_json_put(object, "name", json_object_new_string(spec->name));
         if (r == 0)
-                r = add(object, "mode", json_object_new_string(spec_mode_to_string(spec->mode)));
+                r = spec_json_put(object,
+                                "mode",
+                                json_object_new_string(spec_mode_to_string(spec->mode)));
         if (r == 0)
                 r = add_scope(object, spec);
         if (r == 0)
                 r = add_list(object, "events", spec->events, spec->n_events);
         if (r == 0 && spec->n_probes > 0)
                 r = add_list(object, "probes", spec->probes, spec->n_probes);
+        if (r == 0 && spec->n_triggers > 0) {
+                json_object *triggers = NULL;
+
+                r = spec_triggers_to_json(spec, &triggers);
+                r = r ?: spec_json_put(object, "triggers", triggers);
+        }
         if (r == 0 && spec->where)
-                r = add(object, "where", json_object_new_string(spec->where));
+                r = spec_json_put(object, "where", json_object_new_string(spec->where));
         if (r == 0)
-                r = add(object, "buffer-kb", json_object_new_uint64(spec->buffer_kb));
+                r = spec_json_put(object, "buffer-kb", json_object_new_uint64(spec->buffer_kb));
         if (r == 0)
-                r = add(object, "clock", json_object_new_string(spec->clock));
+                r = spec_json_put(object, "clock", json_object_new_string(spec->clock));
         if (r == 0)
                 r = add_lifetime(object, spec);
         if (r == 0 && spec->allow_setuid)
-                r = add(object, "allow-setuid", json_object_new_boolean(true));
+                r = spec_json_put(object, "allow-setuid", json_object_new_boolean(true));
         if (r == 0 && spec->unredacted)
-                r = add(object, "unredacted", json_object_new_boolean(true));
+                r = spec_json_put(object, "unredacted", json_object_new_boolean(true));
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

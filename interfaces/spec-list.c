@@ -175,6 +175,13 @@ int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *rea
         return r ?: add_entry(&spec->probes, &spec->n_probes, name, filter);
 }
 
+void spec_turn_off_last(Spec *spec, const SpecField *field) {
+        if (strcmp(field->name, "probes") == 0)
+                spec->probes[spec->n_probes - 1].is_off = true;
+        else
+                spec->events[spec->n_events - 1].is_off = true;
+}
+
 int spec_add_entry(Spec *spec,
                 const SpecField *field,
                 const char *name,

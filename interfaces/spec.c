@@ -17,6 +17,7 @@
 #include "quote.h"
 #include "spec-parts.h"
 #include "spec-scope.h"
+#include "spec-trigger.h"
 
 #define CLOCK_DEFAULT "mono"
 
@@ -38,6 +39,9 @@ Spec *spec_free(Spec *spec) {
                 return NULL;
         spec_free_entries(spec->events, spec->n_events);
         spec_free_entries(spec->probes, spec->n_probes);
+        for (size_t i = 0; i < spec->n_triggers; i++)
+                spec_trigger_clear(&spec->triggers[i]);
+        free(spec->triggers);
         free(spec->pids);
         free(spec->where);
         free(spec->group);
@@ -268,7 +272,7 @@ int spec_complete(const Spec *spec, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "scope: missing: write " SPEC_SCOPE_FORMS);
-        if (spec->n_events == 0 && spec->n_probes == 0)
+        if (spec->n_events == 0 && spec->n_probes == 0 && spec->n_triggers == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "events: none given: name at least one, as 'ktracectl events' "
@@ -277,5 +281,5 @@ int spec_complete(const Spec *spec, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "allow-setuid: is for scope command only: leave it away");
-        return 0;
+        return spec_check_triggers(spec, reason);
 }

@@ -21,6 +21,19 @@
 #define SPEC_PID_MAX           4194303 /* one under the kernel's PID_MAX_LIMIT */
 #define SPEC_UNIT_MAX          255     /* systemd's UNIT_NAME_MAX */
 #define SPEC_CGROUP_MAX        1024
+/* Each is evaluated at every hit of its event. */
+#define SPEC_TRIGGERS_MAX       64
+#define SPEC_EVENT_TRIGGERS_MAX 16
+#define SPEC_COUNT_MAX          1000000000
+/* What the kernel takes: TRACING_MAP_KEYS_MAX, VALS_MAX less the hits, SORT_KEYS_MAX, BITS_MIN and
+ * BITS_MAX of kernel/trace/tracing_map.h. */
+#define SPEC_HIST_KEYS_MAX   3
+#define SPEC_HIST_VALUES_MAX 2
+#define SPEC_HIST_SORT_MAX   2
+#define SPEC_HIST_SIZE_MIN   128
+#define SPEC_HIST_SIZE_MAX   131072
+#define SPEC_HIST_NAME_MAX   64
+#define SPEC_HIST_WORD_MAX   128
 
 typedef enum SpecScope {
         SCOPE_COMMAND, /* one process with one thread that the client holds back until armed */
@@ -47,7 +60,10 @@ typedef enum SpecLifetime {
 typedef struct SpecEvent {
         char *name;   /* "system:event" or a glob of it; "event" alone means "*:event" */
         char *filter; /* NULL: none */
+        bool is_off;  /* laid, and not recorded until something turns it on */
 } SpecEvent;
+
+typedef struct SpecTrigger SpecTrigger; /* spec-trigger.h */
 
 /* What a caller asks for. All values are checked against their own limits when set. */
 typedef struct Spec {
@@ -61,6 +77,8 @@ typedef struct Spec {
         size_t n_events;
         SpecEvent *probes; /* names of probes, with their filters */
         size_t n_probes;
+        SpecTrigger *triggers; /* those of events too */
+        size_t n_triggers;
         char *where;        /* a filter for all events, besides their own; NULL: none */
         uint64_t buffer_kb; /* per CPU */
         char *clock;        /* never NULL after spec_new */
@@ -78,6 +96,8 @@ typedef enum SpecType {
         SPEC_NUMBER,
         SPEC_BOOLEAN,
         SPEC_EVENTS,
+        SPEC_TRIGGERS,
+        SPEC_WORDS,
 } SpecType;
 
 /* The one table behind the bus, JSON files, `--help` and the man page. */
@@ -118,6 +138,8 @@ int spec_add_entry(Spec *spec,
                 const char *name,
                 const char *filter,
                 Reason *reason);
+/* What was added last to that list is not recorded from the beginning on. */
+void spec_turn_off_last(Spec *spec, const SpecField *field);
 /* filter may be NULL. */
 int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason);
 int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *reason);
@@ -125,7 +147,7 @@ int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *rea
 int spec_complete(const Spec *spec, Reason *reason);
 
 /* Feeds a JSON object (a --spec file, Varlink) through the setters. `events` takes strings and
- * objects {name, filter}. Does not call spec_complete. */
+ * objects {name, filter, enabled, triggers}. Does not call spec_complete. */
 int spec_from_json(Spec *spec, json_object *object, Reason *reason);
 int spec_to_json(const Spec *spec, json_object **ret);
 

@@ -10,10 +10,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "spec-reader-parts.h"
+
 #define AS_USER "as-user"
 
 /* The signature in words, for the one who wrote the call. */
-static const char *describe_signature(const char *signature) {
+const char *spec_describe_signature(const char *signature) {
         switch (*signature) {
         case 's':
         case 'o':
@@ -38,7 +40,7 @@ static const char *describe_signature(const char *signature) {
 
 /* sd-bus tells success by any number that is not negative; positive ones are the caller's errors
  * here. */
-static int own_result(int r) {
+int spec_own_result(int r) {
         return r < 0 ? r : 0;
 }
 
@@ -46,7 +48,7 @@ static int refuse_negative(const char *key, int64_t value, Reason *reason) {
         return reason_set(reason, KT_E_INVALID_SPEC, "%s: %" PRId64 " is negative", key, value);
 }
 
-static int read_number(sd_bus_message *m,
+int spec_read_integer(sd_bus_message *m,
                 char type,
                 const char *key,
                 uint64_t *ret,
@@ -108,49 +110,110 @@ static int read_event_names(sd_bus_message *m, Spec *spec, const SpecField *fiel
         return r;
 }
 
-/* One key of {name, filter}. */
-static int read_event_key(sd_bus_message *m,
-                const char **name,
-                const char **filter,
-                Reason *reason) {
-        const char *key, *signature;
-        int r;
+/* An entry {name, filter, enabled, triggers}, as far as it has been read. */
+typedef struct Entry {
+        const SpecField *field;
+        const char *name, *filter;
+        bool has_flag, is_off, has_triggers;
+        SpecTriggerList triggers; /* its name may come behind them */
+} Entry;
 
-        r = sd_bus_message_read(m, "s", &key);
-        if (r < 0)
-                return r;
-        const char **target = strcmp(key, "name") == 0     ? name
-                              : strcmp(key, "filter") == 0 ? filter
-                                                           : NULL;
-        if (!target)
-                return reason_set(reason,
-                                KT_E_UNKNOWN_KEY,
-                                "events: no key %.64s; there are name and filter",
-                                key);
+static int refuse_entry_type(const Entry *entry,
+                const char *key,
+                const char *signature,
+                Reason *reason) {
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: %s: %s is wanted, not %s",
+                        entry->field->name,
+                        key,
+                        strcmp(key, "enabled") == 0    ? "a boolean"
+                        : strcmp(key, "triggers") == 0 ? "a list of dictionaries"
+                                                       : "a string",
+                        spec_describe_signature(signature));
+}
+
+static int read_entry_text(sd_bus_message *m,
+                Entry *entry,
+                const char *key,
+                const char *signature,
+                Reason *reason) {
+        const char **target = strcmp(key, "name") == 0 ? &entry->name : &entry->filter;
+
         if (*target)
-                return reason_set(reason, KT_E_INVALID_SPEC, "events: %s is given twice", key);
-        r = sd_bus_message_peek_type(m, NULL, &signature);
-        if (r < 0)
-                return r;
-        if (strcmp(signature, "s") != 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "events: %s: a string is wanted, not %s",
-                                key,
-                                describe_signature(signature));
-        r = sd_bus_message_read(m, "v", "s", target);
-        return own_result(r);
+                                "%s: %s is given twice",
+                                entry->field->name,
+                                key);
+        if (strcmp(signature, "s") != 0)
+                return refuse_entry_type(entry, key, signature, reason);
+        return spec_own_result(sd_bus_message_read(m, "v", "s", target));
+}
+
+static int read_entry_flag(sd_bus_message *m, Entry *entry, const char *signature, Reason *reason) {
+        int flag;
+
+        if (entry->has_flag)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: enabled is given twice",
+                                entry->field->name);
+        if (strcmp(signature, "b") != 0)
+                return refuse_entry_type(entry, "enabled", signature, reason);
+        int r = sd_bus_message_read(m, "v", "b", &flag);
+        entry->has_flag = true;
+        entry->is_off = r >= 0 && !flag;
+        return spec_own_result(r);
+}
+
+static int read_entry_triggers(sd_bus_message *m,
+                Entry *entry,
+                const char *signature,
+                Reason *reason) {
+        if (entry->has_triggers)
+                return reason_set(reason, KT_E_INVALID_SPEC, "events: triggers is given twice");
+        if (strcmp(signature, "aa{sv}") != 0)
+                return refuse_entry_type(entry, "triggers", signature, reason);
+        int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);
+        if (r < 0)
+                return r;
+        entry->has_triggers = true;
+        r = trigger_read_list(m, &entry->triggers, reason);
+        return r ?: spec_own_result(sd_bus_message_exit_container(m));
+}
+
+static int read_entry_key(sd_bus_message *m, Entry *entry, Reason *reason) {
+        bool takes_triggers = strcmp(entry->field->name, "events") == 0;
+        const char *key, *signature;
+
+        int r = sd_bus_message_read(m, "s", &key);
+        r = r < 0 ? r : sd_bus_message_peek_type(m, NULL, &signature);
+        if (r < 0)
+                return r;
+        if (strcmp(key, "name") == 0 || strcmp(key, "filter") == 0)
+                return read_entry_text(m, entry, key, signature, reason);
+        if (strcmp(key, "enabled") == 0)
+                return read_entry_flag(m, entry, signature, reason);
+        if (takes_triggers && strcmp(key, "triggers") == 0)
+                return read_entry_triggers(m, entry, signature, reason);
+        return reason_set(reason,
+                        KT_E_UNKNOWN_KEY,
+                        "%s: no key %.64s; there are name, filter, enabled%s",
+                        entry->field->name,
+                        key,
+                        takes_triggers ? ", triggers" : "");
 }
 
 static int read_event_object(sd_bus_message *m,
                 Spec *spec,
                 const SpecField *field,
                 Reason *reason) {
-        const char *name = NULL, *filter = NULL;
+        Entry entry = { .field = field, .triggers = spec_triggers_begin(spec, spec->n_events) };
         int r;
 
         while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                r = read_event_key(m, &name, &filter, reason);
+                r = read_entry_key(m, &entry, reason);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);
@@ -159,9 +222,13 @@ static int read_event_object(sd_bus_message *m,
         }
         if (r < 0)
                 return r;
-        if (!name)
-                return reason_set(reason, KT_E_INVALID_SPEC, "events: an entry has no name");
-        return spec_add_entry(spec, field, name, filter, reason);
+        if (!entry.name)
+                return reason_set(
+                                reason, KT_E_INVALID_SPEC, "%s: an entry has no name", field->name);
+        r = spec_add_entry(spec, field, entry.name, entry.filter, reason);
+        if (r == 0 && entry.is_off)
+                spec_turn_off_last(spec, field);
+        return r ?: spec_triggers_end(&entry.triggers, entry.name, reason);
 }
 
 static int read_event_objects(sd_bus_message *m,
@@ -198,7 +265,15 @@ static int read_events(sd_bus_message *m,
                   : read_event_objects(m, spec, field, reason);
         if (r != 0)
                 return r;
-        return own_result(sd_bus_message_exit_container(m));
+        return spec_own_result(sd_bus_message_exit_container(m));
+}
+
+static int read_triggers(sd_bus_message *m, Spec *spec, const SpecField *field, Reason *reason) {
+        SpecTriggerList list = spec_triggers_begin(spec, SPEC_NO_ENTRY);
+
+        int r = spec_begin_list(spec, field, reason);
+        r = r ?: trigger_read_list(m, &list, reason);
+        return r ?: spec_triggers_end(&list, NULL, reason);
 }
 
 /* The contents of the variant of one key. */
@@ -220,7 +295,7 @@ static int read_value(sd_bus_message *m,
         case SPEC_NUMBER:
                 if (strlen(signature) != 1 || !strchr("ynqiuxt", *signature))
                         break;
-                r = read_number(m, *signature, field->name, &number, reason);
+                r = spec_read_integer(m, *signature, field->name, &number, reason);
                 return r != 0 ? r : spec_set_number(spec, field->name, number, reason);
         case SPEC_BOOLEAN:
                 if (strcmp(signature, "b") != 0)
@@ -231,8 +306,14 @@ static int read_value(sd_bus_message *m,
                 if (strcmp(signature, "as") == 0 || strcmp(signature, "aa{sv}") == 0)
                         return read_events(m, signature, spec, field, reason);
                 break;
+        case SPEC_TRIGGERS:
+                if (strcmp(signature, "aa{sv}") == 0)
+                        return read_triggers(m, spec, field, reason);
+                break;
+        case SPEC_WORDS: /* no key of the spec itself */
+                break;
         }
-        return spec_refuse_type(field, describe_signature(signature), reason);
+        return spec_refuse_type(field, spec_describe_signature(signature), reason);
 }
 
 int spec_read_number(sd_bus_message *m, const char *key, uint64_t *ret, Reason *reason) {
@@ -246,10 +327,10 @@ int spec_read_number(sd_bus_message *m, const char *key, uint64_t *ret, Reason *
                                 KT_E_INVALID_SPEC,
                                 "%s: a number is wanted, not %s",
                                 key,
-                                describe_signature(signature));
+                                spec_describe_signature(signature));
         r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);
-        r = r < 0 ? r : read_number(m, *signature, key, ret, reason);
-        return r != 0 ? r : own_result(sd_bus_message_exit_container(m));
+        r = r < 0 ? r : spec_read_integer(m, *signature, key, ret, reason);
+        return r != 0 ? r : spec_own_result(sd_bus_message_exit_container(m));
 }
 
 static int read_as_user(sd_bus_message *m, uid_t *ret, Reason *reason) {
@@ -292,7 +373,7 @@ static int read_key(sd_bus_message *m, Spec *spec, uid_t *as_user, Reason *reaso
         r = read_value(m, field, signature, spec, reason);
         if (r != 0)
                 return r;
-        return own_result(sd_bus_message_exit_container(m));
+        return spec_own_result(sd_bus_message_exit_container(m));
 }
 
 static int read_all(sd_bus_message *m, Spec **ret, uid_t *as_user, Reason *reason) {

@@ -190,6 +190,7 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
         if (!choice->is_granted)
                 r = grant_event(d, system, name, from ? &from->gives : NULL, choice);
         choice->event.is_of_program |= d->is_of_program;
+        choice->event.is_off = wanted->is_off;
         return r ?: decision_add_filter(d, choice, wanted->filter);
 }
 

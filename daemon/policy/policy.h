@@ -62,6 +62,7 @@ typedef struct GrantEvent {
         char *policy_filter;   /* joined to it by &&; told to nobody but root; NULL: none */
         bool speaks_of_others; /* only `keep` and `members` survive */
         bool is_of_program;    /* a probe in a program: no address of the kernel's is in it */
+        bool is_off;           /* not recorded at first: the last entry that names it says so */
         char **keep;           /* globs of field names */
         size_t n_keep;
         char **cut; /* globs of field names, stronger than keep */

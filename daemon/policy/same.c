@@ -32,7 +32,7 @@ static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
                         !text_is_same(a->filter, b->filter) ||
                         !text_is_same(a->policy_filter, b->policy_filter) ||
                         a->speaks_of_others != b->speaks_of_others ||
-                        a->is_of_program != b->is_of_program ||
+                        a->is_of_program != b->is_of_program || a->is_off != b->is_off ||
                         !list_is_same(a->keep, a->n_keep, b->keep, b->n_keep) ||
                         !list_is_same(a->cut, a->n_cut, b->cut, b->n_cut) ||
                         a->n_members != b->n_members)

@@ -25,6 +25,8 @@ int registry_judge(Registry *registry,
         _cleanup_(grant_free_cleanup) Grant *grant = NULL;
         size_t next = 0;
 
+        if (spec->n_triggers > 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "triggers: not laid by this version");
         int r = registry_decide(registry, subject, spec, &grant, reason);
         r = r ?: trace_check_fence(spec, grant, reason);
         r = r ?: registry_check_quota(registry, subject, spec, grant, &next, reason);

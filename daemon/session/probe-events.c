@@ -74,6 +74,7 @@ int probe_events_bind(Registry *registry,
                 SpecEvent *event = &ret->events[ret->n++];
 
                 event->filter = spec->probes[i].filter; /* borrowed */
+                event->is_off = spec->probes[i].is_off;
                 r = bind(registry,
                                 subject,
                                 spec->probes[i].name,

@@ -23,6 +23,17 @@ int trace_begin_switch(Trace *trace) {
         return 0;
 }
 
+int trace_step_off(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        const Grant *grant = trace->grant;
+
+        trace->is_off = calloc(grant->n_events + 1, sizeof(bool));
+        for (size_t i = 0; trace->is_off && i < grant->n_events; i++)
+                trace->is_off[i] = grant->events[i].is_off &&
+                                   !trace_needs_event(trace, &grant->events[i]);
+        return trace->is_off ? 0 : -ENOMEM;
+}
+
 void trace_forget_switch(Trace *trace) {
         free(trace->wants_off);
         free(trace->was_off);

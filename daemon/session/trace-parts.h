@@ -9,5 +9,7 @@
 void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent);
 /* Each that is open; frees the array. */
 void trace_close_fds(int **fds, size_t n);
+/* Of create: which events are off at first. */
+int trace_step_off(void *context, Reason *reason);
 /* Reads the command names into names_fd. */
 int trace_step_names(void *context, Reason *reason);

@@ -60,6 +60,7 @@ void trace_clear(Trace *trace) {
         arm_clear(&trace->arm);
         free(trace->pids);
         free(trace->is_off);
+        trace->is_off = NULL;
         trace_forget_switch(trace);
         close_cleanup(&trace->metadata_fd);
         close_cleanup(&trace->names_fd);
@@ -218,6 +219,7 @@ static int step_metadata(void *context, Reason *reason _unused_) {
 
 static const PlanStep create_steps[] = {
         { "pid-namespace", step_pid_namespace, NULL },
+        { "off", trace_step_off, NULL },
         { "instance", step_instance, undo_instance },
         { "guard-probe", trace_step_guard_probe, NULL },
         { "buffer", step_buffer, NULL },

@@ -54,6 +54,34 @@ static void test_missing(void) {
         expect("({'scope': <'own'>, 'events': <@as []>},)", INVALID, "events");
 }
 
+static void test_triggers(void) {
+
+        static const struct {
+                const char *triggers, *name, *part;
+        } rows[] = {
+                { "['a:b']", INVALID, "triggers: a list of objects" },
+                { "[{'when': <7>}]", INVALID, "triggers[0].when: a string" },
+                { "[{'then': <'a:b'>}]", UNKNOWN_KEY, "triggers[0]: unknown key \"then\"" },
+                { "[{'when': <'a:b'>, 'do': <'stop'>, 'count': <-1>}]", INVALID, "negative" },
+                { "[{'when': <'a:b'>, 'do': <'stop'>, 'count': <0>}]", INVALID, "count: 0" },
+                { "[{'when': <'a:b'>, 'do': <'hist'>, 'keys': <[1]>}]", INVALID, "keys" },
+                { "[{'when': <'a:b'>, 'do': <'hist'>, 'keys': <['a\\n']>}]", INVALID, "printable" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_autofree char *text = g_strdup_printf(
+                                "({'scope': <'own'>, 'triggers': <%s>},)", rows[i].triggers);
+
+                expect(text, rows[i].name, rows[i].part);
+        }
+        expect("({'scope': <'own'>, 'events': <[{'triggers': <[{'do': <'stop'>}]>, 'name': <'a:*'>}]>},)",
+                        INVALID,
+                        "events[0].triggers[0]: \"a:*\" is not one event");
+        expect("({'scope': <'own'>, 'events': <[{'name': <'a:b'>, 'enabled': <'no'>}]>},)",
+                        INVALID,
+                        "enabled: a boolean");
+}
+
 static void test_keys(void) {
         expect("({'sope': <'own'>},)", UNKNOWN_KEY, "scope");
         expect("({'cpus': <['x']>},)", UNKNOWN_KEY, "cpus");
@@ -298,6 +326,7 @@ static void test_session_is_described(void) {
 static void add_tests(void) {
         bus_test_add("/spec/signature", FALSE, test_signature);
         bus_test_add("/spec/missing", FALSE, test_missing);
+        bus_test_add("/spec/triggers", FALSE, test_triggers);
         bus_test_add("/spec/keys", FALSE, test_keys);
         bus_test_add("/spec/types", FALSE, test_types);
         bus_test_add("/spec/numbers", FALSE, test_numbers);

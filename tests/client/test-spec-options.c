@@ -72,6 +72,35 @@ static void test_filters(void) {
                         "two filters");
 }
 
+static void test_triggers(void) {
+        assert_built((Word[]){ { 'e', "a:b" }, { OPTION_OFF, NULL }, { 'e', "c:d" }, {} },
+                        7,
+                        "\"events\":[{\"name\":\"a:b\",\"enabled\":false},{\"name\":\"c:d\"}]");
+        assert_built((Word[]){ { OPTION_TRIGGER,
+                                               "a:b if comm == \"x do y\" do enable c:d times 3" },
+                                     { OPTION_TRIGGER, "a:b do hist pid,comm" },
+                                     { OPTION_TRIGGER, "a:b do stop times 1" },
+                                     {} },
+                        7,
+                        "\"triggers\":[{\"when\":\"a:b if comm == \\\"x do y\\\"\",\"do\":\"enable\","
+                        "\"event\":\"c:d\",\"count\":3},{\"when\":\"a:b\",\"do\":\"hist\",\"keys\":"
+                        "[\"pid\",\"comm\"]},{\"when\":\"a:b\",\"do\":\"stop\",\"count\":1}]");
+        assert_refused((Word[]){ { OPTION_OFF, NULL }, {} }, KT_E_INVALID_SPEC, "--off belongs");
+        assert_refused((Word[]){ { OPTION_TRIGGER, "a:b" }, {} }, KT_E_INVALID_SPEC, "no 'do'");
+        assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do " }, {} },
+                        KT_E_INVALID_SPEC,
+                        "nothing behind 'do'");
+        assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do stop times -1" }, {} },
+                        KT_E_INVALID_SPEC,
+                        "no number");
+        assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do stop times 0" }, {} },
+                        KT_E_INVALID_SPEC,
+                        "triggers[0].count: 0 is under the least of 1");
+        assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do enable c:d e" }, {} },
+                        KT_E_INVALID_SPEC,
+                        "too many words");
+}
+
 static void test_scope(void) {
         assert_built((Word[]){ {} }, 42, "\"scope\":\"command:42\"");
         assert_built((Word[]){ { OPTION_SCOPE, "command" }, {} }, 42, "\"scope\":\"command:42\"");
@@ -182,6 +211,7 @@ static void test_bad_file(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/client/spec-options/filters", test_filters);
+        g_test_add_func("/client/spec-options/triggers", test_triggers);
         g_test_add_func("/client/spec-options/scope", test_scope);
         g_test_add_func("/client/spec-options/numbers", test_numbers);
         g_test_add_func("/client/spec-options/many-events", test_many_events);

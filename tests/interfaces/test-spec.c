@@ -46,6 +46,7 @@ static void test_table(void) {
                 "scope",
                 "events",
                 "probes",
+                "triggers",
                 "where",
                 "buffer-kb",
                 "clock",
@@ -92,11 +93,11 @@ static void test_unknown_keys(void) {
         assert_refused("{\"frobnicate\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
-                        "probes, where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"\": the known ones are name, mode, scope, events, "
-                        "probes, where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;
@@ -557,9 +558,10 @@ static void test_events_as_json(void) {
         assert_refused("{\"events\":[\"a\",7]}",
                         KT_E_INVALID_SPEC,
                         "events[1]: a string or an object is wanted, not a number");
-        assert_refused("{\"events\":[{\"name\":\"a\",\"triggers\":[]}]}",
+        assert_refused("{\"events\":[{\"name\":\"a\",\"fields\":[]}]}",
                         KT_E_UNKNOWN_KEY,
-                        "events[0]: unknown key \"triggers\": the known ones are name, filter");
+                        "events[0]: unknown key \"fields\": the known ones are name, filter, "
+                        "enabled, triggers");
         assert_refused("{\"events\":[{\"name\":7}]}",
                         KT_E_INVALID_SPEC,
                         "events[0].name: a string is wanted, not a number");

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "spec-trigger.h"
+
+#define TRIGGER_OPTION_FORM "'EVENT [if FILTER] do ACTION [TARGET] [times N]'"
+
+/* One --trigger as the next trigger of the list. KT_E_INVALID_SPEC quoting the text. */
+int trigger_option_read(SpecTriggerList *list, const char *text, Reason *reason);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "spec.h"
+
+/* What the files of the spec's JSON have of each other; for nobody else. */
+
+/* "a string", "an object", …, for messages */
+const char *spec_json_type(json_object *value);
+/* Cut by no NUL. */
+bool spec_json_is_string(json_object *value);
+/* Consume value; NULL stands for memory that ran out while it was made. */
+int spec_json_put(json_object *object, const char *key, json_object *value);
+int spec_json_append(json_object *list, json_object *value);

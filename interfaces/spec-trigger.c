@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Triggers of a session spec: what shall happen at the moment of an event. Each door (bus, JSON,
+ * command line) feeds the keys of one trigger after the other; here each value is checked by
+ * itself, and at the list's end what belongs together. Part of spec.h.
+ *
+ * As with the rest of the spec nothing looks at the machine: whether the event is granted, its
+ * filter has the right types and the kernel takes the action is judged above. */
+
+#include "spec-trigger.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "quote.h"
+#include "utf8.h"
+
+#define ACTION_MAX 16
+/* "SYSTEM:EVENT if FILTER" */
+#define WHEN_MAX (SPEC_EVENT_NAME_MAX + SPEC_FILTER_MAX + 16)
+/* "events[4095].triggers[63]" */
+#define PLACE_MAX 48
+
+typedef struct Place {
+        char text[PLACE_MAX];
+} Place;
+
+const SpecField spec_trigger_fields[] = {
+        { "when",
+                        SPEC_STRING,
+                        1,
+                        WHEN_MAX,
+                        NULL,
+                        "The event at which it happens, 'SYSTEM:EVENT', and, behind ' if ', a filter "
+                        "of it. In the list of an event: only the filter. Default there: at each of "
+                        "its records." },
+        { "do",
+                        SPEC_STRING,
+                        1,
+                        ACTION_MAX,
+                        NULL,
+                        "What happens: start, stop, snapshot, enable, disable, stacktrace, hist or "
+                        "notify. No default." },
+        { "count",
+                        SPEC_NUMBER,
+                        1,
+                        SPEC_COUNT_MAX,
+                        "times",
+                        "How often at most. Default: without end; of a snapshot 1." },
+        { "event",
+                        SPEC_STRING,
+                        1,
+                        SPEC_EVENT_NAME_MAX,
+                        NULL,
+                        "Of enable and disable: the event that is turned on or off, one of the "
+                        "session's. No default." },
+        { "keys",
+                        SPEC_WORDS,
+                        1,
+                        SPEC_HIST_KEYS_MAX,
+                        NULL,
+                        "Of hist: the fields by which it counts. No default." },
+        { "values",
+                        SPEC_WORDS,
+                        1,
+                        SPEC_HIST_VALUES_MAX,
+                        NULL,
+                        "Of hist: fields that it adds up. Default: it counts hits." },
+        { "sort",
+                        SPEC_WORDS,
+                        1,
+                        SPEC_HIST_SORT_MAX,
+                        NULL,
+                        "Of hist: the order of its rows. Default: by hits." },
+        { "size",
+                        SPEC_NUMBER,
+                        SPEC_HIST_SIZE_MIN,
+                        SPEC_HIST_SIZE_MAX,
+                        "rows",
+                        "Of hist: for how many rows there is room. Default: 2048." },
+        { "name",
+                        SPEC_STRING,
+                        1,
+                        SPEC_HIST_NAME_MAX,
+                        NULL,
+                        "Of hist: what it is called when it is read. Default: the event's name." },
+};
+
+const size_t n_spec_trigger_fields = ELEMENTSOF(spec_trigger_fields);
+
+static const char *const actions[_ACTION_N] = {
+        [ACTION_START] = "start",
+        [ACTION_STOP] = "stop",
+        [ACTION_SNAPSHOT] = "snapshot",
+        [ACTION_ENABLE] = "enable",
+        [ACTION_DISABLE] = "disable",
+        [ACTION_STACKTRACE] = "stacktrace",
+        [ACTION_HIST] = "hist",
+        [ACTION_NOTIFY] = "notify",
+};
+
+const char *spec_action_to_string(SpecAction action) {
+        return actions[action];
+}
+
+static void clear_words(SpecWords *words) {
+        for (size_t i = 0; i < words->n; i++)
+                free(words->items[i]);
+        free(words->items);
+        *words = (SpecWords){};
+}
+
+void spec_trigger_clear(SpecTrigger *trigger) {
+        free(trigger->event);
+        free(trigger->filter);
+        free(trigger->target);
+        free(trigger->hist.name);
+        clear_words(&trigger->hist.keys);
+        clear_words(&trigger->hist.values);
+        clear_words(&trigger->hist.sort);
+        *trigger = (SpecTrigger){};
+}
+
+SpecTriggerList spec_triggers_begin(Spec *spec, size_t entry) {
+        return (SpecTriggerList){ .spec = spec, .entry = entry, .first = spec->n_triggers };
+}
+
+/* i: in spec->triggers. */
+static Place get_place(const SpecTriggerList *list, size_t i) {
+        Place place;
+
+        if (list->entry == SPEC_NO_ENTRY)
+                snprintf(place.text, sizeof(place.text), "triggers[%zu]", i - list->first);
+        else
+                snprintf(place.text,
+                                sizeof(place.text),
+                                "events[%zu].triggers[%zu]",
+                                list->entry,
+                                i - list->first);
+        return place;
+}
+
+static Place get_last_place(const SpecTriggerList *list) {
+        return get_place(list, list->spec->n_triggers - 1);
+}
+
+static SpecTrigger *get_last(SpecTriggerList *list) {
+        return &list->spec->triggers[list->spec->n_triggers - 1];
+}
+
+int spec_triggers_add(SpecTriggerList *list, Reason *reason) {
+        Spec *spec = list->spec;
+
+        if (spec->n_triggers >= SPEC_TRIGGERS_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "triggers: more than %d in a session",
+                                SPEC_TRIGGERS_MAX);
+        SpecTrigger *grown = reallocarray(spec->triggers, spec->n_triggers + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        spec->triggers = grown;
+        grown[spec->n_triggers++] = (SpecTrigger){};
+        return 0;
+}
+
+int spec_triggers_find_field(const SpecTriggerList *list,
+                const char *key,
+                const SpecField **ret,
+                Reason *reason) {
+        for (size_t i = 0; i < n_spec_trigger_fields; i++)
+                if (strcmp(spec_trigger_fields[i].name, key) == 0) {
+                        *ret = &spec_trigger_fields[i];
+                        return 0;
+                }
+        return reason_set(reason,
+                        KT_E_UNKNOWN_KEY,
+                        "%s: unknown key %s: the known ones are when, do, count, event, keys, "
+                        "values, sort, size, name",
+                        get_last_place(list).text,
+                        quote(key).text);
+}
+
+int spec_triggers_refuse_type(const SpecTriggerList *list,
+                const SpecField *field,
+                const char *got,
+                Reason *reason) {
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s.%s: %s is wanted, not %s",
+                        get_last_place(list).text,
+                        field->name,
+                        field->type == SPEC_STRING   ? "a string"
+                        : field->type == SPEC_NUMBER ? "a number"
+                                                     : "a list of strings",
+                        got);
+}
+
+/* Each key once: JSON has been asked, a dictionary of the bus not. */
+static int begin_field(SpecTriggerList *list, const SpecField *field, Reason *reason) {
+        uint32_t bit = UINT32_C(1) << (field - spec_trigger_fields);
+
+        if (get_last(list)->set_keys & bit)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.%s: is given twice",
+                                get_last_place(list).text,
+                                field->name);
+        get_last(list)->set_keys |= bit;
+        return 0;
+}
+
+static bool is_set(const SpecTrigger *trigger, const char *key) {
+        for (size_t i = 0; i < n_spec_trigger_fields; i++)
+                if (strcmp(spec_trigger_fields[i].name, key) == 0)
+                        return trigger->set_keys & (UINT32_C(1) << i);
+        return false;
+}
+
+static int check_text(const char *place,
+                const SpecField *field,
+                const char *value,
+                size_t max,
+                Reason *reason) {
+        size_t size = strlen(value);
+
+        if (size == 0 || strspn(value, " ") == size)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.%s: \"\" is empty: leave the key out or give it a value",
+                                place,
+                                field->name);
+        if (size > max)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.%s: %s has %zu bytes, the most is %zu",
+                                place,
+                                field->name,
+                                quote(value).text,
+                                size,
+                                max);
+        for (size_t i = 0, n; i < size; i += n) {
+                n = utf8_length(value + i, size - i);
+                if (n == 0 || (unsigned char)value[i] < 0x20 || value[i] == 0x7f)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s.%s: %s: byte %zu is not printable: write it on one "
+                                        "line of text",
+                                        place,
+                                        field->name,
+                                        quote(value).text,
+                                        i + 1);
+        }
+        return 0;
+}
+
+static bool is_name_character(char c, const char *others) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               (c != '\0' && strchr(others, c));
+}
+
+/* "SYSTEM:EVENT", none of them a directory's "." and "..". */
+static bool is_event(const char *name) {
+        const char *colon = strchr(name, ':');
+
+        if (!colon || colon == name || colon[1] == '\0' || strlen(name) > SPEC_EVENT_NAME_MAX)
+                return false;
+        for (const char *p = name; *p; p++)
+                if (p != colon && !is_name_character(*p, "_-."))
+                        return false;
+        return strspn(name, ".") < (size_t)(colon - name) &&
+               strspn(colon + 1, ".") < strlen(colon + 1);
+}
+
+static int set_action(const char *place, SpecTrigger *trigger, const char *value, Reason *reason) {
+        for (SpecAction action = 0; action < _ACTION_N; action++)
+                if (strcmp(value, actions[action]) == 0) {
+                        trigger->action = action;
+                        return 0;
+                }
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s.do: %s is not known: write start, stop, snapshot, enable, disable, "
+                        "stacktrace, hist or notify",
+                        place,
+                        quote(value).text);
+}
+
+static int refuse_event(const char *place, const char *key, const char *name, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s.%s: %s is not one event: write system:event, as 'ktracectl events' "
+                        "lists them",
+                        place,
+                        key,
+                        quote(name).text);
+}
+
+static int check_hist_name(const char *place, const char *name, Reason *reason) {
+        for (const char *p = name; *p; p++)
+                if (!is_name_character(*p, "_-."))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s.name: %s holds more than letters, digits, '.', '_', '-'",
+                                        place,
+                                        quote(name).text);
+        return 0;
+}
+
+static int copy_to(char **target, const char *value) {
+        *target = strdup(value);
+        return *target ? 0 : -ENOMEM;
+}
+
+int spec_triggers_set_string(SpecTriggerList *list,
+                const SpecField *field,
+                const char *value,
+                Reason *reason) {
+        SpecTrigger *trigger = get_last(list);
+        Place place = get_last_place(list);
+
+        if (field->type != SPEC_STRING)
+                return spec_triggers_refuse_type(list, field, "a string", reason);
+        int r = begin_field(list, field, reason);
+        r = r ?: check_text(place.text, field, value, field->max, reason);
+        if (r != 0)
+                return r;
+        if (strcmp(field->name, "do") == 0)
+                return set_action(place.text, trigger, value, reason);
+        /* Taken apart when the list ends: only then is known whose it is. */
+        if (strcmp(field->name, "when") == 0)
+                return copy_to(&trigger->filter, value);
+        if (strcmp(field->name, "event") == 0)
+                return is_event(value) ? copy_to(&trigger->target, value)
+                                       : refuse_event(place.text, "event", value, reason);
+        return check_hist_name(place.text, value, reason) ?: copy_to(&trigger->hist.name, value);
+}
+
+int spec_triggers_set_number(SpecTriggerList *list,
+                const SpecField *field,
+                uint64_t value,
+                Reason *reason) {
+        SpecTrigger *trigger = get_last(list);
+
+        if (field->type != SPEC_NUMBER)
+                return spec_triggers_refuse_type(list, field, "a number", reason);
+        int r = begin_field(list, field, reason);
+        if (r != 0)
+                return r;
+        if (value < field->min || value > field->max)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.%s: %" PRIu64 " is %s of %" PRIu64,
+                                get_last_place(list).text,
+                                field->name,
+                                value,
+                                value < field->min ? "under the least" : "over the most",
+                                value < field->min ? field->min : field->max);
+        *(strcmp(field->name, "count") == 0 ? &trigger->count : &trigger->hist.size) = value;
+        return 0;
+}
+
+static SpecWords *get_words(SpecTrigger *trigger, const SpecField *field) {
+        return strcmp(field->name, "keys") == 0     ? &trigger->hist.keys
+               : strcmp(field->name, "values") == 0 ? &trigger->hist.values
+                                                    : &trigger->hist.sort;
+}
+
+int spec_triggers_begin_words(SpecTriggerList *list, const SpecField *field, Reason *reason) {
+        if (field->type != SPEC_WORDS)
+                return spec_triggers_refuse_type(list, field, "a list", reason);
+        return begin_field(list, field, reason);
+}
+
+int spec_triggers_add_word(SpecTriggerList *list,
+                const SpecField *field,
+                const char *word,
+                Reason *reason) {
+        SpecWords *words = get_words(get_last(list), field);
+        Place place = get_last_place(list);
+
+        if (words->n >= field->max)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.%s: more than %" PRIu64 " entries",
+                                place.text,
+                                field->name,
+                                field->max);
+        int r = check_text(place.text, field, word, SPEC_HIST_WORD_MAX, reason);
+        if (r != 0)
+                return r;
+        char **grown = reallocarray(words->items, words->n + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        words->items = grown;
+        grown[words->n] = strdup(word);
+        return grown[words->n] ? (words->n++, 0) : -ENOMEM;
+}
+
+/* "EVENT" or "EVENT if FILTER", which stands in trigger->filter. */
+static int split_when(const char *place, SpecTrigger *trigger, Reason *reason) {
+        _cleanup_free_ char *when = TAKE_PTR(trigger->filter);
+        char *name = when + strspn(when, " "), *rest = name + strcspn(name, " ");
+
+        if (*rest)
+                *rest++ = '\0';
+        rest += strspn(rest, " ");
+        if (!is_event(name))
+                return refuse_event(place, "when", name, reason);
+        if (*rest && (strncmp(rest, "if", 2) != 0 || rest[2] != ' ' ||
+                                     rest[2 + strspn(rest + 2, " ")] == '\0'))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.when: %s behind the event: write \"system:event if FILTER\"",
+                                place,
+                                quote(rest).text);
+        int r = copy_to(&trigger->event, name);
+        return r ?: *rest ? copy_to(&trigger->filter, rest + 3 + strspn(rest + 3, " ")) : 0;
+}
+
+/* Keys of other actions. */
+static int check_keys(const char *place, const SpecTrigger *trigger, Reason *reason) {
+        static const char *const of_hist[] = { "keys", "values", "sort", "size", "name" };
+        bool has_target = trigger->action == ACTION_ENABLE || trigger->action == ACTION_DISABLE;
+        const char *foreign = !has_target && trigger->target ? "event" : NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(of_hist); i++)
+                if (trigger->action != ACTION_HIST && is_set(trigger, of_hist[i]))
+                        foreign = of_hist[i];
+        if (trigger->action == ACTION_HIST && is_set(trigger, "count"))
+                foreign = "count";
+        if (foreign)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.%s: is not for do %s: leave it away",
+                                place,
+                                foreign,
+                                actions[trigger->action]);
+        if (has_target && !trigger->target)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.event: missing: name the event to %s",
+                                place,
+                                actions[trigger->action]);
+        if (trigger->action == ACTION_HIST && trigger->hist.keys.n == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.keys: missing: name the fields to count by",
+                                place);
+        return 0;
+}
+
+static int end_trigger(const char *place, SpecTrigger *trigger, const char *event, Reason *reason) {
+        int r = 0;
+
+        if (!event && !trigger->filter)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.when: missing: write \"system:event\" or \"system:event if "
+                                "FILTER\"",
+                                place);
+        if (!is_set(trigger, "do"))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.do: missing: write start, stop, snapshot, enable, disable, "
+                                "stacktrace, hist or notify",
+                                place);
+        if (!event)
+                r = split_when(place, trigger, reason);
+        else if (!is_event(event))
+                r = reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %s is not one event: name it as system:event",
+                                place,
+                                quote(event).text);
+        else
+                r = copy_to(&trigger->event, event);
+        if (r == 0 && trigger->filter && strlen(trigger->filter) > SPEC_FILTER_MAX)
+                r = reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.when: the filter has %zu bytes, the most is %d",
+                                place,
+                                strlen(trigger->filter),
+                                SPEC_FILTER_MAX);
+        /* The moment that matters is the first: the next would take its place. */
+        if (trigger->action == ACTION_SNAPSHOT && trigger->count == 0)
+                trigger->count = 1;
+        return r ?: check_keys(place, trigger, reason);
+}
+
+int spec_triggers_end(SpecTriggerList *list, const char *event, Reason *reason) {
+        int r = 0;
+
+        for (size_t i = list->first; r == 0 && i < list->spec->n_triggers; i++)
+                r = end_trigger(get_place(list, i).text, &list->spec->triggers[i], event, reason);
+        return r;
+}
+
+static size_t count_of_event(const Spec *spec, const char *event) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < spec->n_triggers; i++)
+                n += strcmp(spec->triggers[i].event, event) == 0;
+        return n;
+}
+
+int spec_check_triggers(const Spec *spec, Reason *reason) {
+        for (size_t i = 0; i < spec->n_triggers; i++) {
+                const SpecTrigger *one = &spec->triggers[i];
+
+                if (count_of_event(spec, one->event) > SPEC_EVENT_TRIGGERS_MAX)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "triggers: more than %d of %s",
+                                        SPEC_EVENT_TRIGGERS_MAX,
+                                        quote(one->event).text);
+                for (size_t j = i + 1; one->hist.name && j < spec->n_triggers; j++)
+                        if (spec->triggers[j].hist.name &&
+                                        strcmp(spec->triggers[j].hist.name, one->hist.name) == 0)
+                                return reason_set(reason,
+                                                KT_E_INVALID_SPEC,
+                                                "triggers: two histograms are called %s",
+                                                quote(one->hist.name).text);
+        }
+        return 0;
+}
