@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* ktrace-consumer, unless it is told to be an inspector (inspector.c): one process per stream, ring
+/* ktrace-consumer, unless it is told to be an inspector (inspector.c) or a reader of histograms
+ * (hist-reader.c): one process per stream, ring
  * -> clean -> frame -> sink. Started by the daemon (control socket as fd 3) or by
  * ktrace-consumer.socket; lives until its sink or its session ends. control.h has the conversation.
  *
@@ -27,6 +28,7 @@
 
 #include "control.h"
 #include "fd.h"
+#include "hist-reader.h"
 #include "inspector.h"
 #include "pump.h"
 #include "sandbox.h"
@@ -473,14 +475,25 @@ static void conclude(Consumer *c, int result) {
 }
 
 /* The first message says what this process is for, and is left there. */
-static bool is_inspector(void) {
+static uint32_t look_at_order(void) {
         struct pollfd wait = { .fd = CONTROL_FD, .events = POLLIN };
         ControlMessage message;
 
         while (poll(&wait, 1, -1) < 0 && errno == EINTR)
                 ;
         ssize_t n = recv(CONTROL_FD, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
-        return n == sizeof(message) && message.type == CONTROL_INSPECT;
+        return n == sizeof(message) ? message.type : CONTROL_SETUP;
+}
+
+/* Those that have no stream; whatever comes of it, the daemon was told. */
+static bool run_other(uint32_t order) {
+        if (order == CONTROL_INSPECT)
+                inspector_run(CONTROL_FD);
+        else if (order == CONTROL_TABLES)
+                hist_reader_run(CONTROL_FD);
+        else
+                return false;
+        return true;
 }
 
 int main(int argc, char **argv) {
@@ -505,10 +518,8 @@ int main(int argc, char **argv) {
                 r = watchdog_start(&c.watchdog, CONTROL_FD);
         if (r == 0)
                 r = sandbox_enter(user, text, sizeof(text));
-        if (r == 0 && is_inspector()) {
-                inspector_run(CONTROL_FD);
-                return EXIT_SUCCESS; /* also where the file was none: the daemon was told */
-        }
+        if (r == 0 && run_other(look_at_order()))
+                return EXIT_SUCCESS;
         if (r == 0)
                 r = sandbox_close();
         if (r < 0) {

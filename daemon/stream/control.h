@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "hist-layout.h"
 #include "sink.h"
 #include "user-place.h"
 
@@ -47,10 +48,39 @@
  *                                   <-      or REFUSED {text}
  *   QUESTION                         ->     once
  *                                   <-      PLACE        for each that was found
- *                                   <-      ANSWER {errno, text}, and exits */
-#define CONTROL_VERSION  4
+ *                                   <-      ANSWER {errno, text}, and exits
+ *
+ * A process that is told TABLES first reads histograms of the kernel and has no stream either:
+ *
+ *   TABLES {how many, how often}     ->
+ *                                   <-      READY
+ *   TABLE {layout, hist file, trigger's text}  ->    each; then the sandbox is closed
+ *
+ *   with interval 0, once:
+ *                                   <-      ENTRY        in the kernel's order, of a table
+ *                                   <-      TOTALS       of that table; then the next one's
+ *                                   <-      ANSWER {0}, and exits
+ *   with another one, until the socket is closed:
+ *                                   <-      ROSE         of each key that was hit since the last
+ *                                           reading (the first: since the table is there);
+ *                                           nothing when none was
+ *   FLUSH                            ->     now, whatever the interval
+ *                                   <-      ROSE …, FLUSHED
+ *   always:
+ *                                   <-      or REFUSED {errno, text}, and exits. EBADMSG: a table
+ *                                           that was forged or is none; nothing that was told of
+ *                                           it holds. ENODATA: the trigger is no longer there.
+ *
+ * While it has the files their instance cannot be removed: it is ended first. */
+#define CONTROL_VERSION  5
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 #define CONTROL_NAME_MAX 520 /* of a marker, "PROVIDER:NAME" with its NUL */
+
+#define CONTROL_TABLES_MAX  64
+#define CONTROL_ENTRIES_MAX 8192 /* of a table that are told; the totals are of all */
+#define CONTROL_KEYS_MAX                                                         \
+        1280 /* bytes of an entry's texts: a stack loses its outermost functions \
+              */
 
 typedef enum ControlType {
         CONTROL_SETUP = 1,
@@ -62,6 +92,8 @@ typedef enum ControlType {
         CONTROL_INSPECT,
         CONTROL_QUESTION,
         CONTROL_WINDOW,
+        CONTROL_TABLES,
+        CONTROL_TABLE,
         CONTROL_READY = 16,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -73,6 +105,9 @@ typedef enum ControlType {
         CONTROL_FACTS,
         CONTROL_PLACE,
         CONTROL_ANSWER,
+        CONTROL_ENTRY,
+        CONTROL_TOTALS,
+        CONTROL_ROSE,
 } ControlType;
 
 /* A task whose records may pass, from a time of the trace's clock on; its children follow by their
@@ -109,6 +144,13 @@ typedef enum ControlSnapshot {
         CONTROL_SNAPSHOT_RING,   /* of rings that are being written to */
         CONTROL_SNAPSHOT_FROZEN, /* of snapshot_raw; stats are memfds of the moment */
 } ControlSnapshot;
+
+/* A key of an entry; see HistKey. */
+typedef struct ControlKey {
+        uint64_t number;
+        uint64_t last;
+        uint32_t text_at, text_size; /* in the entry's texts; what a process chose: any bytes */
+} ControlKey;
 
 typedef struct ControlMessage {
         uint32_t type;
@@ -170,5 +212,38 @@ typedef struct ControlMessage {
                 } question;
 
                 UserPlace place;
+
+                struct {
+                        uint32_t n;             /* TABLE messages that follow */
+                        uint32_t interval_msec; /* 0: once */
+                } tables;
+
+                struct {
+                        uint32_t index;     /* 0, 1, …: in that order */
+                        uint32_t n_in_file; /* tables of the file: `hist` lines of `trigger` */
+                        HistLayout layout;  /* ROSE is of the first key's number */
+                } table; /* fds: the `hist` file, the trigger's line as the kernel gives it back,
+                          * without the state in brackets (memfd) */
+
+                struct {
+                        uint32_t table;
+                        uint64_t hitcount;
+                        uint64_t values[HIST_VALUES_MAX];
+                        ControlKey keys[HIST_KEYS_MAX];
+                        char text[CONTROL_KEYS_MAX];
+                } entry;
+
+                struct {
+                        uint32_t table;
+                        uint32_t is_paused;
+                        uint64_t hits, entries, dropped;
+                } totals;
+
+                struct {
+                        uint32_t table;
+                        uint64_t key;     /* the first one's number */
+                        uint64_t delta;   /* hits since the last reading; > 0 */
+                        uint64_t dropped; /* hits of the table that found no room, all in all */
+                } rose;
         };
 } ControlMessage;

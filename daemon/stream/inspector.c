@@ -26,6 +26,7 @@
 #include "control.h"
 #include "fd.h"
 #include "inspect.h"
+#include "order.h"
 #include "sandbox.h"
 
 #define CPU_SEC 3 /* the daemon waits 2 */
@@ -36,45 +37,6 @@ typedef struct Inspector {
         int file_fd;
         struct stat status; /* of the file, when it was told */
 } Inspector;
-
-static void tell(const Inspector *inspector, ControlType type, int error, const char *text) {
-        ControlMessage message = {
-                .type = type,
-                .version = CONTROL_VERSION,
-                .status = { .error = error },
-        };
-
-        snprintf(message.status.text,
-                        sizeof(message.status.text),
-                        "%.*s",
-                        CONTROL_TEXT_MAX - 1,
-                        text);
-        /* Gone: nobody to tell. */
-        (void)fd_send(inspector->control_fd, &message, sizeof(message), NULL, 0);
-}
-
-/* One message of the daemon's with as many fds (0 or 1) as wanted. */
-static int take_order(const Inspector *inspector,
-                ControlType type,
-                ControlMessage *ret,
-                int *ret_fd) {
-        struct pollfd wait = { .fd = inspector->control_fd, .events = POLLIN };
-        size_t n_fds = 0;
-
-        while (poll(&wait, 1, -1) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        ssize_t n = fd_receive(
-                        inspector->control_fd, ret, sizeof(*ret), ret_fd, ret_fd ? 1 : 0, &n_fds);
-        if (n == 0)
-                return -ECANCELED;
-        if (n < 0)
-                return (int)n;
-        return n == sizeof(*ret) && ret->type == type && ret->version == CONTROL_VERSION &&
-                                               n_fds == (ret_fd ? 1 : 0)
-                               ? 0
-                               : -EBADMSG;
-}
 
 static int refuse(char *text, const char *why) {
         snprintf(text, CONTROL_TEXT_MAX, "%s", why);
@@ -96,7 +58,7 @@ static int take_file(Inspector *inspector, char *text) {
         if (wait[0].revents != 0) /* no order is due */
                 return -ECANCELED;
         /* Not without a witness: to close what came can hang as well. */
-        tell(inspector, CONTROL_EXAMINING, 0, "");
+        order_tell(inspector->control_fd, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(
                         inspector->client_fd, &byte, sizeof(byte), &inspector->file_fd, 1, &n_fds);
         if (n == 0 || n == -ECONNRESET)
@@ -251,7 +213,7 @@ static void answer(const Inspector *inspector, ControlMessage *question) {
 
                 r = fd_send(inspector->control_fd, &message, sizeof(message), NULL, 0);
         }
-        tell(inspector,
+        order_tell(inspector->control_fd,
                         CONTROL_ANSWER,
                         r > 0 ? EINVAL : -r,
                         r > 0   ? reason.text
@@ -270,19 +232,20 @@ static int set_limits(void) {
 static int run(Inspector *inspector, char *text) {
         ControlMessage message;
 
-        int r = take_order(inspector, CONTROL_INSPECT, &message, &inspector->client_fd);
+        int r = order_take(
+                        inspector->control_fd, CONTROL_INSPECT, &message, &inspector->client_fd, 1);
         if (r == 0)
                 r = set_limits();
         if (r < 0)
                 return r;
-        tell(inspector, CONTROL_READY, 0, "");
+        order_tell(inspector->control_fd, CONTROL_READY, 0, "");
         r = take_file(inspector, text);
         if (r == 0)
                 r = tell_facts(inspector, text);
         if (r == 0)
                 r = sandbox_close();
         if (r == 0)
-                r = take_order(inspector, CONTROL_QUESTION, &message, NULL);
+                r = order_take(inspector->control_fd, CONTROL_QUESTION, &message, NULL, 0);
         if (r == 0)
                 answer(inspector, &message);
         return r;
@@ -294,5 +257,5 @@ void inspector_run(int control_fd) {
 
         int r = run(&inspector, text);
         if (r < 0 && r != -ECANCELED)
-                tell(&inspector, CONTROL_REFUSED, -r, text[0] ? text : strerror(-r));
+                order_tell(control_fd, CONTROL_REFUSED, -r, text[0] ? text : strerror(-r));
 }

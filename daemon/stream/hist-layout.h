@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#define HIST_KEYS_MAX   3
+#define HIST_VALUES_MAX 2 /* beside hitcount */
+#define HIST_NAME_MAX   64
+#define HIST_STRING_MAX 512 /* bytes of a key; the kernel keeps 256 and a stack */
+
+/* How the kernel writes a column. */
+typedef enum HistKind {
+        HIST_NUMBER,     /* decimal; negative ones as of 64 bits without a sign */
+        HIST_HEX,        /* and symbols' addresses, without the symbol */
+        HIST_SYM,        /* also .sym-offset */
+        HIST_EXECNAME,   /* the command name that a pid had */
+        HIST_SYSCALL,    /* a system call's name and number */
+        HIST_LOG2,       /* the power of two that a number does not exceed */
+        HIST_BUCKETS,    /* from, to */
+        HIST_STRING,     /* any bytes but NUL */
+        HIST_STACKTRACE, /* functions of the kernel */
+        _HIST_KIND_N,
+} HistKind;
+
+typedef struct HistColumn {
+        char name[HIST_NAME_MAX]; /* as the kernel writes it */
+        uint32_t kind;            /* HistKind; of a value HIST_NUMBER or HIST_HEX */
+        uint32_t size;            /* of a HIST_STRING at most, with its NUL; 0: nobody knows */
+} HistColumn;
+
+/* What a histogram's table is made of. */
+typedef struct HistLayout {
+        uint32_t n_keys, n_values;
+        HistColumn keys[HIST_KEYS_MAX];
+        HistColumn values[HIST_VALUES_MAX];
+} HistLayout;
