@@ -19,6 +19,8 @@
 enum {
         OPTION_TO = OPTION_SPEC_END,
         OPTION_ALLOW_SETUID,
+        OPTION_FLIGHT,
+        OPTION_SNAPSHOT_ON,
 };
 
 typedef struct Record {
@@ -27,7 +29,30 @@ typedef struct Record {
         const char *format;
         char **command; /* NULL: none */
         bool allow_setuid;
+        Flight *flight;   /* what --snapshot-on says */
+        bool has_moments; /* it says something */
 } Record;
+
+static int record_take(Record *record, int option, Reason *reason) {
+        switch (option) {
+        case 'o':
+                record->path = optarg;
+                return 0;
+        case OPTION_TO:
+                record->format = optarg;
+                return 0;
+        case OPTION_ALLOW_SETUID:
+                record->allow_setuid = true;
+                return 0;
+        case OPTION_FLIGHT:
+                return spec_options_take(&record->spec, OPTION_MODE, "flight", reason);
+        case OPTION_SNAPSHOT_ON:
+                record->has_moments = true;
+                return flight_add(record->flight, optarg, reason);
+        default:
+                return spec_options_take(&record->spec, option, optarg, reason);
+        }
+}
 
 static int record_parse(Record *record, Context *context, int argc, char **argv, int *ret_status) {
         static const struct option options[] = { OPTIONS_GLOBAL,
@@ -35,6 +60,8 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
                 { "output", required_argument, NULL, 'o' },
                 { "to", required_argument, NULL, OPTION_TO },
                 { "allow-setuid", no_argument, NULL, OPTION_ALLOW_SETUID },
+                { "flight", no_argument, NULL, OPTION_FLIGHT },
+                { "snapshot-on", required_argument, NULL, OPTION_SNAPSHOT_ON },
                 {} };
         int option;
 
@@ -45,16 +72,8 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
                                 options,
                                 ret_status)) >= 0) {
                 Reason reason = {};
-                int r = 0;
+                int r = record_take(record, option, &reason);
 
-                if (option == 'o')
-                        record->path = optarg;
-                else if (option == OPTION_TO)
-                        record->format = optarg;
-                else if (option == OPTION_ALLOW_SETUID)
-                        record->allow_setuid = true;
-                else
-                        r = spec_options_take(&record->spec, option, optarg, &reason);
                 if (r != 0) {
                         *ret_status = tell_failure(r, &reason);
                         return OPTIONS_EXIT;
@@ -94,6 +113,10 @@ static int record_build_spec(const Record *record, pid_t child, Spec **ret, int 
                                 KT_E_INVALID_SPEC,
                                 "nobody is named to be traced: give a command behind '--', -p PID, "
                                 "--scope own, or -a for the whole system");
+        if (r == 0 && record->has_moments && spec->mode != MODE_FLIGHT)
+                r = reason_set(&reason,
+                                KT_E_INVALID_SPEC,
+                                "--snapshot-on is for flight recorders: it wants --flight");
         if (r == 0)
                 r = spec_complete(spec, &reason);
         if (r != 0) {
@@ -118,6 +141,7 @@ static int record_go(const Record *record,
         Reason reason = {};
         int status, r = watch_block_signals(&child_options.mask);
 
+        r = r ?: flight_block_signal(record->flight);
         if (r == 0 && record->command)
                 r = child_new(record->command, &child_options, &child, &reason);
         if (r != 0) {
@@ -129,12 +153,17 @@ static int record_go(const Record *record,
         r = record_build_spec(record, child ? child_get_pid(child) : 0, &spec, &status);
         if (r == 0)
                 r = spec_to_json(spec, &object);
+        if (r == 0)
+                r = flight_complete(record->flight, object);
         if (r < 0) {
                 output_discard(output);
                 return object || !spec ? status : tell_failure(r, NULL);
         }
         options.spec = object;
         options.child = child;
+        options.flight = spec->mode == MODE_FLIGHT ? record->flight : NULL;
+        options.path = record->path;
+        options.format = record->format;
         options.command = record->command ? record->command[0] : NULL;
         return recording_run(&options);
 }
@@ -146,12 +175,16 @@ static int record_run(Context *context, int argc, char **argv) {
         Reason reason = {};
         int status, r;
 
+        r = flight_new(&record.flight);
+        if (r < 0)
+                return tell_failure(r, NULL);
         if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END &&
                         record_build_spec(&record, getpid(), &trial, &status) == 0) {
                 r = output_open(record.path, record.format, &output, &reason);
                 status = r == 0 ? record_go(&record, context, output, trial->allow_setuid)
                                 : tell_failure(r, &reason);
         }
+        flight_free(record.flight);
         spec_options_done(&record.spec);
         return status;
 }
@@ -173,6 +206,15 @@ const Verb verb_record = {
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
                 "; default: by FILE's suffix (.dat .kts\n"
                 "                         .json .txt), text for -\n"
+                "      --flight           --mode flight: keep the newest events in memory, and "
+                "write them only\n"
+                "                         on the occasions that --snapshot-on names\n"
+                "      --snapshot-on WHEN SIGUSR1 (kill -USR1 of this process), exit (of CMD, or "
+                "^C), or\n"
+                "                         'SYSTEM:EVENT if FILTER'; repeatable; default: exit. The "
+                "first goes\n"
+                "                         to FILE (t.dat), the next ones beside it (t.1.dat, "
+                "t.2.dat, ...)\n"
                 "  -q, --quiet            no live line and no summary\n"
                 "\n"
                 "Exit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 done, but events "

@@ -103,8 +103,28 @@ static int recording_create(Recording *recording, Reason *reason) {
         return r;
 }
 
+/* Where what is recorded goes: the stream into its file from now on, or snapshots when they are
+ * wanted. */
+static int recording_attach(Recording *recording, Reason *reason) {
+        const RecordingOptions *options = recording->options;
+
+        if (options->flight)
+                return flight_watch(options->flight,
+                                &(FlightOutput){ .output = options->output,
+                                                .path = options->path,
+                                                .format = options->format,
+                                                .quiet = options->quiet },
+                                &recording->watch);
+        int r = output_begin(options->output, reason);
+        return r
+                               ?: tap_open(recording->proxy,
+                                                  recording->path,
+                                                  options->output,
+                                                  &recording->tap,
+                                                  reason);
+}
+
 static int recording_open(Recording *recording, Reason *reason) {
-        Output *output = recording->options->output;
         int r = proxy_open(&recording->proxy, reason);
 
         if (r != 0)
@@ -115,9 +135,7 @@ static int recording_open(Recording *recording, Reason *reason) {
                 return proxy_judge(NULL, r, reason);
         r = recording_create(recording, reason);
         if (r == 0)
-                r = output_begin(output, reason);
-        if (r == 0)
-                r = tap_open(recording->proxy, recording->path, output, &recording->tap, reason);
+                r = recording_attach(recording, reason);
         if (r == 0)
                 r = proxy_call(recording->proxy,
                                 recording->path,
@@ -194,13 +212,25 @@ static void recording_tell_sink(Recording *recording) {
         recording_fail(recording, r, &reason);
 }
 
+static bool is_stream_done(const Recording *recording) {
+        return recording->tap && tap_is_done(recording->tap);
+}
+
 static bool recording_may_end(const Recording *recording) {
         const Watch *watch = &recording->watch;
 
         if (recording->options->child)
                 return watch->child_gone || watch->n_signals >= 2 ||
                        (watch->child_tried && watch->exec_errno != 0);
-        return watch->n_signals >= 1 || watch_is_cut(watch) || tap_is_done(recording->tap);
+        return watch->n_signals >= 1 || watch_is_cut(watch) || is_stream_done(recording);
+}
+
+static void recording_take_snapshot(Recording *recording) {
+        Reason reason = {};
+        int r = flight_take(recording->options->flight, &reason);
+
+        if (r != 0 && !watch_is_cut(&recording->watch))
+                recording_fail(recording, r, &reason);
 }
 
 static int recording_wait(Recording *recording) {
@@ -211,8 +241,11 @@ static int recording_wait(Recording *recording) {
                         return r;
                 /* With a command these end nothing: it runs on, and its user is told now. */
                 recording_tell_cut(recording);
-                if (tap_is_done(recording->tap))
+                if (is_stream_done(recording))
                         recording_tell_sink(recording);
+                if (recording->options->flight && flight_is_wanted(recording->options->flight) &&
+                                !watch_is_cut(&recording->watch))
+                        recording_take_snapshot(recording);
         }
         return 0;
 }
@@ -287,12 +320,16 @@ static bool recording_await(Recording *recording, bool (*reached)(const Recordin
         return true;
 }
 
-static bool is_stream_done(const Recording *recording) {
-        return tap_is_done(recording->tap);
-}
-
 static bool is_destroyed(const Recording *recording) {
         return recording->destroyed || watch_is_cut(&recording->watch);
+}
+
+/* Of a flight recorder: what it held at the end, unless nothing ever ran. */
+static bool recording_wants_last(const Recording *recording) {
+        const Flight *flight = recording->options->flight;
+
+        return flight && recording->watch.exec_errno == 0 &&
+               (flight_is_at_exit(flight) || flight_is_wanted(flight));
 }
 
 static void recording_stop(Recording *recording) {
@@ -312,6 +349,8 @@ static void recording_stop(Recording *recording) {
                 recording_fail(recording, r, &reason);
         if (r == 0)
                 recording_read_statistics(recording);
+        if (r == 0 && recording_wants_last(recording))
+                recording_take_snapshot(recording);
         if (!watch_is_cut(&recording->watch))
                 recording_begin_destroy(recording);
 }
@@ -385,13 +424,24 @@ static void recording_finish(Recording *recording) {
         }
 }
 
+/* What its snapshots are was told when they were taken. */
+static void recording_finish_flight(Recording *recording) {
+        if (flight_get_n_taken(recording->options->flight) > 0)
+                return;
+        output_discard(recording->options->output);
+        if (!recording->failed && !recording->options->quiet)
+                tell("no snapshot was asked for: nothing is kept");
+}
+
 static void recording_close(Recording *recording) {
         watch_set_patience(&recording->watch, recording->watch.n_signals + 1);
         recording_tell_cut(recording);
         recording_stop(recording);
         recording_tell_cut(recording);
-        tap_drain(recording->tap);
         recording->progress = progress_free(recording->progress);
+        if (!recording->tap)
+                return;
+        tap_drain(recording->tap);
         if (recording_await(recording, is_stream_done)) {
                 recording_tell_sink(recording);
         } else if (!recording->watch.given_up) {
@@ -444,6 +494,8 @@ static int recording_conduct(Recording *recording) {
         recording_close(recording);
         if (recording->watch.exec_errno != 0)
                 r = recording_refuse_exec(recording);
+        else if (options->flight)
+                recording_finish_flight(recording);
         else
                 recording_finish(recording);
         if (recording->destroying)

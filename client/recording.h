@@ -2,13 +2,16 @@
 #pragma once
 
 #include "child.h"
+#include "flight.h"
 #include "json.h"
 #include "output.h"
 
 typedef struct RecordingOptions {
         json_object *spec;
-        Output *output;
-        Child *child; /* held back; NULL: none */
+        Output *output;            /* of a flight recorder: its first snapshot's */
+        Flight *flight;            /* NULL: the stream is recorded */
+        const char *path, *format; /* of the output */
+        Child *child;              /* held back; NULL: none */
         const char *command;
         bool quiet;
         bool ask_password; /* where policy wants one */

@@ -121,6 +121,9 @@ case_readme_flight() { # README: what was last, with a mark in it
         same 1 "$(ktracectl convert before.dat --to json | jq -c 'select(.event == "print" and .fields.buf == "here it began")' | wc -l)" "marks"
         [ "$(ktracectl convert before.dat --to json | jq -c 'select(.event == "sched_switch")' | wc -l)" -gt 0 ] || fail "no events"
         ktracectl destroy box
+        expect 143 ktracectl record --flight -o last.dat -e raw_syscalls:sys_enter -- sh -c 'kill $$'
+        [ "$(ktracectl convert last.dat --to json | jq -c 'select(.event == "sys_enter" and .fields.id == 62)' | wc -l)" = 1 ] ||
+                [ "$(uname -m)" != x86_64 ] || fail "no kill"
 }
 
 case_flight_refused() { # streams of recorders, snapshots of streams, and what a user's own trace cannot have
@@ -133,4 +136,63 @@ case_flight_refused() { # streams of recorders, snapshots of streams, and what a
         refused 1 'no session has this name' user ktracectl snapshot box -o t.kts
         ktracectl destroy box
         ktracectl destroy plain
+}
+
+case_flight_record_exit() { # record --flight writes the last that its command did, also when a signal has killed it
+        local status=0 format
+        expect 3 ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000' -- sh -c "$TARGET calls 100 1000; exit 3"
+        same 100 "$(has t.kts 1000)" "calls"
+        same 0 "$(ktracectl list --json=short | jq length)" "sessions"
+        for format in dat json txt; do
+                ktracectl record -q --flight --snapshot-on exit -o "t.$format" -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                        sh -c "$TARGET calls 50 1000; kill -KILL \$\$" 2>err || status=$?
+                same 137 "$status" "status"
+        done
+        same 50 "$(trace-cmd report -i t.dat 2>/dev/null | grep -c 'NR 1000')" "in trace.dat"
+        same 50 "$(grep -c 'NR 1000' t.txt)" "in text"
+        same 50 "$(jq -c 'select(.event)' t.json | wc -l)" "in JSON"
+        expect 0 ktracectl record --flight -o - -e raw_syscalls:sys_enter -f 'id == 1000' -- "$TARGET" calls 7 1000
+        same 7 "$(grep -c 'NR 1000' out)" "printed"
+}
+
+case_flight_record_signal() { # SIGUSR1 takes a snapshot, each in a file of its own, as often as it comes; nothing else is written
+        trap flight_end EXIT
+        local n
+        recording ktracectl record --flight --snapshot-on SIGUSR1 -a -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002'
+        for n in 1 2 3; do
+                calls 10 $((999 + n))
+                kill -USR1 "$RECORDING"
+                within 10 sh -c "[ \$(grep -c ' events' background.err) = $n ]" || fail "no snapshot $n: $(cat background.err)"
+        done
+        calls 10 1000
+        ends_well
+        same '10 0' "$(has t.kts 1000) $(has t.kts 1001)" "the first"
+        same '10 10 0' "$(has t.1.kts 1000) $(has t.1.kts 1001) $(has t.1.kts 1002)" "the second"
+        same '10 10 10' "$(has t.2.kts 1000) $(has t.2.kts 1001) $(has t.2.kts 1002)" "the third"
+        [ ! -e t.3.kts ] || fail "a fourth"
+        recording ktracectl record --flight --snapshot-on SIGUSR1 -a -o none.kts -e raw_syscalls:sys_enter
+        ends_well
+        [ ! -e none.kts ] || fail "a file that nobody asked for"
+        grep -q 'no snapshot was asked for' background.err || fail "$(cat background.err)"
+}
+
+case_flight_record_both() { # with a command: on the signal, and at its end
+        trap flight_end EXIT
+        mkfifo go
+        recording ktracectl record --flight --snapshot-on SIGUSR1 --snapshot-on exit -o t.dat -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                sh -c "$TARGET calls 10 1000; read line <$T/go; $TARGET calls 10 1000"
+        within 10 recorded 10 || fail "not recorded"
+        kill -USR1 "$RECORDING"
+        within 10 grep -q 't.dat: 10 events' background.err || fail "$(cat background.err)"
+        echo >go
+        wait "$RECORDING" || fail "status $?"
+        same '10 20' "$(has t.dat 1000) $(has t.1.dat 1000)" "calls"
+}
+
+case_flight_record_refused() { # what is no occasion, and occasions of a stream
+        refused 2 'SYSTEM:EVENT' ktracectl record --flight --snapshot-on SIGUSR2 -o t.kts -e raw_syscalls:sys_enter -- true
+        refused 2 'wants --flight' ktracectl record --snapshot-on exit -o t.kts -e raw_syscalls:sys_enter -- true
+        refused 2 'twice' ktracectl record --flight --mode stream -o t.kts -e raw_syscalls:sys_enter -- true
+        refused 127 'cannot run' ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -- /no/such
+        [ ! -e t.kts ] || fail "a file"
 }

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The snapshots of `record --flight`: when one is wanted, and where each goes. Used by recording.c,
+ * whose loop runs meanwhile, so what asks for another one while one is taken is not forgotten: the
+ * next follows at once, and is one, however often it was asked for.
+ *
+ * The first goes to the file that was named and opened before anything else, the next ones to files
+ * beside it with a number before the suffix: t.dat, t.1.dat, t.2.dat. On standard output they
+ * follow each other.
+ *
+ * An event is caught by the kernel itself, by triggers of the session: one keeps what the buffer
+ * held at that moment, one has ktraced notify us. */
+
+#include "flight.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "table.h"
+#include "tap.h"
+#include "tell.h"
+#include "variant.h"
+
+#define SIGNAL_NAME   "SIGUSR1"
+#define EXIT_NAME     "exit"
+#define SNAPSHOTS_MAX 1000 /* of one recording: an event may come all the time */
+
+struct Flight {
+        bool on_signal, on_exit;
+        const char **events; /* as they were given */
+        size_t n_events;
+        FlightOutput output;
+        Watch *watch;
+        sd_event_source *source;
+        sd_bus_slot *slot;
+        bool is_wanted, limit_told;
+        unsigned n_taken;
+};
+
+int flight_new(Flight **ret) {
+        *ret = calloc(1, sizeof(**ret));
+        return *ret ? 0 : -ENOMEM;
+}
+
+Flight *flight_free(Flight *flight) {
+        if (!flight)
+                return NULL;
+        sd_event_source_disable_unref(flight->source);
+        sd_bus_slot_unref(flight->slot);
+        free(flight->events);
+        free(flight);
+        return NULL;
+}
+
+static size_t get_name_length(const char *event) {
+        const char *filter = strstr(event, " if ");
+
+        return filter ? (size_t)(filter - event) : strlen(event);
+}
+
+int flight_add(Flight *flight, const char *text, Reason *reason) {
+        if (strcmp(text, SIGNAL_NAME) == 0 || strcmp(text, EXIT_NAME) == 0) {
+                *(text[0] == 'e' ? &flight->on_exit : &flight->on_signal) = true;
+                return 0;
+        }
+        if (!memchr(text, ':', get_name_length(text)))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--snapshot-on '%s': " SIGNAL_NAME ", " EXIT_NAME
+                                ", or SYSTEM:EVENT, also with 'if FILTER' behind it, is wanted",
+                                text);
+        const char **events = reallocarray(flight->events, flight->n_events + 1, sizeof(*events));
+        if (!events)
+                return -ENOMEM;
+        events[flight->n_events++] = text;
+        flight->events = events;
+        return 0;
+}
+
+int flight_block_signal(const Flight *flight) {
+        sigset_t mask;
+
+        if (!flight->on_signal)
+                return 0;
+        (void)sigemptyset(&mask);
+        (void)sigaddset(&mask, SIGUSR1);
+        return sigprocmask(SIG_BLOCK, &mask, NULL) < 0 ? -errno : 0;
+}
+
+static int add_trigger(json_object *triggers, const char *when, const char *action) {
+        json_object *trigger = json_object_new_object();
+
+        if (!trigger || json_object_array_add(triggers, trigger) < 0) {
+                json_object_put(trigger);
+                return -ENOMEM;
+        }
+        if (json_object_object_add(trigger, "when", json_object_new_string(when)) < 0 ||
+                        json_object_object_add(trigger, "do", json_object_new_string(action)) < 0)
+                return -ENOMEM;
+        return 0;
+}
+
+int flight_complete(const Flight *flight, json_object *spec) {
+        json_object *triggers = json_object_object_get(spec, "triggers");
+        int r = 0;
+
+        if (flight->n_events == 0)
+                return 0;
+        if (!triggers) {
+                triggers = json_object_new_array();
+                if (!triggers || json_object_object_add(spec, "triggers", triggers) < 0)
+                        return -ENOMEM;
+        }
+        for (size_t i = 0; r == 0 && i < flight->n_events; i++) {
+                r = add_trigger(triggers, flight->events[i], "snapshot");
+                r = r ?: add_trigger(triggers, flight->events[i], "notify");
+        }
+        return r;
+}
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+        Flight *flight = userdata;
+
+        flight->is_wanted = true;
+        return 0;
+}
+
+static bool is_ours(const Flight *flight, const char *event) {
+        for (size_t i = 0; i < flight->n_events; i++)
+                if (strlen(event) == get_name_length(flight->events[i]) &&
+                                strncmp(event, flight->events[i], strlen(event)) == 0)
+                        return true;
+        return false;
+}
+
+static int on_notified(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_json_ json_object *notice = NULL;
+        Flight *flight = userdata;
+
+        if (variant_read(message, &notice) < 0 || !json_object_is_type(notice, json_type_object))
+                return 0;
+        const char *kind = json_object_get_string(json_object_object_get(notice, "kind")),
+                   *event = json_object_get_string(json_object_object_get(notice, "event"));
+        if (kind && event && strcmp(kind, "notify") == 0 && is_ours(flight, event))
+                flight->is_wanted = true;
+        return 0;
+}
+
+int flight_watch(Flight *flight, const FlightOutput *output, Watch *watch) {
+        int r = 0;
+
+        flight->output = *output;
+        flight->watch = watch;
+        if (flight->on_signal)
+                r = sd_event_add_signal(watch->event, &flight->source, SIGUSR1, on_signal, flight);
+        if (r >= 0 && flight->n_events > 0)
+                r = sd_bus_match_signal(watch->proxy->bus,
+                                &flight->slot,
+                                KT_BUS_NAME,
+                                watch->session_path,
+                                KT_SESSION_INTERFACE,
+                                "Notified",
+                                on_notified,
+                                flight);
+        return MIN_OF(r, 0);
+}
+
+bool flight_is_wanted(const Flight *flight) {
+        return flight->is_wanted && !flight->limit_told;
+}
+
+bool flight_is_at_exit(const Flight *flight) {
+        return flight->on_exit || (!flight->on_signal && flight->n_events == 0);
+}
+
+unsigned flight_get_n_taken(const Flight *flight) {
+        return flight->n_taken;
+}
+
+/* "t.dat": "t.3.dat" */
+static int make_path(const Flight *flight, char **ret) {
+        const char *path = flight->output.path, *slash = strrchr(path, '/');
+        const char *suffix = strrchr(path, '.'), *name = slash ? slash + 1 : path;
+        size_t length = suffix && suffix > name ? (size_t)(suffix - path) : strlen(path);
+
+        if (strcmp(path, "-") == 0)
+                *ret = strdup(path);
+        else if (asprintf(ret, "%.*s.%u%s", (int)length, path, flight->n_taken, path + length) < 0)
+                *ret = NULL;
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int follow(Flight *flight, Tap *tap, Reason *reason) {
+        while (!tap_is_done(tap)) {
+                if (flight->watch->given_up)
+                        return reason_set(reason, KT_E_CANCELLED, "interrupted");
+                int r = watch_run(flight->watch, UINT64_MAX);
+                if (r < 0)
+                        return r;
+        }
+        return tap_get_result(tap, reason);
+}
+
+static int take(Flight *flight, Output *output, Reason *reason) {
+        _cleanup_(tap_free_cleanup) Tap *tap = NULL;
+        char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX];
+        ExportSummary converted;
+        bool is_converted = false;
+
+        int r = output_begin(output, reason);
+        r = r
+                            ?: tap_open_by_pipe(flight->watch->proxy,
+                                               flight->watch->session_path,
+                                               TAP_OF_SNAPSHOT,
+                                               output,
+                                               &tap,
+                                               reason);
+        r = r ?: follow(flight, tap, reason);
+        r = r ?: output_finish(output, &converted, &is_converted, reason);
+        if (r != 0)
+                return r;
+        const ExportSummary *summary = is_converted ? &converted : tap_get_summary(tap);
+        if (!summary->complete && !tap_is_deserted(tap))
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: %s",
+                                output_get_name(output),
+                                summary->missing);
+        if (!flight->output.quiet)
+                tell("%s: %s events%s%s",
+                                output_get_name(output),
+                                table_format_number(events, summary->n_events),
+                                output_get_size(output) > 0 ? ", " : "",
+                                output_get_size(output) > 0
+                                                ? table_format_bytes(bytes, output_get_size(output))
+                                                : "");
+        return 0;
+}
+
+int flight_take(Flight *flight, Reason *reason) {
+        _cleanup_(output_free_cleanup) Output *own = NULL;
+        Output *output = flight->output.output;
+        _cleanup_free_ char *path = NULL;
+        int r = 0;
+
+        flight->is_wanted = false;
+        if (flight->n_taken == SNAPSHOTS_MAX) {
+                flight->limit_told = true;
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "%d snapshots are taken: no more of this recording",
+                                SNAPSHOTS_MAX);
+        }
+        if (flight->n_taken > 0) {
+                r = make_path(flight, &path);
+                r = r ?: output_open(path, flight->output.format, &own, reason);
+                output = own;
+        }
+        r = r ?: take(flight, output, reason);
+        if (r == 0)
+                flight->n_taken++;
+        else if (output)
+                output_discard(output);
+        return r;
+}

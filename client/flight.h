@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "json.h"
+#include "output.h"
+#include "watch.h"
+
+/* The snapshots that `record --flight` takes of its session. */
+typedef struct Flight Flight;
+
+int flight_new(Flight **ret);
+Flight *flight_free(Flight *flight);
+DEFINE_CLEANUP(Flight, flight_free);
+/* "SIGUSR1", "exit", or an event and, behind "if", a filter; repeatable. text is borrowed. None at
+ * all: at the exit. */
+int flight_add(Flight *flight, const char *text, Reason *reason);
+/* After watch_block_signals: SIGUSR1 no longer ends this process, if it is for snapshots. */
+int flight_block_signal(const Flight *flight);
+/* Puts the triggers of its events into a session's spec. */
+int flight_complete(const Flight *flight, json_object *spec);
+
+typedef struct FlightOutput {
+        Output *output; /* of the first; borrowed */
+        const char *path, *format;
+        bool quiet;
+} FlightOutput;
+
+/* From now on SIGUSR1 and the events count. */
+int flight_watch(Flight *flight, const FlightOutput *output, Watch *watch);
+/* Something asks for one. */
+bool flight_is_wanted(const Flight *flight);
+bool flight_is_at_exit(const Flight *flight);
+/* One now: its file is told on stderr. */
+int flight_take(Flight *flight, Reason *reason);
+unsigned flight_get_n_taken(const Flight *flight);
