@@ -210,9 +210,9 @@ static int take(Flight *flight, Output *output, Reason *reason) {
 
         int r = output_begin(output, reason);
         r = r
-                            ?: tap_open_by_pipe(flight->watch->proxy,
+                            ?: tap_open_snapshot(flight->watch->proxy,
                                                flight->watch->session_path,
-                                               TAP_OF_SNAPSHOT,
+
                                                output,
                                                &tap,
                                                reason);

@@ -384,13 +384,19 @@ int proxy_resize(Proxy *proxy, const char *path, uint64_t kb, Reason *reason) {
         return r < 0 ? proxy_judge(NULL, r, reason) : proxy_send(proxy, message, NULL, reason);
 }
 
-int proxy_open_fd(Proxy *proxy, const char *path, const char *member, int *ret_fd, Reason *reason) {
+int proxy_open_fd(Proxy *proxy,
+                const char *path,
+                const char *member,
+                const char *option,
+                int *ret_fd,
+                Reason *reason) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL, *answer = NULL;
         int r = proxy_message_new(proxy, path, KT_SESSION_INTERFACE, member, &message);
         int fd;
 
         if (r >= 0)
-                r = sd_bus_message_append(message, "a{sv}", 0);
+                r = option ? sd_bus_message_append(message, "a{sv}", 1, option, "b", true)
+                           : sd_bus_message_append(message, "a{sv}", 0);
         if (r < 0)
                 return proxy_judge(NULL, r, reason);
         r = proxy_send(proxy, message, &answer, reason);

@@ -70,8 +70,13 @@ int proxy_switch_event(Proxy *proxy,
                 Reason *reason);
 /* Configure: the buffer's size on each CPU. */
 int proxy_resize(Proxy *proxy, const char *session_path, uint64_t kb, Reason *reason);
-/* OpenStream, OpenSink or Snapshot: the fd is the caller's. */
-int proxy_open_fd(Proxy *proxy, const char *path, const char *member, int *ret_fd, Reason *reason);
+/* OpenStream, OpenSink or Snapshot; option: a flag to set, or NULL. The fd is the caller's. */
+int proxy_open_fd(Proxy *proxy,
+                const char *path,
+                const char *member,
+                const char *option,
+                int *ret_fd,
+                Reason *reason);
 
 /* Spec as JSON. */
 int proxy_create(Proxy *proxy, json_object *spec, char **ret_id, char **ret_path, Reason *reason);

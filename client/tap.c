@@ -5,7 +5,7 @@
  * system that the consumer does not write to costs a second copy: then, as for pipes and terminals,
  * the stream comes through the daemon's pipe and a Flow.
  *
- * A consumer that has taken a file keeps it until the session ends, whoever goes: `stream`, which
+ * A consumer that has taken a file keeps it until its stream ends, whoever goes: `stream`, which
  * may leave earlier, asks for the pipe.
  *
  * A refused consumer goes away only when its socket is closed; until the daemon has seen that, the
@@ -26,6 +26,11 @@
 #define TAP_ANSWER_USEC ((uint64_t)5 * 1000 * 1000)
 #define TAP_RETRY_USEC  ((uint64_t)20 * 1000)
 
+typedef enum TapOf {
+        TAP_OF_STREAM,
+        TAP_OF_SNAPSHOT, /* of a flight recorder */
+} TapOf;
+
 struct Tap {
         TapOf of;
         Proxy *proxy;
@@ -36,6 +41,8 @@ struct Tap {
         bool answered; /* about the fd */
         bool done;
         bool deserted;
+        bool has_summary; /* of a snapshot that is in the sink */
+        ExportSummary summary;
         int result;
         Reason reason;
         uint64_t discarded_bytes, cut_records;
@@ -68,6 +75,10 @@ static void tap_take_answer(Tap *tap, SinkAnswer *answer) {
         }
         if (answer->error != 0)
                 tap_fail(tap, answer->text[0] ? answer->text : strerror(answer->error));
+        else if (tap->of == TAP_OF_SNAPSHOT)
+                tap->has_summary =
+                                export_count(output_get_sink_fd(tap->output), &tap->summary) == 0;
+        tap->summary.n_lost += tap->cut_records;
         tap->done = true;
 }
 
@@ -110,7 +121,13 @@ static int tap_wait(Tap *tap, const bool *flag, uint64_t usec, Reason *reason) {
 
 /* Returns 0 and whether the consumer has taken the file. */
 static int tap_open_sink(Tap *tap, const char *path, int sink_fd, bool *ret_taken, Reason *reason) {
-        int r = proxy_open_fd(tap->proxy, path, "OpenSink", &tap->socket_fd, reason);
+        bool is_snapshot = tap->of == TAP_OF_SNAPSHOT;
+        int r = proxy_open_fd(tap->proxy,
+                        path,
+                        is_snapshot ? "Snapshot" : "OpenSink",
+                        is_snapshot ? "sink" : NULL,
+                        &tap->socket_fd,
+                        reason);
 
         if (r != 0)
                 return r;
@@ -163,7 +180,7 @@ static int tap_open_pipe(Tap *tap,
         uint64_t end = now_usec() + patience_usec;
 
         for (;;) {
-                int r = proxy_open_fd(tap->proxy, path, members[tap->of], ret_fd, reason);
+                int r = proxy_open_fd(tap->proxy, path, members[tap->of], NULL, ret_fd, reason);
 
                 if (r != KT_E_STREAM_BUSY || now_usec() >= end)
                         return r;
@@ -208,8 +225,13 @@ static int tap_open_flow(Tap *tap, const char *path, bool refused, Reason *reaso
         return 0;
 }
 
-int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason) {
-        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, TAP_OF_STREAM, output);
+static int tap_open_best(Proxy *proxy,
+                const char *session_path,
+                TapOf of,
+                Output *output,
+                Tap **ret,
+                Reason *reason) {
+        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, of, output);
         int sink_fd = output_get_sink_fd(output);
         bool taken = false;
         int r = 0;
@@ -225,13 +247,24 @@ int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, 
         return r;
 }
 
-int tap_open_by_pipe(Proxy *proxy,
+int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason) {
+        return tap_open_best(proxy, session_path, TAP_OF_STREAM, output, ret, reason);
+}
+
+int tap_open_snapshot(Proxy *proxy,
                 const char *session_path,
-                TapOf of,
                 Output *output,
                 Tap **ret,
                 Reason *reason) {
-        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, of, output);
+        return tap_open_best(proxy, session_path, TAP_OF_SNAPSHOT, output, ret, reason);
+}
+
+int tap_open_by_pipe(Proxy *proxy,
+                const char *session_path,
+                Output *output,
+                Tap **ret,
+                Reason *reason) {
+        _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, TAP_OF_STREAM, output);
         int r;
 
         if (!tap)
@@ -286,5 +319,7 @@ uint64_t tap_get_cut_records(const Tap *tap) {
 }
 
 const ExportSummary *tap_get_summary(const Tap *tap) {
+        if (tap->has_summary)
+                return &tap->summary;
         return tap->flow ? flow_get_summary(tap->flow) : NULL;
 }

@@ -5,21 +5,21 @@
 #include "output.h"
 #include "proxy.h"
 
-typedef enum TapOf {
-        TAP_OF_STREAM,
-        TAP_OF_SNAPSHOT, /* of a flight recorder */
-} TapOf;
-
 /* A session's stream on its way into an output: written by the consumer itself where the output is
  * a file, else read from the daemon's pipe by us. */
 typedef struct Tap Tap;
 
 /* proxy must be attached to its loop, which runs meanwhile. output is borrowed. */
 int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason);
-/* The same, never by a sink: the stream can be left while the session goes on. */
+/* What a flight recorder holds. */
+int tap_open_snapshot(Proxy *proxy,
+                const char *session_path,
+                Output *output,
+                Tap **ret,
+                Reason *reason);
+/* The same of the stream, never by a sink: it can be left while the session goes on. */
 int tap_open_by_pipe(Proxy *proxy,
                 const char *session_path,
-                TapOf of,
                 Output *output,
                 Tap **ret,
                 Reason *reason);
@@ -38,5 +38,5 @@ int tap_get_result(const Tap *tap, Reason *reason);
 uint64_t tap_get_discarded_bytes(const Tap *tap);
 /* Records that the worker did not tell, beside what the kernel lost. */
 uint64_t tap_get_cut_records(const Tap *tap);
-/* Of what came through us; NULL when the consumer wrote the file. */
+/* Of what came through us, and of snapshots; NULL when the consumer wrote a stream's file. */
 const ExportSummary *tap_get_summary(const Tap *tap);

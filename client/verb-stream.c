@@ -22,7 +22,7 @@ enum {
 typedef struct StreamJob {
         const char *session, *path, *format;
         bool is_notify; /* not the events: what is told of the session */
-        TapOf of;
+        bool is_snapshot;
         Proxy *proxy;
         Watch watch;
         Output *output;
@@ -34,11 +34,10 @@ static int stream_check(StreamJob *job, const Context *context, int *ret_status)
 
         if (!job->path)
                 job->path = "-";
-        if (job->is_notify && (is_file || job->of != TAP_OF_STREAM)) {
+        if (job->is_notify && (is_file || job->is_snapshot)) {
                 *ret_status = tell_usage(context,
-                                job->of == TAP_OF_STREAM
-                                                ? "--notify prints on stdout: without -o and --to"
-                                                : "--notify is an option of stream");
+                                !job->is_snapshot ? "--notify prints on stdout: without -o and --to"
+                                                  : "--notify is an option of stream");
                 return OPTIONS_EXIT;
         }
         return OPTIONS_END;
@@ -87,7 +86,8 @@ static int stream_open(StreamJob *job, Reason *reason) {
         (void)signal(SIGPIPE, SIG_IGN);
         r = output_begin(job->output, reason);
         if (r == 0)
-                r = tap_open_by_pipe(job->proxy, path, job->of, job->output, &job->tap, reason);
+                r = (job->is_snapshot ? tap_open_snapshot : tap_open_by_pipe)(
+                                job->proxy, path, job->output, &job->tap, reason);
         return r;
 }
 
@@ -157,8 +157,8 @@ static int stream_conduct(StreamJob *job, const Context *context) {
         return lost ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
-static int run(Context *context, TapOf of, int argc, char **argv) {
-        StreamJob job = { .of = of };
+static int run(Context *context, bool is_snapshot, int argc, char **argv) {
+        StreamJob job = { .is_snapshot = is_snapshot };
         int status;
 
         if (stream_parse(&job, context, argc, argv, &status) != OPTIONS_END)
@@ -174,11 +174,11 @@ static int run(Context *context, TapOf of, int argc, char **argv) {
 }
 
 static int stream_run(Context *context, int argc, char **argv) {
-        return run(context, TAP_OF_STREAM, argc, argv);
+        return run(context, false, argc, argv);
 }
 
 static int snapshot_run(Context *context, int argc, char **argv) {
-        return run(context, TAP_OF_SNAPSHOT, argc, argv);
+        return run(context, true, argc, argv);
 }
 
 const Verb verb_stream = {

@@ -548,6 +548,40 @@ static void test_bad_metadata(void) {
         }
 }
 
+/* As whoever reads it whole counts it, wherever it is cut. */
+static void test_count(void) {
+        g_autoptr(GByteArray) stream = stream_new_sample();
+
+        for (size_t size = 0; size <= stream->len; size += size < stream->len - 8 ? 7 : 1) {
+                int in = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+                ExportSummary counted, read_whole = {};
+                Reason reason;
+                size_t copied;
+                char *text;
+
+                g_assert_cmpint(write(in, stream->data, size), ==, (ssize_t)size);
+                g_assert_cmpint(export_count(in, &counted), ==, 0);
+                close(in);
+                g_assert_cmpint(counted.complete, ==, size == stream->len);
+                g_assert_true(counted.complete == (counted.missing[0] == '\0'));
+                if (size < stream->len)
+                        continue;
+                g_assert_cmpint(export_bytes(stream->data,
+                                                size,
+                                                EXPORT_TEXT,
+                                                &text,
+                                                &copied,
+                                                &read_whole,
+                                                &reason),
+                                ==,
+                                0);
+                g_free(text);
+                g_assert_cmpuint(counted.n_events, ==, read_whole.n_events);
+                g_assert_cmpuint(counted.n_lost, ==, read_whole.n_lost);
+                g_assert_cmpstr(counted.end_code, ==, read_whole.end_code);
+        }
+}
+
 static void test_names(void) {
         ExportFormat format;
 
@@ -582,5 +616,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/export/clock", test_clock);
         g_test_add_func("/export/bad-metadata", test_bad_metadata);
         g_test_add_func("/export/names", test_names);
+        g_test_add_func("/export/count", test_count);
         return g_test_run();
 }

@@ -84,6 +84,9 @@ case_flight_formats() { # as trace.dat, text and JSON, as any recording
         calls 5 1000
         expect 0 ktracectl snapshot box -o t.dat
         same 5 "$(trace-cmd report -i t.dat 2>/dev/null | grep -c 'NR 1000')" "in trace-cmd"
+        grep -q 't.dat: 5 events' err || fail "$(cat err)"
+        expect 0 ktracectl snapshot box -o t.kts
+        grep -q 't.kts: 5 events' err || fail "$(cat err)"
         expect 0 ktracectl snapshot box
         same 5 "$(grep -c 'NR 1000' out)" "printed"
         ktracectl destroy box
