@@ -16,6 +16,7 @@
 
 typedef struct Count {
         int fd;
+        bool with_events;
         uint64_t place;
         Stream stream;
         uint8_t *buffer; /* of one sub-buffer */
@@ -57,7 +58,7 @@ static int count_data(Count *count, const FrameHeader *header) {
         size_t subbuf_size = count->stream.subbuf_size;
 
         count->summary->n_lost += header->lost;
-        for (uint64_t at = 0; at < header->size; at += subbuf_size) {
+        for (uint64_t at = 0; count->with_events && at < header->size; at += subbuf_size) {
                 size_t size = (size_t)MIN_OF(header->size - at, (uint64_t)subbuf_size);
 
                 int r = read_at(count, count->place + at, count->buffer, size);
@@ -109,8 +110,8 @@ static int count_frames(Count *count, Reason *reason) {
         return MIN_OF(r, 0);
 }
 
-int export_count(int fd, ExportSummary *ret) {
-        Count count = { .fd = fd, .summary = ret };
+int export_count(int fd, bool with_events, ExportSummary *ret) {
+        Count count = { .fd = fd, .with_events = with_events, .summary = ret };
         Reason reason = {};
 
         *ret = (ExportSummary){};

@@ -45,9 +45,9 @@ int export_file(int in_fd,
                 ExportSummary *ret,
                 Reason *reason);
 
-/* What is in a .kts file: its events are counted, nothing else is looked at. 0 also for a file that
- * is cut; -errno. */
-int export_count(int fd, ExportSummary *ret);
+/* What is in a .kts file: its events are counted if they are wanted, and nothing is decoded. 0 also
+ * for a file that is cut; -errno. */
+int export_count(int fd, bool with_events, ExportSummary *ret);
 
 /* Its receipt alone. KT_E_FAILED: it has none. */
 int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason);

@@ -212,7 +212,6 @@ static int take(Flight *flight, Output *output, Reason *reason) {
         r = r
                             ?: tap_open_snapshot(flight->watch->proxy,
                                                flight->watch->session_path,
-
                                                output,
                                                &tap,
                                                reason);
@@ -220,6 +219,7 @@ static int take(Flight *flight, Output *output, Reason *reason) {
         r = r ?: output_finish(output, &converted, &is_converted, reason);
         if (r != 0)
                 return r;
+        tap_count(tap, !flight->output.quiet && !is_converted);
         const ExportSummary *summary = is_converted ? &converted : tap_get_summary(tap);
         if (!summary->complete && !tap_is_deserted(tap))
                 return reason_set(reason,

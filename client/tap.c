@@ -15,6 +15,8 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -41,8 +43,7 @@ struct Tap {
         bool answered; /* about the fd */
         bool done;
         bool deserted;
-        bool has_summary; /* of a snapshot that is in the sink */
-        ExportSummary summary;
+        ExportSummary summary; /* of a snapshot that is in the sink */
         int result;
         Reason reason;
         uint64_t discarded_bytes, cut_records;
@@ -75,10 +76,6 @@ static void tap_take_answer(Tap *tap, SinkAnswer *answer) {
         }
         if (answer->error != 0)
                 tap_fail(tap, answer->text[0] ? answer->text : strerror(answer->error));
-        else if (tap->of == TAP_OF_SNAPSHOT)
-                tap->has_summary =
-                                export_count(output_get_sink_fd(tap->output), &tap->summary) == 0;
-        tap->summary.n_lost += tap->cut_records;
         tap->done = true;
 }
 
@@ -117,6 +114,13 @@ static int tap_wait(Tap *tap, const bool *flag, uint64_t usec, Reason *reason) {
                         return r;
         }
         return 0;
+}
+
+/* What is in it is counted afterwards. */
+static bool is_readable(int fd) {
+        int flags = fcntl(fd, F_GETFL);
+
+        return flags >= 0 && (flags & O_ACCMODE) != O_WRONLY;
 }
 
 /* Returns 0 and whether the consumer has taken the file. */
@@ -238,7 +242,7 @@ static int tap_open_best(Proxy *proxy,
 
         if (!tap)
                 return -ENOMEM;
-        if (sink_fd >= 0)
+        if (sink_fd >= 0 && (of == TAP_OF_STREAM || is_readable(sink_fd)))
                 r = tap_open_sink(tap, session_path, sink_fd, &taken, reason);
         if (r == 0 && !taken)
                 r = tap_open_flow(tap, session_path, sink_fd >= 0, reason);
@@ -310,6 +314,16 @@ int tap_get_result(const Tap *tap, Reason *reason) {
         return tap->result;
 }
 
+void tap_count(Tap *tap, bool with_events) {
+        if (tap->flow || tap->of != TAP_OF_SNAPSHOT)
+                return;
+        if (export_count(output_get_sink_fd(tap->output), with_events, &tap->summary) < 0)
+                (void)snprintf(tap->summary.missing,
+                                sizeof(tap->summary.missing),
+                                "it cannot be read");
+        tap->summary.n_lost += tap->cut_records;
+}
+
 uint64_t tap_get_discarded_bytes(const Tap *tap) {
         return tap->discarded_bytes;
 }
@@ -319,7 +333,7 @@ uint64_t tap_get_cut_records(const Tap *tap) {
 }
 
 const ExportSummary *tap_get_summary(const Tap *tap) {
-        if (tap->has_summary)
+        if (!tap->flow && tap->of == TAP_OF_SNAPSHOT)
                 return &tap->summary;
         return tap->flow ? flow_get_summary(tap->flow) : NULL;
 }

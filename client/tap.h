@@ -38,5 +38,8 @@ int tap_get_result(const Tap *tap, Reason *reason);
 uint64_t tap_get_discarded_bytes(const Tap *tap);
 /* Records that the worker did not tell, beside what the kernel lost. */
 uint64_t tap_get_cut_records(const Tap *tap);
-/* Of what came through us, and of snapshots; NULL when the consumer wrote a stream's file. */
+/* What the consumer wrote of a snapshot is counted for tap_get_summary(), the events only where
+ * they are wanted. */
+void tap_count(Tap *tap, bool with_events);
+/* Of what came through us, and of snapshots that were counted; NULL when the consumer wrote a stream's file. */
 const ExportSummary *tap_get_summary(const Tap *tap);

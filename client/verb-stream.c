@@ -111,7 +111,7 @@ static int stream_follow(StreamJob *job) {
 
 /* Tells what is in the file; ret_lost: whether something is missing. */
 static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost, Reason *reason) {
-        const ExportSummary *summary = tap_get_summary(job->tap);
+        const ExportSummary *summary;
         char events[TABLE_NUMBER_MAX];
         ExportSummary converted;
         bool is_converted = false;
@@ -119,6 +119,8 @@ static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost,
 
         if (r != 0)
                 return r;
+        tap_count(job->tap, !context->quiet && !is_converted);
+        summary = tap_get_summary(job->tap);
         if (is_converted)
                 summary = &converted;
         if (!context->quiet)

@@ -10,6 +10,8 @@
 #include "summary.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "defence.h"
@@ -89,30 +91,64 @@ static void make_text(char *name) {
         }
 }
 
-static int put_names(Queue *queue, const Summary *summary) {
-        _cleanup_json_ json_object *object = json_object_new_object();
-        _cleanup_free_ char *text = NULL;
+typedef struct Names {
+        char *json; /* room for all lines with each byte escaped */
+        size_t used, n;
+        uint8_t *told; /* bit set of pids: the kernel's list may have one twice, an object may not
+                        */
+} Names;
+
+/* By hand: a list of some thousands takes an object of json-c as long as all the rest of an empty
+ * snapshot. */
+static void add_name(Names *names, unsigned long pid, const char *name) {
+        if (names->told[pid / 8] & (1U << (pid % 8)))
+                return;
+        names->told[pid / 8] |= (uint8_t)(1U << (pid % 8));
+        names->used += (size_t)sprintf(
+                        names->json + names->used, "%s\"%lu\":\"", names->n > 0 ? "," : "", pid);
+        for (; *name; name++) {
+                if (*name == '"' || *name == '\\')
+                        names->json[names->used++] = '\\';
+                names->json[names->used++] = *name;
+        }
+        names->json[names->used++] = '"';
+        names->n++;
+}
+
+static void add_names(Names *names, char *text, const PageTally *tally) {
         char *rest;
 
-        if (!object)
-                return -ENOMEM;
-        if (summary->names_fd < 0 || fd_read_all(summary->names_fd, NAMES_MAX, &text, NULL) < 0)
-                return 0;
-        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        for (char *line = strtok_r(text, "\n", &rest); line && names->n < N_NAMES_MAX;
+                        line = strtok_r(NULL, "\n", &rest)) {
                 char *name;
                 unsigned long pid = strtoul(line, &name, 10);
 
-                if (name == line || *name != ' ' ||
-                                (defence_is_on("metadata") && !was_seen(summary->tally, pid)))
+                if (name == line || *name != ' ' || pid >= PAGE_PIDS_MAX ||
+                                (defence_is_on("metadata") && !was_seen(tally, pid)))
                         continue;
-                char key[24];
-                snprintf(key, sizeof(key), "%lu", pid);
                 make_text(++name);
-                json_object_object_add(object, key, json_object_new_string(name));
-                if (json_object_object_length(object) == N_NAMES_MAX)
-                        break;
+                add_name(names, pid, name);
         }
-        return put_json(queue, FRAME_COMMANDS, object);
+}
+
+static int put_names(Queue *queue, const Summary *summary) {
+        _cleanup_free_ char *text = NULL, *json = NULL;
+        _cleanup_free_ uint8_t *told = NULL;
+        size_t size;
+
+        if (summary->names_fd < 0 || fd_read_all(summary->names_fd, NAMES_MAX, &text, &size) < 0)
+                return 0;
+        /* A line "1 a" and its end become ,"1":"a" with a byte escaped at most twice. */
+        json = malloc(3 * size + 16);
+        told = calloc(PAGE_PIDS_MAX / 8, 1);
+        if (!json || !told)
+                return -ENOMEM;
+        Names names = { .json = json, .used = 1, .told = told };
+        json[0] = '{';
+        add_names(&names, text, summary->tally);
+        json[names.used++] = '}';
+        FrameHeader header = { .type = FRAME_COMMANDS, .size = names.used };
+        return queue_put(queue, &header, json, names.used);
 }
 
 static int put_end(Queue *queue, const Summary *summary) {

@@ -82,7 +82,7 @@ static void run(const char *names, const PageTally *tally, const char *wanted) {
 static const PageTally everybody = { .n_unknown = 8, .n_unparsed = 9 };
 
 static void test_names(void) {
-        run("1 init\n4194303 last one\n\nnonsense\n12\n-5 x\n",
+        run("1 init\n4194303 last one\n\nnonsense\n12\n-5 x\n1 again\n",
                         &everybody,
                         "{\"1\":\"init\",\"4194303\":\"last one\"}");
 }
