@@ -41,5 +41,6 @@ uint64_t tap_get_cut_records(const Tap *tap);
 /* What the consumer wrote of a snapshot is counted for tap_get_summary(), the events only where
  * they are wanted. */
 void tap_count(Tap *tap, bool with_events);
-/* Of what came through us, and of snapshots that were counted; NULL when the consumer wrote a stream's file. */
+/* Of what came through us, and of snapshots that were counted; NULL when the consumer wrote a
+ * stream's file. */
 const ExportSummary *tap_get_summary(const Tap *tap);
