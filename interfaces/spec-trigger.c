@@ -509,6 +509,12 @@ int spec_check_triggers(const Spec *spec, Reason *reason) {
         for (size_t i = 0; i < spec->n_triggers; i++) {
                 const SpecTrigger *one = &spec->triggers[i];
 
+                if (one->action == ACTION_SNAPSHOT && spec->mode != MODE_FLIGHT)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "triggers: snapshot on %s is for mode flight: in a stream "
+                                        "nothing is overwritten; write stop, or mode flight",
+                                        quote(one->event).text);
                 if (count_of_event(spec, one->event) > SPEC_EVENT_TRIGGERS_MAX)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,

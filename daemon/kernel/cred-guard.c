@@ -8,6 +8,7 @@
  *   turned off in it records nothing of that program;
  * - a trigger counts only tasks that the instance's pid list admits, and needs no enabled event;
  * - `traceoff` is not evaluated while tracing is off, `hist` is: together they notice every change;
+ * - `disable_hist` on it pauses the histograms of another event, whatever they count;
  * - offsets in struct cred are those that the kernel's BTF tells;
  * - trigger reads back "traceoff:unlimited if CONDITION" and "hist:keys=common_pid:… if CONDITION
  *   [active]".
@@ -18,6 +19,7 @@
 #include "cred-guard.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +32,7 @@
 #define HIST         "hist:keys=common_pid"
 
 #define CONDITION_MAX 512
+#define TWIN_MAX      (2 * NAME_MAX + 32)
 
 typedef struct Condition {
         char text[CONDITION_MAX];
@@ -159,10 +162,59 @@ static bool line_is(const char *line,
                memcmp(line + size - n, tail, n) == 0;
 }
 
-int cred_guard_stands(const Instance *instance, uid_t uid, gid_t gid, bool *ret) {
+static void make_twin(char *text, size_t size, const char *system, const char *event) {
+        (void)snprintf(text, size, "disable_hist:%s:%s", system, event);
+}
+
+int cred_guard_lay_twin(const Instance *instance,
+                uid_t uid,
+                gid_t gid,
+                const char *system,
+                const char *event) {
         Condition condition = make_condition(uid, gid);
         _cleanup_free_ char *text = NULL;
-        unsigned n_traceoff = 0, n_hist = 0, n_others = 0;
+
+        if (!defence_is_on("guard-hist"))
+                return 0;
+        char twin[TWIN_MAX];
+        make_twin(twin, sizeof(twin), system, event);
+        if (asprintf(&text, "%s if %s", twin, condition.text) < 0) {
+                text = NULL;
+                return -ENOMEM;
+        }
+        return tracefs_write(instance->fd, TRIGGER_PATH, text);
+}
+
+int cred_guard_lift_twin(const Instance *instance, const char *system, const char *event) {
+        char text[TWIN_MAX + 1] = "!";
+
+        make_twin(text + 1, sizeof(text) - 1, system, event);
+        int r = tracefs_write(instance->fd, TRIGGER_PATH, text);
+        return r == -ENOENT ? 0 : r;
+}
+
+static bool is_twin(const char *line,
+                size_t size,
+                const CredGuardTwins *twins,
+                const Condition *condition) {
+        for (size_t i = 0; i < twins->n; i++) {
+                char twin[TWIN_MAX];
+
+                make_twin(twin, sizeof(twin), twins->names[2 * i], twins->names[2 * i + 1]);
+                if (line_is(line, size, twin, condition, ""))
+                        return true;
+        }
+        return false;
+}
+
+int cred_guard_stands(const Instance *instance,
+                uid_t uid,
+                gid_t gid,
+                const CredGuardTwins *twins,
+                bool *ret) {
+        Condition condition = make_condition(uid, gid);
+        _cleanup_free_ char *text = NULL;
+        unsigned n_traceoff = 0, n_hist = 0, n_twins = 0, n_others = 0;
 
         int r = tracefs_read(instance->fd, TRIGGER_PATH, &text, NULL);
         if (r < 0)
@@ -177,11 +229,14 @@ int cred_guard_stands(const Instance *instance, uid_t uid, gid_t gid, bool *ret)
                         n_traceoff++;
                 else if (line_is(line, size, HIST, &condition, " [active]"))
                         n_hist++;
+                else if (is_twin(line, size, twins, &condition))
+                        n_twins++;
                 else
                         n_others++;
         }
         *ret = n_traceoff == (defence_is_on("guard") ? 1 : 0) &&
-               n_hist == (defence_is_on("guard-hist") ? 1 : 0) && n_others == 0;
+               n_hist == (defence_is_on("guard-hist") ? 1 : 0) &&
+               n_twins == (defence_is_on("guard-hist") ? twins->n : 0) && n_others == 0;
         return 0;
 }
 

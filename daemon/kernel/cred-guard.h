@@ -19,8 +19,26 @@ int cred_guard_remove_unused(const Tracefs *tracefs);
  * does anything with them; and counts it. The pid list must have been begun, for with an empty one
  * everybody's changes count. */
 int cred_guard_lay(const Instance *instance, uid_t uid, gid_t gid);
+/* Histograms of this event are paused at the same moment. Its condition is the guard's. */
+int cred_guard_lay_twin(const Instance *instance,
+                uid_t uid,
+                gid_t gid,
+                const char *system,
+                const char *event);
+int cred_guard_lift_twin(const Instance *instance, const char *system, const char *event);
+
+/* The events with a twin: system and name of each, one behind the other. */
+typedef struct CredGuardTwins {
+        const char *const *names;
+        size_t n;
+} CredGuardTwins;
+
 /* Does it stand as it was laid? Does not ask whether it has fired. */
-int cred_guard_stands(const Instance *instance, uid_t uid, gid_t gid, bool *ret);
+int cred_guard_stands(const Instance *instance,
+                uid_t uid,
+                gid_t gid,
+                const CredGuardTwins *twins,
+                bool *ret);
 /* Has it counted anything? */
 int cred_guard_has_fired(const Instance *instance, bool *ret);
 /* Disarms. Events must be off. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rule.h"
+#include "spec-trigger.h"
 
 /* A request on its way through policy_decide(). */
 
@@ -32,6 +33,20 @@ typedef struct Decision {
 int decision_add_filter(Decision *d, Choice *choice, const char *text);
 /* The caller's filter of all events: both this and its own. */
 int decision_add_where(Decision *d, Choice *choice, const char *where);
+/* key: "where", "triggers[0].when"; NULL: "filter". As the kernel gets it. */
+int decision_compile(const Decision *d,
+                const Choice *choice,
+                const char *key,
+                const char *text,
+                char **ret);
+/* All of the spec's triggers, when its events are decided. */
+int decision_add_triggers(Decision *d);
+/* Before the choices become the grant's events. */
+void decision_end_triggers(Decision *d);
+/* choice: NULL when there is no such event. */
+int decision_grant_unrecorded(Decision *d, const char *full, Choice *choice);
+/* "keys=…:vals=…:sort=…:size=…" of triggers[index], whose filter is not looked at. */
+int decision_make_hist(Decision *d, const Choice *choice, size_t index, char **ret);
 /* The rule's own. */
 int decision_add_policy_filter(Decision *d, Choice *choice, const char *text);
 

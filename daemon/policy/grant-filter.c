@@ -96,12 +96,12 @@ static int exclude_addresses(const Reading *reading, char **text) {
         return 0;
 }
 
-/* key: "where"; NULL: "filter". */
-static int compile(const Decision *d,
-                const GrantEvent *event,
+int decision_compile(const Decision *d,
+                const Choice *choice,
                 const char *key,
                 const char *text,
                 char **ret) {
+        const GrantEvent *event = &choice->event;
         bool is_free = !d->rule || !defence_is_on("filter-fields");
         Reading reading = { .d = d, .event = event };
         _cleanup_free_ char *compiled = NULL;
@@ -165,7 +165,7 @@ int decision_add_filter(Decision *d, Choice *choice, const char *text) {
         _cleanup_free_ char *compiled = NULL;
         GrantEvent *event = &choice->event;
 
-        int r = text ? compile(d, event, NULL, text, &compiled) : 0;
+        int r = text ? decision_compile(d, choice, NULL, text, &compiled) : 0;
         if (r != 0 || choice->is_unfiltered)
                 return r;
         if (!text) {
@@ -182,7 +182,7 @@ int decision_add_filter(Decision *d, Choice *choice, const char *text) {
 int decision_add_where(Decision *d, Choice *choice, const char *where) {
         _cleanup_free_ char *compiled = NULL;
 
-        int r = compile(d, &choice->event, "where", where, &compiled);
+        int r = decision_compile(d, choice, "where", where, &compiled);
         return r ?: join(d, &choice->event, "&&", compiled);
 }
 

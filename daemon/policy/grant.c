@@ -56,6 +56,11 @@ Grant *grant_free(Grant *grant) {
                 grant_event_clear(&grant->sources[i]);
         for (size_t i = 0; i < grant->n_requests; i++)
                 free(grant->requests[i].pattern);
+        for (size_t i = 0; i < grant->n_triggers; i++) {
+                free(grant->triggers[i].filter);
+                free(grant->triggers[i].hist);
+        }
+        free(grant->triggers);
         free(grant->events);
         free(grant->sources);
         free(grant->requests);
@@ -324,6 +329,22 @@ static int decide_source(Decision *d, const char *full) {
         return r;
 }
 
+int decision_grant_unrecorded(Decision *d, const char *full, Choice *choice) {
+        char system[EVENT_NAME_MAX];
+        const RuleEvent *from = NULL;
+        const char *name;
+
+        if (!decision_split_name(full, system, &name) || !choice)
+                return refuse_entry(d, full);
+        if (d->rule) {
+                from = rule_find_event(d->rule, system, name);
+                if (!from)
+                        return refuse_entry(d, full);
+        }
+        choice->event.is_unrecorded = true;
+        return grant_event(d, system, name, from ? &from->gives : NULL, choice);
+}
+
 static int decide_sources(Decision *d) {
         size_t n = d->events->n_sources;
         int r = 0;
@@ -342,6 +363,7 @@ static int collect_events(Decision *d, const char *where) {
 
         for (size_t i = 0; i < d->n_choices; i++)
                 n += d->choices[i].is_granted;
+        decision_end_triggers(d);
         grant->events = calloc(n ?: 1, sizeof(*grant->events));
         if (!grant->events)
                 return -ENOMEM;
@@ -350,7 +372,8 @@ static int collect_events(Decision *d, const char *where) {
 
                 if (!choice->is_granted)
                         continue;
-                int r = where ? decision_add_where(d, choice, where) : 0;
+                int r = where && !choice->event.is_unrecorded ? decision_add_where(d, choice, where)
+                                                              : 0;
                 if (r != 0)
                         return r;
                 grant->events[grant->n_events++] = choice->event;
@@ -448,6 +471,7 @@ int policy_decide(const Policy *policy,
                 d.is_of_program = d.is_probe && events->of_programs && events->of_programs[i];
                 r = decide_entry(&d, &spec->events[i], &d.grant->requests[d.grant->n_requests++]);
         }
+        r = r ?: decision_add_triggers(&d);
         r = r ?: decide_sources(&d);
         r = r ?: collect_events(&d, spec->where);
         if (r != 0)

@@ -62,6 +62,7 @@ typedef struct GrantEvent {
         char *policy_filter;   /* joined to it by &&; told to nobody but root; NULL: none */
         bool speaks_of_others; /* only `keep` and `members` survive */
         bool is_of_program;    /* a probe in a program: no address of the kernel's is in it */
+        bool is_unrecorded;    /* granted for triggers alone: never turned on */
         bool is_off;           /* not recorded at first: the last entry that names it says so */
         char **keep;           /* globs of field names */
         size_t n_keep;
@@ -89,6 +90,16 @@ typedef struct GrantRequest {
         size_t n_granted;
 } GrantRequest;
 
+#define GRANT_NO_TARGET SIZE_MAX
+
+/* One of the spec's triggers, in its order. */
+typedef struct GrantTrigger {
+        size_t event;  /* of the grant's events */
+        size_t target; /* the same; GRANT_NO_TARGET */
+        char *filter;  /* the caller's own, canonical; the rule's is the event's; NULL: none */
+        char *hist;    /* what a histogram counts, as the kernel gets it; else NULL */
+} GrantTrigger;
+
 /* The decision: what may be done, by which rule. */
 typedef struct Grant {
         char *rule;  /* "50-default.json: own-processes", or "root" */
@@ -106,6 +117,8 @@ typedef struct Grant {
         GrantEvent *sources; /* events that granted probes are made of: not turned on by themselves
                               */
         size_t n_sources;
+        GrantTrigger *triggers;
+        size_t n_triggers;
         GrantRequest *requests;
         size_t n_requests;
 } Grant;

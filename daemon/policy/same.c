@@ -33,6 +33,7 @@ static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
                         !text_is_same(a->policy_filter, b->policy_filter) ||
                         a->speaks_of_others != b->speaks_of_others ||
                         a->is_of_program != b->is_of_program || a->is_off != b->is_off ||
+                        a->is_unrecorded != b->is_unrecorded ||
                         !list_is_same(a->keep, a->n_keep, b->keep, b->n_keep) ||
                         !list_is_same(a->cut, a->n_cut, b->cut, b->n_cut) ||
                         a->n_members != b->n_members)
@@ -48,6 +49,11 @@ static bool request_is_same(const GrantRequest *a, const GrantRequest *b) {
                a->n_granted == b->n_granted;
 }
 
+static bool trigger_is_same(const GrantTrigger *a, const GrantTrigger *b) {
+        return a->event == b->event && a->target == b->target &&
+               text_is_same(a->filter, b->filter) && text_is_same(a->hist, b->hist);
+}
+
 bool grant_is_same(const Grant *a, const Grant *b) {
         if (!text_is_same(a->rule, b->rule) || a->fenced != b->fenced ||
                         a->redacted != b->redacted || a->addresses != b->addresses ||
@@ -55,13 +61,16 @@ bool grant_is_same(const Grant *a, const Grant *b) {
                         !text_is_same(a->polkit_action, b->polkit_action) ||
                         memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0 ||
                         a->n_events != b->n_events || a->n_sources != b->n_sources ||
-                        a->n_requests != b->n_requests)
+                        a->n_triggers != b->n_triggers || a->n_requests != b->n_requests)
                 return false;
         for (size_t i = 0; i < a->n_sources; i++)
                 if (!event_is_same(&a->sources[i], &b->sources[i]))
                         return false;
         for (size_t i = 0; i < a->n_events; i++)
                 if (!event_is_same(&a->events[i], &b->events[i]))
+                        return false;
+        for (size_t i = 0; i < a->n_triggers; i++)
+                if (!trigger_is_same(&a->triggers[i], &b->triggers[i]))
                         return false;
         for (size_t i = 0; i < a->n_requests; i++)
                 if (!request_is_same(&a->requests[i], &b->requests[i]))

@@ -12,6 +12,7 @@
 #include "describe.h"
 #include "event.h"
 #include "registry.h"
+#include "trace-triggers.h"
 
 /* A spec may have 4096 entries, and each is a decision of its own. */
 #define REASONS_MAX 32
@@ -25,10 +26,9 @@ int registry_judge(Registry *registry,
         _cleanup_(grant_free_cleanup) Grant *grant = NULL;
         size_t next = 0;
 
-        if (spec->n_triggers > 0)
-                return reason_set(reason, KT_E_INVALID_SPEC, "triggers: not laid by this version");
         int r = registry_decide(registry, subject, spec, &grant, reason);
         r = r ?: trace_check_fence(spec, grant, reason);
+        r = r ?: trace_check_triggers(spec, grant, reason);
         r = r ?: registry_check_quota(registry, subject, spec, grant, &next, reason);
         if (r == 0)
                 *ret = TAKE_PTR(grant);
@@ -59,6 +59,7 @@ static int add_entry_reasons(Registry *registry,
                 one.events = &spec->events[i];
                 one.n_events = 1;
                 one.n_probes = 0;
+                one.n_triggers = 0;
                 int r = registry_decide(registry, subject, &one, &grant, &reason);
                 if (r > 0)
                         r = add_reason(reasons, r, &reason);
@@ -80,6 +81,10 @@ static int add_other_reasons(Registry *registry,
         size_t next = 0;
 
         int r = trace_check_fence(spec, grant, &reason);
+        if (r > 0)
+                r = add_reason(reasons, r, &reason);
+        reason = (Reason){};
+        r = r ?: trace_check_triggers(spec, grant, &reason);
         if (r > 0)
                 r = add_reason(reasons, r, &reason);
         while (r == 0) {

@@ -54,7 +54,8 @@ static int describe_events(const Grant *grant, json_object *events) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < grant->n_events; i++)
-                r = append_event(events, &grant->events[i]);
+                if (!grant->events[i].is_unrecorded)
+                        r = append_event(events, &grant->events[i]);
         return r;
 }
 
@@ -62,7 +63,7 @@ static int describe_off(const Session *session, json_object *off) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && session->is_off && i < session->grant->n_events; i++)
-                if (session->is_off[i])
+                if (session->is_off[i] && !session->grant->events[i].is_unrecorded)
                         r = append_event(off, &session->grant->events[i]);
         return r;
 }

@@ -205,7 +205,8 @@ static int add_events(json_object *object, const Trace *trace) {
         int r = describe_put(object, "events", events);
         r = r ?: add_marks(events, trace);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
-                r = add_event(events, trace, &trace->grant->events[i]);
+                if (!trace->grant->events[i].is_unrecorded)
+                        r = add_event(events, trace, &trace->grant->events[i]);
         return r;
 }
 

@@ -12,6 +12,7 @@
 #include "describe.h"
 #include "registry.h"
 #include "trace-pairs.h"
+#include "trace-triggers.h"
 
 typedef struct Question {
         const Registry *registry;
@@ -26,7 +27,8 @@ typedef struct Question {
 static uint64_t count_kb(const Registry *registry, const Spec *spec, const Grant *grant) {
         uint64_t kb = spec->buffer_kb * registry->n_cpus * (spec->mode == MODE_FLIGHT ? 3 : 1);
 
-        return kb + (grant ? trace_count_pairs_kb(registry->probes, grant) : 0);
+        return kb + trace_count_hists_kb(spec) +
+               (grant ? trace_count_pairs_kb(registry->probes, grant) : 0);
 }
 
 /* While the buffer grows, what it is to be. */

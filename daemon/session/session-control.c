@@ -29,7 +29,7 @@ static int switch_matching(Session *session, const char *pattern, bool on, Reaso
         for (size_t i = 0; i < session->grant->n_events; i++) {
                 const GrantEvent *event = &session->grant->events[i];
 
-                if (!glob_match_event(pattern, event->system, event->name))
+                if (event->is_unrecorded || !glob_match_event(pattern, event->system, event->name))
                         continue;
                 is_found = true;
                 if (on || !trace_needs_event(trace, event))

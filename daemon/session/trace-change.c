@@ -11,6 +11,7 @@
 #include "log.h"
 #include "trace-pairs.h"
 #include "trace-parts.h"
+#include "trace-triggers.h"
 
 int trace_begin_switch(Trace *trace) {
         size_t n = trace->grant->n_events;
@@ -23,14 +24,21 @@ int trace_begin_switch(Trace *trace) {
         return 0;
 }
 
+/* What starts with a trigger is off until then; what is there for triggers alone for ever. */
+static bool begins_off(const Trace *trace, const GrantEvent *event) {
+        bool is_closed = trace->grant->fenced && trace_begins_closed(trace->spec);
+
+        return !trace_needs_event(trace, event) &&
+               (event->is_off || event->is_unrecorded || is_closed);
+}
+
 int trace_step_off(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         const Grant *grant = trace->grant;
 
         trace->is_off = calloc(grant->n_events + 1, sizeof(bool));
         for (size_t i = 0; trace->is_off && i < grant->n_events; i++)
-                trace->is_off[i] = grant->events[i].is_off &&
-                                   !trace_needs_event(trace, &grant->events[i]);
+                trace->is_off[i] = begins_off(trace, &grant->events[i]);
         return trace->is_off ? 0 : -ENOMEM;
 }
 

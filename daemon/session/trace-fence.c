@@ -25,6 +25,7 @@
 #include "metadata.h"
 #include "pid-max.h"
 #include "trace-pairs.h"
+#include "trace-triggers.h"
 
 /* PID_MAX_LIMIT of 64-bit kernels. With fewer numbers one that has ended comes again while the
  * kernel's list still has it. */
@@ -124,17 +125,18 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
         return check_lifetimes(grant, reason);
 }
 
-int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
+int trace_join_condition(const Trace *trace,
+                const GrantEvent *event,
+                const char *filter,
+                char **ret) {
         bool has_context =
                         trace->grant->fenced && !event->is_of_program && defence_is_on("context");
         const char *parts[3];
         size_t n_parts = 0, at = 0, size = 1;
 
         *ret = NULL;
-        if (trace_needs_event(trace, event))
-                return 0;
-        if (event->filter)
-                parts[n_parts++] = event->filter;
+        if (filter)
+                parts[n_parts++] = filter;
         if (event->policy_filter)
                 parts[n_parts++] = event->policy_filter;
         if (has_context)
@@ -157,6 +159,13 @@ int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
         }
         *ret = text;
         return 0;
+}
+
+int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
+        *ret = NULL;
+        if (trace_needs_event(trace, event) || event->is_unrecorded)
+                return 0;
+        return trace_join_condition(trace, event, event->filter, ret);
 }
 
 /* Steps of create */
@@ -285,15 +294,20 @@ static int check_latch(const Trace *trace, bool *ret_fired, Reason *reason) {
 static int check_laid(const Trace *trace, Reason *reason) {
         bool has_sentinel = true, stands = true;
         uint64_t follows = 1;
-        int r = 0;
+        _cleanup_free_ const char **twins = NULL;
+        size_t n_twins = 0;
 
-        if (trace->has_list && defence_is_on("sentinel"))
+        int r = trace_list_twins(trace, &twins, &n_twins);
+        if (r == 0 && trace->has_list && defence_is_on("sentinel"))
                 r = instance_has_pid(trace->instance, ARM_SENTINEL, &has_sentinel);
         if (r == 0 && trace->has_list)
                 r = tracefs_read_u64(trace->instance->fd, "options/event-fork", &follows);
         if (r == 0 && trace->is_guarded)
-                r = cred_guard_stands(
-                                trace->instance, trace->owner->uid, trace->guard_gid, &stands);
+                r = cred_guard_stands(trace->instance,
+                                trace->owner->uid,
+                                trace->guard_gid,
+                                &(CredGuardTwins){ twins, n_twins },
+                                &stands);
         if (r < 0)
                 return r;
         return !has_sentinel  ? refuse_change(reason, "set_event_pid")
@@ -341,7 +355,8 @@ int trace_step_guard(void *context, Reason *reason) {
         gid_t gid = trace->arm.rule.has_gid ? trace->arm.rule.gid : trace->owner->gids[0];
         /* The group of a unit's processes may be another one at a later start. */
         if (trace->is_guarded && trace->guard_gid != gid) {
-                r = cred_guard_lift(trace->instance, uid, trace->guard_gid);
+                r = trace_lift_twins(trace);
+                r = r ?: cred_guard_lift(trace->instance, uid, trace->guard_gid);
                 if (r < 0)
                         return r;
                 trace->is_guarded = false;
@@ -395,9 +410,11 @@ static int verify_enable(const Trace *trace,
                 const char *directory,
                 const GrantEvent *event,
                 bool has_probe,
+                bool has_window,
                 Reason *reason) {
         bool is_on = trace->is_live &&
                      !(event && trace->is_off && trace->is_off[event - trace->grant->events]);
+        bool any = trace->is_live && has_window;
         _cleanup_free_ char *text = NULL;
         char path[PATH_MAX];
 
@@ -407,7 +424,10 @@ static int verify_enable(const Trace *trace,
                 return r;
         if (has_probe && text[0] && text[1] == '*')
                 memmove(text + 1, text + 2, strlen(text + 2) + 1);
-        return strcmp(text, is_on ? "1\n" : "0\n") == 0 ? 0 : refuse_change(reason, path);
+        return (any && strcmp(text, is_on ? "0\n" : "1\n") == 0) ||
+                                               strcmp(text, is_on ? "1\n" : "0\n") == 0
+                               ? 0
+                               : refuse_change(reason, path);
 }
 
 static int verify_filter(const Trace *trace,
@@ -455,7 +475,9 @@ static int verify_event(const Trace *trace,
                         directory,
                         event,
                         is_source(trace->grant, system, name) ||
-                                        trace_has_trigger(trace, system, name),
+                                        trace_has_trigger(trace, system, name) ||
+                                        trace_event_has_triggers(trace, system, name),
+                        trace_event_has_window(trace, system, name),
                         reason);
         r = r ?: verify_filter(trace, directory, event, reason);
         return r ?: verify_trigger(trace, system, name, reason);

@@ -15,6 +15,12 @@
 /* NULL filter: none is wanted. */
 int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret);
 
+/* The same of a trigger of the event: filter: the caller's; NULL: none. */
+int trace_join_condition(const Trace *trace,
+                const GrantEvent *event,
+                const char *filter,
+                char **ret);
+
 /* Steps of create. */
 int trace_step_guard_probe(void *context, Reason *reason);
 int trace_step_lifetimes_known(void *context, Reason *reason);

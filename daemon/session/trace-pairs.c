@@ -21,6 +21,7 @@
 #include "pair.h"
 #include "probe-origin.h"
 #include "trace-fence.h"
+#include "trace-triggers.h"
 
 /* So many of each event wait at once, or were ever told apart: the kernel forgets no key. Each
  * takes about 0.5 KB of its memory and 256 bytes for each text, from the first start on. */
@@ -300,7 +301,8 @@ bool trace_triggers_stand(const Trace *trace,
                 const char *system,
                 const char *name,
                 const char *text) {
-        size_t n_lines = 0, n_wanted = 0;
+        bool stand;
+        size_t n_lines = 0, n_wanted = trace_count_triggers(trace, system, name, text, &stand);
 
         for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
                 n_lines += *line != '#' && *line != '\n';
@@ -318,5 +320,5 @@ bool trace_triggers_stand(const Trace *trace,
                 if (!stands)
                         return false;
         }
-        return n_lines == n_wanted;
+        return stand && n_lines == n_wanted;
 }

@@ -31,6 +31,7 @@
 #include "trace-fence.h"
 #include "trace-pairs.h"
 #include "trace-parts.h"
+#include "trace-triggers.h"
 
 /* Kernels >= 6.8 take larger sub-buffers: fewer reads for the same bytes. Small rings keep the
  * page. */
@@ -57,6 +58,7 @@ static void trace_forget_instance(Trace *trace) {
 void trace_clear(Trace *trace) {
         trace_forget_instance(trace);
         trace_clear_pairs(trace);
+        trace_clear_triggers(trace);
         arm_clear(&trace->arm);
         free(trace->pids);
         free(trace->is_off);
@@ -228,6 +230,7 @@ static const PlanStep create_steps[] = {
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
         { "probes", step_probes, NULL },                     /* they go when nobody holds them */
         { "pairs-defined", trace_step_pairs_defined, NULL }, /* they go with the instance */
+        { "triggers-made", trace_step_triggers_made, NULL },
         { "marker", step_marker, NULL },
         { "metadata", step_metadata, NULL },
 };
@@ -352,6 +355,7 @@ static int step_events(void *context, Reason *reason) {
 
         if (trace->next == grant->n_events) {
                 trace->is_armed = true;
+                trace->next_trigger = 0;
                 return 0;
         }
         const GrantEvent *event = &grant->events[trace->next++];
@@ -403,7 +407,7 @@ static const PlanStep arm_steps[] = {
 static int step_armed(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
-        trace->next = 0;
+        trace->next = trace->next_trigger = 0;
         trace->is_live = true; /* until proven otherwise */
         return 0;
 }
@@ -418,7 +422,9 @@ static void undo_armed(void *context) {
 static const PlanStep start_steps[] = {
         { "armed", step_armed, undo_armed },
         { "lifetimes", trace_step_lifetimes, undo_events },
+        { "window", trace_step_window, NULL },
         { "events", step_events, undo_events },
+        { "triggers", trace_step_triggers, trace_undo_triggers },
 };
 
 /* Steps of stop and of the end */
@@ -428,11 +434,13 @@ static int step_disable(void *context, Reason *reason _unused_) {
 }
 
 static const PlanStep stop_steps[] = {
+        { "triggers", trace_step_triggers_lifted, NULL },
         { "disable", step_disable, NULL },
         { "dropped", trace_step_dropped, NULL },
 };
 
 static const PlanStep quiesce_steps[] = {
+        { "triggers", trace_step_triggers_lifted, NULL },
         { "disable", step_disable, NULL },
         { "dropped", trace_step_dropped, NULL },
         { "names", trace_step_names, NULL },

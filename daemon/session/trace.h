@@ -18,6 +18,17 @@ typedef struct TracePair {
         uint64_t n_dropped; /* of both events: no room to remember them, when last looked */
 } TracePair;
 
+/* One of the kernel's triggers; start and stop may be several. */
+typedef struct TraceTrigger {
+        size_t event;  /* of the grant's events */
+        size_t origin; /* of the spec's triggers */
+        size_t target; /* of the grant's events: turned on or off; GRANT_NO_TARGET */
+        char *command, *condition;
+        uint64_t count, left;   /* 0: without end; left: when last looked */
+        bool is_hist, has_twin; /* the twin: on the guard, of the event's first histogram */
+        bool is_laid;           /* hist: also while it is paused */
+} TraceTrigger;
+
 /* A session's share of the kernel. While a plan of it is in flight it belongs to the worker thread,
  * else to the event loop. spec, grant and owner are the session's and never change. */
 typedef struct Trace {
@@ -34,6 +45,9 @@ typedef struct Trace {
 
         TracePair *pairs; /* those of the probes that are made of two events */
         size_t n_pairs;
+
+        TraceTrigger *triggers;
+        size_t n_triggers, next_trigger; /* cursor, besides `next` */
 
         Instance *instance; /* NULL: none in the kernel */
         bool is_leftover;   /* an undo could not remove the instance */

@@ -164,7 +164,9 @@ static void guard_lay(Instance *instance, const Victim *victim) {
         g_assert_cmpint(instance_set_option(instance, "event-fork", true), ==, 0);
         g_assert_cmpint(instance_add_pids(instance, pids, victim->pid > 0 ? 2 : 1), ==, 0);
         g_assert_cmpint(cred_guard_lay(instance, USER, USER), ==, 0);
-        g_assert_cmpint(cred_guard_stands(instance, USER, USER, &stands), ==, 0);
+        g_assert_cmpint(cred_guard_stands(instance, USER, USER, &(CredGuardTwins){}, &stands),
+                        ==,
+                        0);
         g_assert_true(stands);
         g_assert_cmpint(cred_guard_has_fired(instance, &has_fired), ==, 0);
         g_assert_false(has_fired);
@@ -174,7 +176,9 @@ static void guard_lift(Instance *instance) {
         bool stands = true;
 
         g_assert_cmpint(cred_guard_lift(instance, USER, USER), ==, 0);
-        g_assert_cmpint(cred_guard_stands(instance, USER, USER, &stands), ==, 0);
+        g_assert_cmpint(cred_guard_stands(instance, USER, USER, &(CredGuardTwins){}, &stands),
+                        ==,
+                        0);
         g_assert_false(stands);
         g_assert_cmpint(probe_remove(native_tracefs,
                                         PROBE_KERNEL,
@@ -314,13 +318,19 @@ static void test_stands(Instance *instance) {
         if (lacks_guard())
                 return;
         guard_lay(instance, &(Victim){});
-        g_assert_cmpint(cred_guard_stands(instance, USER, USER + 1, &stands), ==, 0);
+        g_assert_cmpint(cred_guard_stands(instance, USER, USER + 1, &(CredGuardTwins){}, &stands),
+                        ==,
+                        0);
         g_assert_false(stands);
         shell(instance, "echo stacktrace >>" CRED_GUARD_PATH "/trigger");
-        g_assert_cmpint(cred_guard_stands(instance, USER, USER, &stands), ==, 0);
+        g_assert_cmpint(cred_guard_stands(instance, USER, USER, &(CredGuardTwins){}, &stands),
+                        ==,
+                        0);
         g_assert_false(stands);
         shell(instance, "echo '!stacktrace' >>" CRED_GUARD_PATH "/trigger");
-        g_assert_cmpint(cred_guard_stands(instance, USER, USER, &stands), ==, 0);
+        g_assert_cmpint(cred_guard_stands(instance, USER, USER, &(CredGuardTwins){}, &stands),
+                        ==,
+                        0);
         g_assert_true(stands);
         guard_lift(instance);
 }

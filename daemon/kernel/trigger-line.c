@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Lines of an event's trigger file: which of them is a trigger of ours, and what became of it. A
+ * part of trigger.h, beside trigger.c, which says what it relies on. Pure. */
+
+#include <ctype.h>
+#include <string.h>
+
+#include "trigger.h"
+
+#define HIST   "hist:"
+#define ACTIVE " [active]"
+#define PAUSED " [paused]"
+
+/* " if CONDITION" at the end, or nothing; *size is cut by it. */
+static bool cut_condition(const char *line, size_t *size, const char *condition) {
+        static const char word[] = " if ";
+        size_t n = condition ? strlen(condition) : 0;
+
+        if (!condition)
+                return !memmem(line, *size, word, strlen(word));
+        if (*size < n + strlen(word))
+                return false;
+        const char *tail = line + *size - n - strlen(word);
+        if (memcmp(tail, word, strlen(word)) != 0 || memcmp(tail + strlen(word), condition, n) != 0)
+                return false;
+        *size -= n + strlen(word);
+        return true;
+}
+
+/* Its attributes are in the line, in this order. */
+static bool has_attributes(const char *line, size_t size, const char *command) {
+        const char *at = line, *end = line + size;
+        size_t length;
+
+        for (const char *word = command; *word; word += length + (word[length] == ':')) {
+                length = strcspn(word, ":");
+                const char *found = memmem(at, (size_t)(end - at), word, length);
+
+                if (!found || (found != line && found[-1] != ':') ||
+                                (found + length != end && found[length] != ':'))
+                        return false;
+                at = found + length;
+        }
+        return true;
+}
+
+static bool match_hist(const char *line, size_t size, const Trigger *trigger, TriggerState *ret) {
+        size_t tail = strlen(ACTIVE);
+
+        if (size < tail)
+                return false;
+        ret->is_paused = memcmp(line + size - tail, PAUSED, tail) == 0;
+        if (!ret->is_paused && memcmp(line + size - tail, ACTIVE, tail) != 0)
+                return false;
+        size -= tail;
+        return cut_condition(line, &size, trigger->condition) &&
+               has_attributes(line, size, trigger->command);
+}
+
+/* "COMMAND:unlimited" or "COMMAND:count=N" */
+static bool match_plain(const char *line, size_t size, const Trigger *trigger, TriggerState *ret) {
+        static const char without_end[] = ":unlimited", counted[] = ":count=";
+        size_t n = strlen(trigger->command);
+
+        if (!cut_condition(line, &size, trigger->condition) || size < n ||
+                        memcmp(line, trigger->command, n) != 0)
+                return false;
+        line += n;
+        size -= n;
+        if (trigger->count == TRIGGER_WITHOUT_END)
+                return size == strlen(without_end) && memcmp(line, without_end, size) == 0;
+        if (size <= strlen(counted) || memcmp(line, counted, strlen(counted)) != 0)
+                return false;
+        ret->left = 0;
+        for (size_t i = strlen(counted); i < size; i++) {
+                if (!isdigit((unsigned char)line[i]))
+                        return false;
+                ret->left = ret->left * 10 + (uint64_t)(line[i] - '0');
+        }
+        return ret->left <= trigger->count;
+}
+
+TriggerState trigger_find(const char *text, const Trigger *trigger) {
+        for (const char *line = text; *line; line += *line == '\n') {
+                size_t size = strcspn(line, "\n");
+                TriggerState state = {};
+
+                state.stands = strncmp(trigger->command, HIST, strlen(HIST)) == 0
+                                               ? match_hist(line, size, trigger, &state)
+                                               : match_plain(line, size, trigger, &state);
+                if (state.stands)
+                        return state;
+                line += size;
+        }
+        return (TriggerState){};
+}

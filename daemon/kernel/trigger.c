@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Triggers of an instance's events. Called by session on the worker thread.
+ *
+ * It relies on these behaviours of the kernel (tests/kernel/test-trigger.c asks for each):
+ * - a trigger is written to the event's trigger file and reads back as "COMMAND:unlimited if
+ *   CONDITION" or "COMMAND:count=N if CONDITION", N being what is left; a hist with all its
+ *   attributes, in the order keys, vals, sort, size, and " [active]" or " [paused]" behind it;
+ * - a trigger that the kernel refuses changes nothing;
+ * - an event takes one of traceon and traceoff, one snapshot, one stacktrace, and one of
+ * enable_event and disable_event for each other event;
+ * - "!" and the command takes it away, without its count and condition, but for hist, whose
+ *   condition tells it from another;
+ * - triggers are evaluated while the event is off and while tracing_on is 0, for tasks that the pid
+ *   list admits; neither the event's filter nor another trigger's condition counts for them;
+ * - an event with triggers, and one that another event turns on or off, says "0*" or "1*" in its
+ *   enable file; 0 written to it, or to that of all events, leaves its triggers at work. */
+
+#include "trigger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error-log.h"
+#include "path.h"
+
+#define TRIGGER_MAX 4095 /* bytes in one write */
+#define HIST        "hist:"
+
+static int make_path(char out[static PATH_MAX],
+                const char *system,
+                const char *event,
+                const char *file) {
+        TracefsPath directory;
+
+        int r = path_format(&directory, "events", system, event, NULL);
+        if (r < 0)
+                return r;
+        int size = snprintf(out, PATH_MAX, "%s/%s", directory.text, file);
+        return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+static bool is_hist(const Trigger *trigger) {
+        return strncmp(trigger->command, HIST, strlen(HIST)) == 0;
+}
+
+bool trigger_is_known(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *command) {
+        bool needs_hist = strncmp(command, HIST, strlen(HIST)) == 0;
+        char path[PATH_MAX];
+
+        if (make_path(path, system, event, needs_hist ? "hist" : "trigger") < 0 ||
+                        faccessat(instance->fd, path, F_OK, 0) < 0)
+                return false;
+        return strcmp(command, "snapshot") != 0 ||
+               faccessat(instance->fd, "snapshot", F_OK, 0) == 0;
+}
+
+static int write_command(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *command) {
+        char path[PATH_MAX];
+
+        int r = make_path(path, system, event, "trigger");
+        return r ?: tracefs_write(instance->fd, path, command);
+}
+
+static int make_text(const Trigger *trigger,
+                const char *before,
+                const char *behind,
+                bool has_condition,
+                char **ret) {
+        bool has = has_condition && trigger->condition;
+
+        if (asprintf(ret,
+                            "%s%s%s%s%s",
+                            before,
+                            trigger->command,
+                            behind,
+                            has ? " if " : "",
+                            has ? trigger->condition : "") < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static int refuse(const Instance *instance,
+                const Trigger *trigger,
+                const char *text,
+                int error,
+                Reason *reason) {
+        _cleanup_free_ char *log = NULL;
+        LogEntry entry;
+
+        if (tracefs_read(instance->fd, "error_log", &log, NULL) == 0 &&
+                        error_log_find(log, text, &entry))
+                return reason_set(reason,
+                                KT_E_KERNEL_REFUSED,
+                                "the kernel refuses %.*s: %.*s",
+                                (int)strcspn(trigger->command, ":"),
+                                trigger->command,
+                                (int)entry.message_size,
+                                entry.message);
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "the kernel refuses %.*s: %s",
+                        (int)strcspn(trigger->command, ":"),
+                        trigger->command,
+                        strerrordesc_np(-error));
+}
+
+int trigger_lay(const Instance *instance,
+                const char *system,
+                const char *event,
+                const Trigger *trigger,
+                Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        char count[32] = "";
+
+        if (trigger->count != TRIGGER_WITHOUT_END)
+                (void)snprintf(count, sizeof(count), ":%" PRIu64, trigger->count);
+        int r = make_text(trigger, "", count, true, &text);
+        if (r < 0)
+                return r;
+        if (strlen(text) > TRIGGER_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "it has %zu bytes for the kernel, which takes %d: write a shorter filter",
+                                strlen(text),
+                                TRIGGER_MAX);
+        r = write_command(instance, system, event, text);
+        if (r == -ENOMEM)
+                return reason_set(reason, KT_E_LIMIT_REACHED, "the kernel has no memory for it");
+        return r == 0 ? 0 : refuse(instance, trigger, text, r, reason);
+}
+
+int trigger_lift(const Instance *instance,
+                const char *system,
+                const char *event,
+                const Trigger *trigger) {
+        _cleanup_free_ char *text = NULL;
+
+        int r = make_text(trigger, "!", "", is_hist(trigger), &text);
+        r = r ?: write_command(instance, system, event, text);
+        return r == -ENOENT ? 0 : r;
+}
+
+int trigger_pause(const Instance *instance,
+                const char *system,
+                const char *event,
+                const Trigger *trigger,
+                bool pause) {
+        _cleanup_free_ char *text = NULL;
+
+        int r = make_text(trigger, "", pause ? ":pause" : ":cont", true, &text);
+        return r ?: write_command(instance, system, event, text);
+}
+
+int trigger_read(const Instance *instance, const char *system, const char *event, char **ret) {
+        char path[PATH_MAX];
+
+        int r = make_path(path, system, event, "trigger");
+        return r ?: tracefs_read(instance->fd, path, ret, NULL);
+}
+
+int trigger_read_enabled(const Instance *instance,
+                const char *system,
+                const char *event,
+                bool *ret) {
+        _cleanup_free_ char *text = NULL;
+        char path[PATH_MAX];
+
+        int r = make_path(path, system, event, "enable");
+        r = r ?: tracefs_read(instance->fd, path, &text, NULL);
+        if (r == 0)
+                *ret = text[0] == '1';
+        return r;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Triggers in a decision; a part of grant.c. What a trigger does tells when its event happened and
+ * what its filter compared, so its event is granted like one that is recorded, its filter is judged
+ * like an event's, and what it turns on or off is one of the session's own. A histogram tells the
+ * fields that it counts by (grant-hist.c). What the kernel cannot do on one event is said here, for
+ * the kernel's own answer would be a number. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "decision.h"
+
+#define PLACE_MAX 48
+
+static const char *place_of(size_t i, char out[static PLACE_MAX]) {
+        (void)snprintf(out, PLACE_MAX, "triggers[%zu].when", i);
+        return out;
+}
+
+static int compare_name(const void *key, const void *entry) {
+        return strcmp(key, *(const char *const *)entry);
+}
+
+static Choice *find_choice(const Decision *d, const char *full) {
+        const PolicyEvents *events = d->events;
+        const char *const *found = events->n_names == 0 ? NULL
+                                                        : bsearch(full,
+                                                                          events->names,
+                                                                          events->n_names,
+                                                                          sizeof(events->names[0]),
+                                                                          compare_name);
+
+        return found ? &d->choices[found - events->names] : NULL;
+}
+
+/* An event that is named by a trigger alone: granted as if it were asked for, and not recorded. */
+static int decide_event(Decision *d, const char *full, Choice **ret) {
+        Choice *choice = find_choice(d, full);
+        int r = 0;
+
+        if (!choice || !choice->is_granted) {
+                r = decision_grant_unrecorded(d, full, choice);
+                if (r != 0)
+                        return r;
+        }
+        *ret = choice;
+        return 0;
+}
+
+static int find_target(Decision *d, size_t i, const char *full, Choice **ret) {
+        Choice *choice = find_choice(d, full);
+
+        if (!choice || !choice->is_granted || choice->event.is_unrecorded)
+                return reason_set(d->reason,
+                                KT_E_INVALID_SPEC,
+                                "triggers[%zu].event: %s is no event of the session: add it to "
+                                "events, with \"enabled\": false (--off) if it begins off",
+                                i,
+                                full);
+        *ret = choice;
+        return 0;
+}
+
+/* A stack is kernel addresses. */
+static int check_stack(const Decision *d, size_t i) {
+        if (d->grant->addresses == ADDRESS_KEEP && !d->grant->redacted)
+                return 0;
+        return reason_set(d->reason,
+                        KT_E_ACCESS_DENIED,
+                        "triggers[%zu].do: stacktrace: kernel addresses are cut by %s: leave it "
+                        "away%s",
+                        i,
+                        d->grant->rule,
+                        d->spec->unredacted ? "" : ", or ask for --unredacted");
+}
+
+/* The kernel has one place for each of these on an event. */
+static bool share_a_place(const Decision *d, const SpecTrigger *a, const SpecTrigger *b) {
+        bool is_window_a = a->action == ACTION_START || a->action == ACTION_STOP,
+             is_window_b = b->action == ACTION_START || b->action == ACTION_STOP,
+             is_switch_a = a->target != NULL, is_switch_b = b->target != NULL;
+
+        if (is_window_a && is_window_b)
+                return true;
+        /* In a session of one's own processes the windows are switches of every event. */
+        if (d->grant->fenced && ((is_window_a && is_switch_b) || (is_switch_a && is_window_b)))
+                return true;
+        if (is_switch_a && is_switch_b)
+                return strcmp(a->target, b->target) == 0;
+        return a->action == b->action &&
+               (a->action == ACTION_SNAPSHOT || a->action == ACTION_STACKTRACE);
+}
+
+static int check_places(const Decision *d, size_t i) {
+        const SpecTrigger *one = &d->spec->triggers[i];
+
+        for (size_t j = 0; j < i; j++) {
+                const SpecTrigger *other = &d->spec->triggers[j];
+
+                if (strcmp(one->event, other->event) != 0 || !share_a_place(d, one, other))
+                        continue;
+                return reason_set(d->reason,
+                                KT_E_INVALID_SPEC,
+                                "triggers[%zu]: %s on %s excludes %s of triggers[%zu] there: the "
+                                "kernel keeps one of them%s",
+                                i,
+                                spec_action_to_string(one->action),
+                                one->event,
+                                spec_action_to_string(other->action),
+                                j,
+                                one->action == other->action ? "; join their filters with ||"
+                                                             : ": put one on another event");
+        }
+        return 0;
+}
+
+static int decide_trigger(Decision *d, size_t i) {
+        const SpecTrigger *wanted = &d->spec->triggers[i];
+        GrantTrigger *trigger = &d->grant->triggers[d->grant->n_triggers++];
+        char place[PLACE_MAX];
+        Choice *choice, *target = NULL;
+
+        trigger->target = GRANT_NO_TARGET;
+        int r = check_places(d, i);
+        r = r ?: decide_event(d, wanted->event, &choice);
+        if (r == 0 && wanted->target)
+                r = find_target(d, i, wanted->target, &target);
+        if (r == 0 && wanted->action == ACTION_STACKTRACE)
+                r = check_stack(d, i);
+        if (r == 0 && wanted->action == ACTION_HIST)
+                r = decision_make_hist(d, choice, i, &trigger->hist);
+        if (r == 0 && wanted->filter)
+                r = decision_compile(
+                                d, choice, place_of(i, place), wanted->filter, &trigger->filter);
+        if (r != 0)
+                return r;
+        /* Of the choices; decision_end_triggers makes places in the grant of them. */
+        trigger->event = (size_t)(choice - d->choices);
+        if (target)
+                trigger->target = (size_t)(target - d->choices);
+        return 0;
+}
+
+int decision_add_triggers(Decision *d) {
+        size_t n = d->spec->n_triggers;
+        int r = 0;
+
+        d->grant->triggers = calloc(n ?: 1, sizeof(GrantTrigger));
+        if (!d->grant->triggers)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = decide_trigger(d, i);
+        return r;
+}
+
+static size_t count_granted(const Decision *d, size_t end) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < end; i++)
+                n += d->choices[i].is_granted;
+        return n;
+}
+
+void decision_end_triggers(Decision *d) {
+        for (size_t i = 0; i < d->grant->n_triggers; i++) {
+                GrantTrigger *trigger = &d->grant->triggers[i];
+
+                trigger->event = count_granted(d, trigger->event);
+                if (trigger->target != GRANT_NO_TARGET)
+                        trigger->target = count_granted(d, trigger->target);
+        }
+}
