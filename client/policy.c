@@ -201,6 +201,28 @@ static int format_request(json_object *request, char **ret) {
                                : 0;
 }
 
+/* As one writes it: "EVENT if FILTER do ACTION TARGET times N". */
+static int format_trigger(json_object *trigger, char **ret) {
+        static const char *const parts[][2] = { { "when", "" },
+                { "filter", " if " },
+                { "do", " do " },
+                { "event", " " },
+                { "hist", " " },
+                { "count", " times " } };
+        size_t size = 0;
+
+        _cleanup_fclose_ FILE *f = open_memstream(ret, &size);
+        if (!f)
+                return -ENOMEM;
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                json_object *value = json_object_object_get(trigger, parts[i][0]);
+
+                if (value)
+                        fprintf(f, "%s%s", parts[i][1], json_object_get_string(value));
+        }
+        return 0;
+}
+
 static void format_limits(json_object *answer) {
         json_object *limits = json_object_object_get(answer, "limits"),
                     *lines = json_object_new_array();
@@ -228,6 +250,7 @@ static int print_answer(const Context *context, json_object *answer, bool allowe
                 { "processes", "Processes", false },
                 { "requests", "Asked for", false },
                 { "events", "Granted", false },
+                { "triggers", "Triggers", false },
                 { "sources", "Made of", false },
                 { "limits", "Limits", false },
                 { "notes", "Notes", false },
@@ -243,6 +266,7 @@ static int print_answer(const Context *context, json_object *answer, bool allowe
         }
         int r = format_list(answer, "events", format_event);
         r = r ?: format_list(answer, "requests", format_request);
+        r = r ?: format_list(answer, "triggers", format_trigger);
         if (r < 0)
                 return r;
         format_limits(answer);

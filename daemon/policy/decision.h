@@ -45,8 +45,11 @@ int decision_add_triggers(Decision *d);
 void decision_end_triggers(Decision *d);
 /* choice: NULL when there is no such event. */
 int decision_grant_unrecorded(Decision *d, const char *full, Choice *choice);
-/* "keys=…:vals=…:sort=…:size=…" of triggers[index], whose filter is not looked at. */
-int decision_make_hist(Decision *d, const Choice *choice, size_t index, char **ret);
+/* "keys=…:vals=…:sort=…:size=…" of triggers[index]. Adds to *filter, which may be NULL, what keeps
+ * addresses of the kernel out of it. */
+int decision_make_hist(Decision *d, const Choice *choice, size_t index, char **filter, char **ret);
+/* A record with an address of the kernel's in this field is let through no more. Takes *filter. */
+int decision_exclude_addresses(const FormatField *field, char **filter);
 /* The rule's own. */
 int decision_add_policy_filter(Decision *d, Choice *choice, const char *text);
 

@@ -76,24 +76,32 @@ static int get_format(const Decision *d, const GrantEvent *event, const Format *
         return d->events->get_format(event->system, event->name, ret, d->events->userdata);
 }
 
-/* Takes *text. */
-static int exclude_addresses(const Reading *reading, char **text) {
-        for (size_t i = 0; i < reading->n_words; i++) {
-                const FormatField *field = reading->words[i];
-                _cleanup_free_ char *before = *text;
+int decision_exclude_addresses(const FormatField *field, char **filter) {
+        _cleanup_free_ char *before = TAKE_PTR(*filter);
 
-                if (asprintf(text,
-                                    "(%s) && (%s < %s || %s >= %s)",
-                                    before,
-                                    field->name,
-                                    words_begin[field->is_signed],
-                                    field->name,
-                                    words_end[field->is_signed]) < 0) {
-                        *text = NULL;
-                        return -ENOMEM;
-                }
+        if (asprintf(filter,
+                            "%s%s%s%s < %s || %s >= %s%s",
+                            before ? "(" : "",
+                            before ?: "",
+                            before ? ") && (" : "",
+                            field->name,
+                            words_begin[field->is_signed],
+                            field->name,
+                            words_end[field->is_signed],
+                            before ? ")" : "") < 0) {
+                *filter = NULL;
+                return -ENOMEM;
         }
         return 0;
+}
+
+/* Takes *text. */
+static int exclude_addresses(const Reading *reading, char **text) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < reading->n_words; i++)
+                r = decision_exclude_addresses(reading->words[i], text);
+        return r;
 }
 
 int decision_compile(const Decision *d,

@@ -20,7 +20,8 @@ typedef struct Hist {
         const Decision *d;
         const Choice *choice;
         const Format *format;
-        size_t index; /* of the trigger */
+        size_t index;  /* of the trigger */
+        char **filter; /* of it: grows */
         char text[8 * WORD_MAX];
         size_t size;
 } Hist;
@@ -100,18 +101,19 @@ static int find_field(const Hist *hist,
                                 list,
                                 name,
                                 "the text lies in the memory of whoever runs, not in the record");
-        if (!is_free(hist) && grant_judge_field(hist->d->grant,
-                                              &hist->choice->event,
-                                              hist->format,
-                                              field,
-                                              &pid) != VERDICT_KEEP)
+        FieldVerdict verdict = VERDICT_KEEP;
+        if (!is_free(hist))
+                verdict = grant_judge_field(
+                                hist->d->grant, &hist->choice->event, hist->format, field, &pid);
+        bool has_words = verdict == VERDICT_WORDS || verdict == VERDICT_WORDS_PSEUDONYM;
+        if (verdict != VERDICT_KEEP && !(has_words && is_number(field)))
                 return refuse(hist,
                                 KT_E_ACCESS_DENIED,
                                 list,
                                 name,
                                 "the field is not shown to you whole, and a histogram would tell it");
         *ret = field;
-        return 0;
+        return has_words ? decision_exclude_addresses(field, hist->filter) : 0;
 }
 
 static int check_shape(const Hist *hist,
@@ -237,8 +239,8 @@ static int check_same(const Hist *hist) {
         return 0;
 }
 
-int decision_make_hist(Decision *d, const Choice *choice, size_t index, char **ret) {
-        Hist hist = { .d = d, .choice = choice, .index = index };
+int decision_make_hist(Decision *d, const Choice *choice, size_t index, char **filter, char **ret) {
+        Hist hist = { .d = d, .choice = choice, .index = index, .filter = filter };
         const SpecHist *wanted = get_wanted(&hist);
         char number[32];
 

@@ -128,11 +128,11 @@ static int decide_trigger(Decision *d, size_t i) {
                 r = find_target(d, i, wanted->target, &target);
         if (r == 0 && wanted->action == ACTION_STACKTRACE)
                 r = check_stack(d, i);
-        if (r == 0 && wanted->action == ACTION_HIST)
-                r = decision_make_hist(d, choice, i, &trigger->hist);
         if (r == 0 && wanted->filter)
                 r = decision_compile(
                                 d, choice, place_of(i, place), wanted->filter, &trigger->filter);
+        if (r == 0 && wanted->action == ACTION_HIST)
+                r = decision_make_hist(d, choice, i, &trigger->filter, &trigger->hist);
         if (r != 0)
                 return r;
         /* Of the choices; decision_end_triggers makes places in the grant of them. */

@@ -12,6 +12,7 @@
 #include "describe.h"
 #include "event.h"
 #include "registry.h"
+#include "spec-trigger.h"
 #include "trace-triggers.h"
 
 /* A spec may have 4096 entries, and each is a decision of its own. */
@@ -135,6 +136,8 @@ static int describe_events(Registry *registry,
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < grant->n_events; i++) {
+                if (grant->events[i].is_unrecorded)
+                        continue;
                 json_object *object = json_object_new_object();
 
                 r = describe_append(events, object);
@@ -180,20 +183,56 @@ static int describe_sources(const Grant *grant, json_object *sources) {
         return r;
 }
 
+static int describe_trigger(const Spec *spec, const Grant *grant, size_t i, json_object *object) {
+        const GrantTrigger *trigger = &grant->triggers[i];
+        const SpecTrigger *wanted = &spec->triggers[i];
+
+        int r = describe_put(object, "when", json_object_new_string(wanted->event));
+        r = r
+                            ?: describe_put(object,
+                                               "do",
+                                               json_object_new_string(spec_action_to_string(
+                                                               wanted->action)));
+        if (r == 0 && wanted->target)
+                r = describe_put(object, "event", json_object_new_string(wanted->target));
+        if (r == 0 && trigger->hist)
+                r = describe_put(object, "hist", json_object_new_string(trigger->hist));
+        if (r == 0 && trigger->filter)
+                r = describe_put(object, "filter", json_object_new_string(trigger->filter));
+        if (r == 0 && wanted->count > 0)
+                r = describe_put(object, "count", json_object_new_uint64(wanted->count));
+        return r;
+}
+
+static int describe_triggers(const Spec *spec, const Grant *grant, json_object *triggers) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < grant->n_triggers; i++) {
+                json_object *object = json_object_new_object();
+
+                r = describe_append(triggers, object);
+                r = r ?: describe_trigger(spec, grant, i, object);
+        }
+        return r;
+}
+
 static int describe_grant(Registry *registry,
                 const Subject *asker,
+                const Spec *spec,
                 const Grant *grant,
                 json_object *object) {
         json_object *events = json_object_new_array(), *requests = json_object_new_array(),
                     *notes = json_object_new_array(), *sources = json_object_new_array(),
-                    *limits = NULL;
+                    *triggers = json_object_new_array(), *limits = NULL;
 
         int r = describe_put(object, "events", events);
         int r2 = describe_put(object, "requests", requests);
         int r3 = describe_put(object, "notes", notes);
         int r4 = describe_put(object, "sources", sources);
-        r = r ?: r2 ?: r3 ?: r4;
+        int r5 = describe_put(object, "triggers", triggers);
+        r = r ?: r2 ?: r3 ?: r4 ?: r5;
         r = r ?: describe_sources(grant, sources);
+        r = r ?: describe_triggers(spec, grant, triggers);
         r = r ?: describe_put(object, "rule", json_object_new_string(grant->rule));
         r = r ?: describe_put(object, "polkit", json_object_new_string(grant->polkit_action ?: ""));
         r = r
@@ -248,7 +287,7 @@ int registry_check(Registry *registry,
                 return r;
         r = describe_put(object, "allowed", json_object_new_boolean(judgement == 0));
         if (r == 0 && grant)
-                r = describe_grant(registry, asker, grant, object);
+                r = describe_grant(registry, asker, spec, grant, object);
         if (r == 0 && judgement != 0)
                 r = describe_refusal(registry, subject, spec, grant, reasons);
         if (r == 0 && judgement != 0)

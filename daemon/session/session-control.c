@@ -32,9 +32,10 @@ static int switch_matching(Session *session, const char *pattern, bool on, Reaso
                 if (event->is_unrecorded || !glob_match_event(pattern, event->system, event->name))
                         continue;
                 is_found = true;
-                if (on || !trace_needs_event(trace, event))
+                if (on || !trace_needs_event(trace, event)) {
                         trace->wants_off[i] = !on;
-                else if (!glob_is_pattern(pattern))
+                        trace->is_asked[i] = true;
+                } else if (!glob_is_pattern(pattern))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "%s:%s stays on: by it the session knows whose the other records are",

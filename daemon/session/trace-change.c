@@ -17,8 +17,11 @@ int trace_begin_switch(Trace *trace) {
         size_t n = trace->grant->n_events;
 
         trace->wants_off = calloc(n + 1, sizeof(bool));
-        if (!trace->wants_off)
+        trace->is_asked = calloc(n + 1, sizeof(bool));
+        if (!trace->wants_off || !trace->is_asked) {
+                trace_forget_switch(trace);
                 return -ENOMEM;
+        }
         if (trace->is_off)
                 memcpy(trace->wants_off, trace->is_off, n * sizeof(bool));
         return 0;
@@ -45,16 +48,19 @@ int trace_step_off(void *context, Reason *reason _unused_) {
 void trace_forget_switch(Trace *trace) {
         free(trace->wants_off);
         free(trace->was_off);
-        trace->wants_off = trace->was_off = NULL;
+        free(trace->is_asked);
+        trace->wants_off = trace->was_off = trace->is_asked = NULL;
 }
 
 static int switch_event(Trace *trace, size_t i, bool off) {
         const char *system, *name;
         int r = 0;
 
-        if (trace->is_off[i] == off)
-                return 0;
         trace_locate(trace, &trace->grant->events[i], &system, &name);
+        /* A trigger may have made it otherwise than it began. */
+        if (trace->is_off[i] == off &&
+                        !(trace->is_asked[i] && trace_event_has_window(trace, system, name)))
+                return 0;
         if (trace->is_live)
                 r = instance_enable_event(trace->instance, system, name, !off);
         if (r == 0)

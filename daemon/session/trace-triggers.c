@@ -340,10 +340,10 @@ static int lay(Trace *trace, TraceTrigger *t, Reason *reason) {
         Reason inner = {};
 
         locate(trace, t, &system, &name);
-        if (t->is_laid)
-                return trigger_pause(trace->instance, system, name, &trigger, false);
         int r = lay_twin(trace, t);
-        r = r ?: trigger_lay(trace->instance, system, name, &trigger, &inner);
+        if (r < 0 || t->is_laid)
+                return r ?: trigger_pause(trace->instance, system, name, &trigger, false);
+        r = trigger_lay(trace->instance, system, name, &trigger, &inner);
         t->is_laid = r == 0;
         t->left = t->count;
         if (r <= 0)

@@ -67,6 +67,7 @@ typedef struct Trace {
          * worker alone, since what looks whether all is laid reads it beside the session's plans.
          */
         bool *is_off;
+        bool *is_asked;            /* of the same plan: said so, also where it is so already */
         bool *wants_off, *was_off; /* of a plan that turns events on and off */
         uint64_t wants_kb;         /* of a plan that changes the size of the buffer */
         size_t next;               /* cursor of the step that is under way */

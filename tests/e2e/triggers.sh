@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Triggers: what the kernel does at the moment of an event, counted before, at and after it.
+
+triggers_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+ENTER=raw_syscalls:sys_enter EXIT=raw_syscalls:sys_exit
+# made WHO NAME ARGUMENT...: a running session of one's own processes, or root's of all, with a target in it.
+# Its system calls are those that nobody makes by chance.
+made() {
+        local who=$1 name=$2
+        shift 2
+        trap triggers_end EXIT
+        background "$who" ktracectl create "$name" "$@"
+        wait "$BACKGROUND" || fail "$(cat background.err)"
+        expect 0 "$who" ktracectl start "$name"
+}
+# A shell of the user's that makes system calls as it is told, so that who makes them is known to a session at its start.
+caller() {
+        mkfifo commands answers
+        chmod 666 commands answers
+        background user setpriv --no-new-privs sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
+        CALLER=$BACKGROUND
+        exec 7>commands 8<answers
+}
+calls() {
+        echo "$1 $2" >&7
+        read -r _ <&8
+}
+has() { count "$1" ".fields.id == $2"; }
+# recorded_by WHO NAME: what its stream has up to now, in t.kts.
+streamed() {
+        background "$1" ktracectl stream "$2" -o t.kts
+        STREAM=$BACKGROUND
+}
+finished() {
+        expect 0 "$1" ktracectl destroy "$2"
+        wait "$STREAM" || fail "stream: $?: $(cat background.err)"
+}
+
+case_trigger_window_own() { # in a session of one's own processes a window opens at one event and closes at another
+        caller
+        made user box --scope "pids:$CALLER" -e $ENTER \
+                --trigger "$ENTER if id == 1001 do start" --trigger "$EXIT if id == 1002 do stop"
+        streamed user box
+        calls 10 1000
+        calls 1 1001
+        calls 7 1000
+        calls 1 1002
+        calls 9 1000
+        finished user box
+        same '7 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls in the window"
+}
+
+case_trigger_window_all() { # the same in a trace of all processes, where the kernel's tracing_on is the window
+        trap triggers_end EXIT
+        ktracectl create box --scope system -e $ENTER -f 'id >= 1000 && id <= 1002' \
+                --trigger "$ENTER if id == 1001 do start" --trigger "$EXIT if id == 1002 do stop"
+        streamed root box
+        ktracectl start box
+        same 0 "$(cat "$TRACEFS"/instances/ktrace-*/tracing_on)" "tracing_on at first"
+        "$TARGET" calls 10 1000
+        "$TARGET" calls 1 1001
+        "$TARGET" calls 7 1000
+        "$TARGET" calls 1 1002
+        "$TARGET" calls 9 1000
+        finished root box
+        same '7 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls in the window"
+}
+root() { "$@"; }
+
+case_trigger_switches() { # an event that begins off is turned on as often as wanted, and off again; Stop and Start begin anew
+        caller
+        made user box --scope "pids:$CALLER" -e $ENTER --off \
+                --trigger "$ENTER if id == 1001 do enable $ENTER times 1" --trigger "$EXIT if id == 1002 do disable $ENTER"
+        streamed user box
+        calls 3 1000
+        calls 1 1001
+        calls 5 1000
+        calls 1 1002
+        calls 4 1000
+        calls 1 1001
+        calls 6 1000
+        expect 0 user ktracectl stop box
+        expect 0 user ktracectl start box
+        calls 2 1000
+        calls 1 1001
+        calls 8 1000
+        expect 0 user ktracectl stop box
+        calls 1 1001
+        calls 7 1000
+        finished user box
+        same '13 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls while it was on"
+}
+
+case_trigger_set() { # by hand a window is opened and closed as well, until the next trigger
+        caller
+        made user box --scope "pids:$CALLER" -e $ENTER --off --trigger "$EXIT if id == 1002 do disable $ENTER"
+        streamed user box
+        calls 3 1000
+        expect 0 user ktracectl set box $ENTER on
+        calls 5 1000
+        calls 1 1002
+        calls 4 1000
+        expect 0 user ktracectl set box $ENTER on
+        calls 2 1000
+        expect 0 user ktracectl set box $ENTER off
+        calls 9 1000
+        finished user box
+        same 7 "$(has t.kts 1000)" "calls while it was on"
+}
+
+case_trigger_loop() { # two events that turn each other on end nothing, and Stop is a stop
+        caller
+        made user box --scope "pids:$CALLER" -e $ENTER -e $EXIT --off \
+                --trigger "$ENTER do enable $EXIT" --trigger "$EXIT do disable $ENTER"
+        streamed user box
+        calls 1000 1000
+        expect 0 user ktracectl stop box
+        calls 1000 1001
+        finished user box
+        same 0 "$(has t.kts 1001)" "calls after the stop"
+        [ "$(has t.kts 1000)" -gt 0 ] || fail "nothing recorded"
+}
+
+case_trigger_foreign() { # another who takes a trigger of a user's session away, or adds one, ends it
+        local instance
+        caller
+        for change in '!disable_event:raw_syscalls:sys_enter' traceon:1; do
+                made user box --scope "pids:$CALLER" -e $ENTER --trigger "$EXIT if id == 1002 do disable $ENTER"
+                instance=$(echo "$TRACEFS"/instances/ktrace-*)
+                sleep 0.3
+                echo "$change" >>"$instance/events/raw_syscalls/sys_exit/trigger"
+                within 5 sh -c '! ktracectl list --json=short | jq -e "any(.state == \"running\")"' || fail "it goes on after $change"
+                user ktracectl destroy box || true
+                within 10 no_instance || fail "the instance is still there"
+        done
+}
+
+case_trigger_explained() { # what is asked for is shown by policy explain and show
+        trap triggers_end EXIT
+        echo '{"scope": "own", "events": ["raw_syscalls:sys_enter"], "triggers": [{"when": "raw_syscalls:sys_exit if id == 1", "do": "stop"}]}' >s.json
+        expect 0 user ktracectl policy explain s.json
+        grep -q 'Triggers: raw_syscalls:sys_exit if .*id == 1.* do stop' out || fail "$(cat out)"
+        expect 0 user ktracectl create box --spec s.json
+        expect 0 user ktracectl show box --json=short
+        same '{"when":"raw_syscalls:sys_exit if id == 1","do":"stop"}' "$(jq -c '.spec.triggers[0]' out)" "the trigger"
+        same '["raw_syscalls:sys_enter"]' "$(jq -c .events out)" "events that are recorded"
+}
+
+case_trigger_refused() { # what cannot be is refused with its place, and nothing is changed
+        trap triggers_end EXIT
+        try() { # STATUS MESSAGE ARGUMENT...
+                local status=$1 message=$2
+                shift 2
+                refused "$status" "$message" user ktracectl create bad --scope own -e $ENTER "$@"
+                no_instance || fail "an instance is left"
+        }
+        try 2 'count: 0 is under the least' --trigger "$ENTER do stop times 0"
+        try 2 'triggers\[0\].when: .*is not one event' --trigger "raw_syscalls:* do stop"
+        try 2 'not printable' --trigger "$ENTER if id
+== 1 do stop"
+        try 2 'triggers\[0\].when column 1: .*nosuch' --trigger "$ENTER if nosuch == 1 do stop"
+        try 3 'sched:sched_waking: not granted' --trigger "sched:sched_waking do stop"
+        try 2 "triggers\[0\].event: $EXIT is no event of the session" --trigger "$ENTER do enable $EXIT"
+        try 2 'sched:sched_process_fork stays on' -e sched:sched_process_fork --trigger "$ENTER do disable sched:sched_process_fork"
+        try 2 'triggers\[1\]: start on .*excludes stop of triggers\[0\]' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do start"
+        try 2 'join their filters with ||' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do stop"
+        try 2 'triggers: snapshot on .*is for mode flight' --trigger "$ENTER do snapshot"
+        try 3 'triggers\[0\].do: stacktrace: kernel addresses are cut' --trigger "$ENTER do stacktrace"
+        try 3 'triggers\[0\].when' -e sched:sched_switch --trigger 'sched:sched_switch if next_pid == 1 do stop'
+        try 3 'triggers\[0\].do: hist: the event speaks of tasks beside' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
+        try 3 'triggers\[0\].keys: args: the field is not shown to you whole' --trigger "$ENTER do hist args"
+        try 2 'triggers\[0\].keys: nosuch: the event has no such field' --trigger "$ENTER do hist nosuch"
+        try 1 'turns each of the session.s .* events on or off, 32 at most' -e 'syscalls:sys_enter_*' --trigger "$ENTER do stop"
+        # shellcheck disable=SC2046 # 65 of them
+        try 2 'more than 64' $(yes -- "--trigger=$ENTER" | head -n 65)
+        jq -nc '{scope: "own", events: ["raw_syscalls:sys_enter"], triggers: [range(1000) | {when: "raw_syscalls:sys_enter", do: "notify"}]}' >many.json
+        refused 2 'triggers: more than 64 in a session' user ktracectl create bad --spec many.json
+        if [ ! -e "$TRACEFS/events/sched/sched_switch/hist" ]; then
+                refused 1 'this kernel has no histograms' user ktracectl create bad --scope own -e $ENTER --trigger "$ENTER do hist id"
+        fi
+        if [ ! -e "$TRACEFS/snapshot" ]; then
+                refused 1 'this kernel has no snapshot buffers' ktracectl create bad --scope system --mode flight -e $ENTER --trigger "$ENTER do snapshot"
+        fi
+        no_instance || fail "an instance is left"
+}
