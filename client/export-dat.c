@@ -15,6 +15,7 @@
 #include "cleanup.h"
 #include "export-dat.h"
 #include "receipt.h"
+#include "symbols.h"
 
 #define MISSED_EVENTS (UINT64_C(1) << 31)
 #define MISSED_STORED (UINT64_C(1) << 30)
@@ -345,6 +346,17 @@ static int put_data(FILE *out,
         return 0;
 }
 
+/* What its reader may know, goes with the file from here on. */
+static int put_symbols(FILE *out, const Trace *trace) {
+        _cleanup_free_ char *symbols = NULL;
+        int r = symbols_read(trace->stream.metadata, &symbols);
+
+        put_number(out, symbols ? strlen(symbols) : 0, 4);
+        if (symbols)
+                put(out, symbols, strlen(symbols));
+        return r == -ENOMEM ? r : 0;
+}
+
 static int put_file(FILE *out, const Trace *trace, TraceLane *const *lanes, unsigned n_cpus) {
         char clock[64];
         uint64_t start, end;
@@ -354,7 +366,9 @@ static int put_file(FILE *out, const Trace *trace, TraceLane *const *lanes, unsi
         r = put_events(out, trace);
         if (r < 0)
                 return r;
-        put_number(out, 0, 4); /* kallsyms */
+        r = put_symbols(out, trace);
+        if (r < 0)
+                return r;
         put_number(out, 0, 4); /* printk formats */
         r = put_commands(out, trace);
         if (r < 0)

@@ -104,7 +104,8 @@ static int record_build_spec(const Record *record, pid_t child, Spec **ret, int 
 
         if (r == 0 && record->allow_setuid && !spec->allow_setuid)
                 r = spec_set_boolean(spec, "allow-setuid", true, &reason);
-        if (r == 0 && spec->n_events == 0 && spec->n_probes == 0) {
+        if (r == 0 && spec->n_events == 0 && spec->n_probes == 0 && !spec->tracer &&
+                        !spec->instance) {
                 *ret_status = record_refuse_no_events();
                 return -EINVAL;
         }

@@ -17,6 +17,7 @@
 
 void spec_options_done(SpecOptions *options) {
         free(options->events);
+        free(options->functions);
         free(options->pids);
         free(options->unit);
         *options = (SpecOptions){};
@@ -104,6 +105,17 @@ static int spec_options_set_unit(SpecOptions *options, const char *name, Reason 
         return 0;
 }
 
+static int spec_options_add_function(SpecOptions *options, const char *glob) {
+        const char **functions = reallocarray(
+                        options->functions, options->n_functions + 1, sizeof(*functions));
+
+        if (!functions)
+                return -ENOMEM;
+        options->functions = functions;
+        functions[options->n_functions++] = glob;
+        return 0;
+}
+
 int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason) {
         switch (option) {
         case 'e':
@@ -136,6 +148,20 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
                 return set_once(&options->lifetime, text, "--lifetime", reason);
         case OPTION_SPEC:
                 return set_once(&options->file, text, "--spec", reason);
+        case OPTION_CPUS:
+                return set_once(&options->cpus, text, "--cpus", reason);
+        case OPTION_INSTANCE:
+                return set_once(&options->instance, text, "--instance", reason);
+        case OPTION_TRACER:
+                return set_once(&options->tracer, text, "--tracer", reason);
+        case OPTION_FUNCTION:
+                return spec_options_add_function(options, text);
+        case OPTION_STACKTRACE:
+                options->stacktrace = true;
+                return 0;
+        case OPTION_LOCKED:
+                options->locked = true;
+                return 0;
         case OPTION_UNREDACTED:
                 options->unredacted = true;
                 return 0;
@@ -246,6 +272,28 @@ static int spec_options_set_buffer(const char *text, Spec *spec, Reason *reason)
         return spec_set_number(spec, "buffer-kb", kb, reason);
 }
 
+/* The keys that are the kernel's own words. */
+static int spec_options_set_kernel(const SpecOptions *options, Spec *spec, Reason *reason) {
+        const SpecField *field = spec_field_find("functions");
+        int r = 0;
+
+        if (options->cpus)
+                r = spec_set_string(spec, "cpus", options->cpus, reason);
+        if (r == 0 && options->instance)
+                r = spec_set_string(spec, "instance", options->instance, reason);
+        if (r == 0 && options->tracer)
+                r = spec_set_string(spec, "tracer", options->tracer, reason);
+        if (r == 0 && options->n_functions > 0)
+                r = spec_begin_list(spec, field, reason);
+        for (size_t i = 0; r == 0 && i < options->n_functions; i++)
+                r = spec_add_name(spec, field, options->functions[i], reason);
+        if (r == 0 && options->stacktrace && !spec->stacktrace)
+                r = spec_set_boolean(spec, "stacktrace", true, reason);
+        if (r == 0 && options->locked && !spec->locked)
+                r = spec_set_boolean(spec, "locked", true, reason);
+        return r;
+}
+
 int spec_options_build(const SpecOptions *options,
                 pid_t command,
                 const char *name,
@@ -274,6 +322,8 @@ int spec_options_build(const SpecOptions *options,
                 r = spec_set_string(spec, "clock", options->clock, reason);
         if (r == 0 && options->mode)
                 r = spec_set_string(spec, "mode", options->mode, reason);
+        if (r == 0)
+                r = spec_options_set_kernel(options, spec, reason);
         if (r == 0 && options->unredacted && !spec->unredacted)
                 r = spec_set_boolean(spec, "unredacted", true, reason);
         if (r == 0 && name)
@@ -327,6 +377,11 @@ void spec_options_print_help(void) {
                "      --clock CLOCK\n"
                "      --mode MODE\n"
                "      --lifetime LIFETIME\n"
+               "      --cpus LIST        record on these CPUs alone\n"
+               "      --stacktrace       the kernel's stack with each event\n"
+               "      --tracer TRACER    function or function_graph, with\n"
+               "      --function GLOB    the functions to record; repeatable\n"
+               "      --locked           once started, nobody but an administrator stops it\n"
                "      --unredacted       nothing cut, where policy allows\n"
                "      --spec FILE.json   an object with the keys below; -e adds to its events\n"
                "\nKeys of a session:\n");

@@ -26,6 +26,13 @@ typedef struct SpecOptions {
         const char *mode;
         const char *lifetime;
         const char *file;
+        const char *cpus;
+        const char *instance;
+        const char *tracer;
+        const char **functions;
+        size_t n_functions;
+        bool stacktrace;
+        bool locked;
         bool unredacted;
 } SpecOptions;
 
@@ -40,6 +47,12 @@ enum {
         OPTION_PROBE,
         OPTION_TRIGGER,
         OPTION_OFF,
+        OPTION_CPUS,
+        OPTION_INSTANCE,
+        OPTION_TRACER,
+        OPTION_FUNCTION,
+        OPTION_STACKTRACE,
+        OPTION_LOCKED,
         OPTION_SPEC_END, /* a verb's own long options count from here */
 };
 
@@ -62,6 +75,11 @@ enum {
         { "mode",     required_argument, NULL, OPTION_MODE },    \
         { "lifetime", required_argument, NULL, OPTION_LIFETIME }, \
         { "spec",     required_argument, NULL, OPTION_SPEC },    \
+        { "cpus",     required_argument, NULL, OPTION_CPUS },    \
+        { "tracer",   required_argument, NULL, OPTION_TRACER },  \
+        { "function", required_argument, NULL, OPTION_FUNCTION }, \
+        { "stacktrace", no_argument,     NULL, OPTION_STACKTRACE }, \
+        { "locked",   no_argument,       NULL, OPTION_LOCKED },  \
         { "unredacted", no_argument,     NULL, OPTION_UNREDACTED }
 /* clang-format on */
 

@@ -11,6 +11,7 @@
 
 #include "cleanup.h"
 #include "stream.h"
+#include "symbols.h"
 
 #define STREAM_JSON_DEPTH 16
 #define SUBBUF_SIZE_MIN   512
@@ -203,6 +204,15 @@ static int take_numbers(Stream *stream,
         return 0;
 }
 
+static int add_symbols(Decode *decode, const json_object *metadata) {
+        _cleanup_free_ char *symbols = NULL;
+        int r = symbols_read(metadata, &symbols);
+
+        if (r == 0 && symbols)
+                (void)tep_parse_kallsyms(decode->tep, symbols);
+        return r == -ENOMEM ? r : 0; /* addresses are shown as numbers without */
+}
+
 /* consumes metadata on success only */
 static int take_metadata(Stream *stream, json_object *metadata, Reason *reason) {
         _cleanup_(decode_free_cleanup) Decode *decode = NULL;
@@ -216,6 +226,7 @@ static int take_metadata(Stream *stream, json_object *metadata, Reason *reason) 
         if (r != 0)
                 return r;
         r = add_events(decode, metadata, reason);
+        r = r ?: add_symbols(decode, metadata);
         if (r != 0)
                 return r;
         if (json_object_object_get_ex(metadata, "commands", &commands) &&

@@ -84,6 +84,7 @@ static const ErrorEntry error_table[] = {
                         "no such function of the kernel",
                         KT_EXIT_FAILED },
         { KT_E_NO_SUCH_PROBE, KT_ERROR_PREFIX "NoSuchProbe", "no such probe", KT_EXIT_FAILED },
+        { KT_E_LOCKED, KT_ERROR_PREFIX "Locked", "the session is locked", KT_EXIT_DENIED },
 };
 
 _Static_assert(ELEMENTSOF(error_table) == _KT_E_N - 1, "each code has one entry, in order");

@@ -26,6 +26,7 @@ typedef enum KtError {
         KT_E_AUTH_REQUIRED,  /* policy wants a password that the call did not let polkit ask for */
         KT_E_NO_SUCH_FUNCTION, /* of the kernel, or none that takes a probe */
         KT_E_NO_SUCH_PROBE,
+        KT_E_LOCKED, /* the session takes no orders any more, spec key locked */
         _KT_E_N,
 } KtError;
 

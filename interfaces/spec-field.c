@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu-list.h"
 #include "nearest.h"
 #include "quote.h"
 #include "spec.h"
@@ -14,6 +15,7 @@
 #define CLOCK_MAX    32
 #define MODE_MAX     16
 #define LIFETIME_MAX 32
+#define TRACER_MAX   32
 /* "command:" and every pid with seven digits and a comma. */
 #define SCOPE_MAX (8 + SPEC_PIDS_MAX * 8)
 
@@ -114,6 +116,44 @@ const SpecField spec_fields[] = {
                         "set-user-ID programs. The trace ends at the first change of its "
                         "credentials, before anything is done with them. Default: false, the "
                         "command must have no_new_privs." },
+        { "cpus",
+                        SPEC_STRING,
+                        1,
+                        CPU_LIST_TEXT_MAX,
+                        NULL,
+                        "The CPUs to record on, as '0-3,5'. Not for traces of one's own processes: "
+                        "whose the records are is known only where all CPUs are. Default: all." },
+        { "stacktrace",
+                        SPEC_BOOLEAN,
+                        0,
+                        1,
+                        NULL,
+                        "With each event the kernel's stack that led to it, an event "
+                        "ftrace:kernel_stack; these are addresses of the kernel, thus only with what "
+                        "'unredacted' asks for. Default: false." },
+        { "tracer",
+                        SPEC_STRING,
+                        1,
+                        TRACER_MAX,
+                        NULL,
+                        "Records calls of functions of the kernel: 'function', or 'function_graph' "
+                        "with their returns, as the kernel has them; for administrators, with what "
+                        "'unredacted' asks for, in scope system. Default: nop, none." },
+        { "functions",
+                        SPEC_WORDS,
+                        1,
+                        SPEC_FUNCTIONS_MAX,
+                        NULL,
+                        "Which functions the tracer records: names or globs. '*' is every function "
+                        "and slows down the whole machine. Default: none, and no tracer without." },
+        { "locked",
+                        SPEC_BOOLEAN,
+                        0,
+                        1,
+                        NULL,
+                        "From its first start on the session takes no Start, Stop, Clear or change "
+                        "but from an administrator; its owner can read it, mark it and destroy it. "
+                        "Default: false." },
         { "unredacted",
                         SPEC_BOOLEAN,
                         0,

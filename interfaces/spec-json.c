@@ -146,6 +146,22 @@ static int add_triggers(Spec *spec, const SpecField *field, json_object *list, R
         return r ?: spec_triggers_from_json(spec, SPEC_NO_ENTRY, NULL, list, reason);
 }
 
+static int add_names(Spec *spec, const SpecField *field, json_object *list, Reason *reason) {
+        int r = spec_begin_list(spec, field, reason);
+
+        for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
+                json_object *name = json_object_array_get_idx(list, i);
+
+                r = spec_json_is_string(name)
+                                    ? spec_add_name(spec,
+                                                      field,
+                                                      json_object_get_string(name),
+                                                      reason)
+                                    : spec_refuse_type(field, spec_json_type(name), reason);
+        }
+        return r;
+}
+
 static int set_number(Spec *spec, const SpecField *field, json_object *value, Reason *reason) {
         int64_t number = json_object_get_int64(value);
 
@@ -185,6 +201,8 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
                 else if (field->type == SPEC_TRIGGERS &&
                                 json_object_is_type(value, json_type_array))
                         r = add_triggers(spec, field, value, reason);
+                else if (field->type == SPEC_WORDS && json_object_is_type(value, json_type_array))
+                        r = add_names(spec, field, value, reason);
                 else
                         r = spec_refuse_type(field, spec_json_type(value), reason);
                 if (r != 0)
@@ -259,6 +277,40 @@ static int add_list(json_object *object, const char *key, const SpecEvent *event
         return r;
 }
 
+static int add_text(json_object *object, const char *key, const char *text) {
+        return text ? spec_json_put(object, key, json_object_new_string(text)) : 0;
+}
+
+static int add_true(json_object *object, const char *key, bool value) {
+        return value ? spec_json_put(object, key, json_object_new_boolean(true)) : 0;
+}
+
+static int add_functions(json_object *object, const Spec *spec) {
+        json_object *list = spec->n_functions > 0 ? json_object_new_array() : NULL;
+        int r = spec->n_functions > 0 ? spec_json_put(object, "functions", list) : 0;
+
+        for (size_t i = 0; r == 0 && i < spec->n_functions; i++) {
+                json_object *name = json_object_new_string(spec->functions[i]);
+
+                if (!name || json_object_array_add(list, name) < 0) {
+                        json_object_put(name);
+                        r = -ENOMEM;
+                }
+        }
+        return r;
+}
+
+/* spec-kernel.c's */
+static int add_kernel(json_object *object, const Spec *spec) {
+        int r = add_text(object, "cpus", spec->cpus);
+
+        r = r ?: add_true(object, "stacktrace", spec->stacktrace);
+        r = r ?: add_text(object, "tracer", spec->tracer);
+        r = r ?: add_functions(object, spec);
+        r = r ?: add_text(object, "instance", spec->instance);
+        return r ?: add_true(object, "locked", spec->locked);
+}
+
 int spec_to_json(const Spec *spec, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         int r = 0;
@@ -285,10 +337,13 @@ int spec_to_json(const Spec *spec, json_object **ret) {
         }
         if (r == 0 && spec->where)
                 r = spec_json_put(object, "where", json_object_new_string(spec->where));
-        if (r == 0)
+        /* Of an instance of somebody else's they are not the session's. */
+        if (r == 0 && !spec->instance)
                 r = spec_json_put(object, "buffer-kb", json_object_new_uint64(spec->buffer_kb));
-        if (r == 0)
+        if (r == 0 && !spec->instance)
                 r = spec_json_put(object, "clock", json_object_new_string(spec->clock));
+        if (r == 0)
+                r = add_kernel(object, spec);
         if (r == 0)
                 r = add_lifetime(object, spec);
         if (r == 0 && spec->allow_setuid)

@@ -54,6 +54,10 @@ static int check_entry_filter(const char *list, size_t index, const char *filter
         return spec_check_filter(key, filter, reason);
 }
 
+int spec_add_name(Spec *spec, const SpecField *field _unused_, const char *name, Reason *reason) {
+        return spec_add_function(spec, name, reason);
+}
+
 int spec_begin_list(Spec *spec, const SpecField *field, Reason *reason) {
         if (spec->set_keys & spec_field_bit(field))
                 return spec_refuse_twice(field, reason);

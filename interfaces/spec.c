@@ -43,6 +43,10 @@ Spec *spec_free(Spec *spec) {
                 spec_trigger_clear(&spec->triggers[i]);
         free(spec->triggers);
         free(spec->pids);
+        spec_free_functions(spec);
+        free(spec->cpus);
+        free(spec->tracer);
+        free(spec->instance);
         free(spec->where);
         free(spec->group);
         free(spec->clock);
@@ -178,6 +182,9 @@ static const struct {
         { "where", set_where },
         { "clock", set_clock },
         { "lifetime", set_lifetime },
+        { "cpus", spec_set_cpus },
+        { "tracer", spec_set_tracer },
+        { "instance", spec_set_instance },
 };
 
 int spec_set_string(Spec *spec, const char *key, const char *value, Reason *reason) {
@@ -247,6 +254,8 @@ static const struct {
         size_t offset;
 } booleans[] = {
         { "allow-setuid", offsetof(Spec, allow_setuid) },
+        { "stacktrace", offsetof(Spec, stacktrace) },
+        { "locked", offsetof(Spec, locked) },
         { "unredacted", offsetof(Spec, unredacted) },
 };
 
@@ -272,7 +281,8 @@ int spec_complete(const Spec *spec, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "scope: missing: write " SPEC_SCOPE_FORMS);
-        if (spec->n_events == 0 && spec->n_probes == 0 && spec->n_triggers == 0)
+        if (spec->n_events == 0 && spec->n_probes == 0 && spec->n_triggers == 0 && !spec->tracer &&
+                        !spec->instance)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "events: none given: name at least one, as 'ktracectl events' "
@@ -281,5 +291,5 @@ int spec_complete(const Spec *spec, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "allow-setuid: is for scope command only: leave it away");
-        return spec_check_triggers(spec, reason);
+        return spec_check_triggers(spec, reason) ?: spec_check_kernel(spec, reason);
 }

@@ -34,6 +34,9 @@
 #define SPEC_HIST_SIZE_MAX   131072
 #define SPEC_HIST_NAME_MAX   64
 #define SPEC_HIST_WORD_MAX   128
+#define SPEC_FUNCTIONS_MAX   256
+#define SPEC_FUNCTION_MAX    128
+#define SPEC_INSTANCE_MAX    255
 
 typedef enum SpecScope {
         SCOPE_COMMAND, /* one process with one thread that the client holds back until armed */
@@ -87,6 +90,13 @@ typedef struct Spec {
         bool has_scope;
         bool allow_setuid; /* scope command: the command may gain privileges, and ends the trace by
                               it */
+        bool stacktrace;   /* the kernel's stack with each event */
+        bool locked;       /* after its first start only its end is its owner's */
+        char *cpus;        /* "0-3,5"; NULL: all */
+        char *instance;    /* one that exists; NULL: one of our own */
+        char *tracer;      /* NULL: none */
+        char **functions;  /* globs, for the tracer */
+        size_t n_functions;
         bool unredacted;   /* nothing cut, kernel addresses kept: only by a rule that grants that */
         uint32_t set_keys; /* bit i: spec_fields[i] was given */
 } Spec;
@@ -143,6 +153,8 @@ void spec_turn_off_last(Spec *spec, const SpecField *field);
 /* filter may be NULL. */
 int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason);
 int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *reason);
+/* The next of a list of SPEC_WORDS, after spec_begin_list. */
+int spec_add_name(Spec *spec, const SpecField *field, const char *name, Reason *reason);
 /* The last check, after all keys: scope and events given, … */
 int spec_complete(const Spec *spec, Reason *reason);
 

@@ -167,6 +167,7 @@ int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret, Re
         call->answer = answer;
         request->userdata = call;
         request->done = on_done;
+        request->is_administrator = peer->is_administrator;
         request->caller = (Caller){ peer->pid, peer->start };
 
         *ret = TAKE_PTR(request);

@@ -276,6 +276,21 @@ static int read_triggers(sd_bus_message *m, Spec *spec, const SpecField *field, 
         return r ?: spec_triggers_end(&list, NULL, reason);
 }
 
+static int read_names(sd_bus_message *m, Spec *spec, const SpecField *field, Reason *reason) {
+        const char *name;
+
+        int r = spec_begin_list(spec, field, reason);
+        if (r != 0)
+                return r;
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
+        while (r >= 0 && (r = sd_bus_message_read(m, "s", &name)) > 0) {
+                r = spec_add_name(spec, field, name, reason);
+                if (r != 0)
+                        return r;
+        }
+        return r < 0 ? r : spec_own_result(sd_bus_message_exit_container(m));
+}
+
 /* The contents of the variant of one key. */
 static int read_value(sd_bus_message *m,
                 const SpecField *field,
@@ -302,6 +317,10 @@ static int read_value(sd_bus_message *m,
                         break;
                 r = sd_bus_message_read_basic(m, 'b', &flag);
                 return r < 0 ? r : spec_set_boolean(spec, field->name, flag, reason);
+        case SPEC_WORDS:
+                if (strcmp(signature, "as") == 0)
+                        return read_names(m, spec, field, reason);
+                break;
         case SPEC_EVENTS:
                 if (strcmp(signature, "as") == 0 || strcmp(signature, "aa{sv}") == 0)
                         return read_events(m, signature, spec, field, reason);
@@ -309,8 +328,6 @@ static int read_value(sd_bus_message *m,
         case SPEC_TRIGGERS:
                 if (strcmp(signature, "aa{sv}") == 0)
                         return read_triggers(m, spec, field, reason);
-                break;
-        case SPEC_WORDS: /* no key of the spec itself */
                 break;
         }
         return spec_refuse_type(field, spec_describe_signature(signature), reason);

@@ -53,6 +53,9 @@ int decision_exclude_addresses(const FormatField *field, char **filter);
 /* The rule's own. */
 int decision_add_policy_filter(Decision *d, Choice *choice, const char *text);
 
+/* The keys that are not about events. */
+int decision_check_kernel(const Decision *d);
+
 /* The granted event that is spelled most like `wanted`, or NULL when none is near. */
 const char *decision_find_nearest(const Decision *d, const char *wanted);
 /* "system:name" in two; false: it is neither short enough nor has a colon. */

@@ -466,6 +466,7 @@ int policy_decide(const Policy *policy,
 
         int r = find_rule(&d);
         r = r ?: begin_grant(&d);
+        r = r ?: decision_check_kernel(&d);
         for (size_t i = 0; r == 0 && i < spec->n_events; i++) {
                 d.is_probe = i < events->n_probes;
                 d.is_of_program = d.is_probe && events->of_programs && events->of_programs[i];

@@ -61,6 +61,17 @@ static bool clock_realtime_offset(const char *name, int64_t *ret) {
         return true;
 }
 
+/* By it a reader knows whether the kernel's addresses are still those of the stream. */
+static int add_boot_id(json_object *object) {
+        char text[64] = "";
+
+        _cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+                return 0; /* names can be done without */
+        text[strcspn(text, "\n")] = '\0';
+        return add_string(object, "boot-id", text);
+}
+
 static int add_machine(json_object *object, const Trace *trace) {
         struct utsname u;
         int64_t offset;
@@ -71,6 +82,7 @@ static int add_machine(json_object *object, const Trace *trace) {
         r = r ?: add_string(object, "machine", u.nodename);
         r = r ?: add_string(object, "kernel", u.release);
         r = r ?: add_string(object, "arch", u.machine);
+        r = r ?: add_boot_id(object);
         r = r ?: add_number(object, "long-size", sizeof(long));
         r = r ?: add_number(object, "page-size", (uint64_t)sysconf(_SC_PAGESIZE));
         r = r ?: add_number(object, "subbuf-size", trace->subbuf_size);
@@ -199,11 +211,38 @@ static int add_marks(json_object *events, const Trace *trace) {
         return r;
 }
 
+/* What the kernel writes besides events. */
+static int add_internal(json_object *events, const Trace *trace, const char *name) {
+        GrantEvent event = { .system = (char *)"ftrace", .name = (char *)name };
+        int r = add_event(events, trace, &event);
+
+        return r == -ENOENT ? 0 : r; /* not of this kernel */
+}
+
+/* Also where a trigger asks for them; of grants that cut, the consumer lets none through. */
+static bool has_stacks(const Trace *trace) {
+        bool wants = trace->spec->stacktrace;
+
+        for (size_t i = 0; i < trace->spec->n_triggers; i++)
+                wants = wants || trace->spec->triggers[i].action == ACTION_STACKTRACE;
+        return wants && !trace->grant->fenced && !trace->grant->redacted;
+}
+
+static int add_internals(json_object *events, const Trace *trace) {
+        const Spec *spec = trace->spec;
+        int r = has_stacks(trace) ? add_internal(events, trace, "kernel_stack") : 0;
+
+        r = r || !spec->tracer ? r : add_internal(events, trace, "function");
+        r = r || !spec->tracer ? r : add_internal(events, trace, "funcgraph_entry");
+        return r || !spec->tracer ? r : add_internal(events, trace, "funcgraph_exit");
+}
+
 static int add_events(json_object *object, const Trace *trace) {
         json_object *events = json_object_new_array();
 
         int r = describe_put(object, "events", events);
         r = r ?: add_marks(events, trace);
+        r = r ?: add_internals(events, trace);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
                 if (!trace->grant->events[i].is_unrecorded)
                         r = add_event(events, trace, &trace->grant->events[i]);

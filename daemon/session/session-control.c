@@ -60,7 +60,7 @@ int session_switch_events(Session *session,
                 bool on,
                 Request *request,
                 Reason *reason) {
-        int r = session_check_idle(session, reason);
+        int r = session_check_control(session, request, reason);
 
         if (r != 0)
                 return r;
@@ -110,7 +110,7 @@ static int check_size(const Session *session, uint64_t kb, Reason *reason) {
 }
 
 int session_resize(Session *session, uint64_t kb, Request *request, Reason *reason) {
-        int r = session_check_idle(session, reason);
+        int r = session_check_control(session, request, reason);
 
         if (r != 0)
                 return r;
@@ -134,7 +134,7 @@ static void session_then_cleared(Session *session, int result, const Reason *rea
 }
 
 int session_clear(Session *session, Request *request, Reason *reason) {
-        int r = session_check_idle(session, reason);
+        int r = session_check_control(session, request, reason);
 
         if (r != 0)
                 return r;

@@ -22,6 +22,8 @@ void session_set_timer(Session *session, uint64_t usec);
 void session_submit(Session *session, void (*then)(Session *, int, const Reason *));
 /* KT_E_BUSY while a plan is in flight, KT_E_WRONG_STATE at its end. */
 int session_check_idle(const Session *session, Reason *reason);
+/* The same for what changes a session; KT_E_LOCKED: this caller may not, any more. */
+int session_check_control(const Session *session, const Request *request, Reason *reason);
 /* The plan of a call is over: answers it, and leads to `state` when it went well. */
 void session_conclude(Session *session, SessionState state, int result, const Reason *reason);
 /* No plan is in flight: what Describe tells of events that are off. */

@@ -26,6 +26,15 @@ int session_check_idle(const Session *session, Reason *reason) {
         return 0;
 }
 
+int session_check_control(const Session *session, const Request *request, Reason *reason) {
+        if (session->spec->locked && session->state > SESSION_CONFIGURED &&
+                        request->subject.uid != 0 && !request->is_administrator)
+                return reason_set(reason,
+                                KT_E_LOCKED,
+                                "the session was made with 'locked' and has been started: it can be read, marked and destroyed; an administrator can do more");
+        return session_check_idle(session, reason);
+}
+
 /* Where a start, a stop or a change leads to: back for the caller's faults, failed for ours, and on
  * to the end when that was wanted meanwhile. */
 void session_conclude(Session *session, SessionState state, int result, const Reason *reason) {
@@ -206,7 +215,7 @@ static void session_then_armed(Session *session, int result, const Reason *reaso
 }
 
 int session_start(Session *session, Request *request, Reason *reason) {
-        int r = session_check_idle(session, reason);
+        int r = session_check_control(session, request, reason);
         if (r != 0)
                 return r;
         if (session->state != SESSION_CONFIGURED && session->state != SESSION_STOPPED)
@@ -264,7 +273,7 @@ static void session_then_stopped(Session *session, int result, const Reason *rea
 }
 
 int session_stop(Session *session, Request *request, Reason *reason) {
-        int r = session_check_idle(session, reason);
+        int r = session_check_control(session, request, reason);
         if (r != 0)
                 return r;
         if (session->state != SESSION_RUNNING)

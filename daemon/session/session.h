@@ -40,8 +40,9 @@ typedef struct ProbeFile ProbeFile;
  * returned. Whoever implements `done` frees the request. */
 struct Request {
         Subject subject;
-        char *peer;    /* unique bus name for lifetime `client`; NULL: none */
-        Caller caller; /* create: in whose pid namespace pids are; may be unknown */
+        char *peer;            /* unique bus name for lifetime `client`; NULL: none */
+        bool is_administrator; /* polkit lets it manage sessions, for this connection */
+        Caller caller;         /* create: in whose pid namespace pids are; may be unknown */
         void (*done)(Request *request, int result, const Reason *reason);
         void *userdata;
 

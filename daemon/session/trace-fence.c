@@ -117,6 +117,10 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
                                 KT_E_INVALID_SPEC,
                                 "clock: %s cannot be compared with the times of your processes: write mono, mono_raw, boot or tai",
                                 spec->clock);
+        if (spec->cpus)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "cpus: whose the records are is known only where all CPUs are recorded: leave it away, or ask for a trace of all processes");
         if (spec->allow_setuid && !grant->allow_setuid)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,

@@ -29,6 +29,7 @@
 #include "probe-batch.h"
 #include "scope.h"
 #include "trace-fence.h"
+#include "trace-kernel.h"
 #include "trace-pairs.h"
 #include "trace-parts.h"
 #include "trace-triggers.h"
@@ -163,6 +164,8 @@ static int step_options(void *context, Reason *reason) {
                 r = instance_set_clock(trace->instance, trace->spec->clock, reason);
         if (r == 0 && trace_lists_pids(trace))
                 r = instance_set_option(trace->instance, "event-fork", true);
+        if (r == 0 && trace->spec->stacktrace)
+                r = instance_set_option(trace->instance, "stacktrace", true);
         return r;
 }
 
@@ -227,6 +230,8 @@ static const PlanStep create_steps[] = {
         { "buffer", step_buffer, NULL },
         { "options", step_options, NULL },
         { "statistics", step_statistics, NULL },
+        { "cpus", trace_step_cpus, NULL },
+        { "tracer", trace_step_tracer, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
         { "probes", step_probes, NULL },                     /* they go when nobody holds them */
         { "pairs-defined", trace_step_pairs_defined, NULL }, /* they go with the instance */
@@ -374,9 +379,10 @@ static int step_events(void *context, Reason *reason) {
 
 /* Events off, and nothing that was under way can still arrive. */
 static int trace_disable(Trace *trace) {
-        int r = trace->is_live ? instance_disable_all(trace->instance) : 0;
+        int r = trace->is_live ? trace_run_tracer(trace, false) : 0;
 
-        trace->is_live = r < 0;
+        r = trace->is_live && r == 0 ? instance_disable_all(trace->instance) : r;
+        trace->is_live = r != 0;
         return r;
 }
 
@@ -425,6 +431,7 @@ static const PlanStep start_steps[] = {
         { "window", trace_step_window, NULL },
         { "events", step_events, undo_events },
         { "triggers", trace_step_triggers, trace_undo_triggers },
+        { "functions", trace_step_run_tracer, undo_events },
 };
 
 /* Steps of stop and of the end */

@@ -35,6 +35,7 @@ static void test_table(void) {
                 { KT_E_AUTH_REQUIRED, "org.ktrace1.Error.InteractiveAuthorizationRequired", 3 },
                 { KT_E_NO_SUCH_FUNCTION, "org.ktrace1.Error.NoSuchFunction", 1 },
                 { KT_E_NO_SUCH_PROBE, "org.ktrace1.Error.NoSuchProbe", 1 },
+                { KT_E_LOCKED, "org.ktrace1.Error.Locked", 3 },
         };
 
         g_assert_cmpuint(G_N_ELEMENTS(contract), ==, _KT_E_N - 1);

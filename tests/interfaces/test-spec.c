@@ -52,6 +52,11 @@ static void test_table(void) {
                 "clock",
                 "lifetime",
                 "allow-setuid",
+                "cpus",
+                "stacktrace",
+                "tracer",
+                "functions",
+                "locked",
                 "unredacted" };
 
         g_assert_cmpuint(n_spec_fields, ==, G_N_ELEMENTS(keys));
@@ -80,9 +85,7 @@ static void test_defaults(void) {
 }
 
 static void test_unknown_keys(void) {
-        static const char *const later[] = {
-                "cpus", "stacktrace", "tracer", "functions", "instance", "spool", "locked"
-        };
+        static const char *const later[] = { "instance", "spool" };
 
         assert_refused("{\"bufer-kb\":1}",
                         KT_E_UNKNOWN_KEY,
@@ -93,11 +96,11 @@ static void test_unknown_keys(void) {
         assert_refused("{\"frobnicate\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, locked, unredacted");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, locked, unredacted");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;
@@ -594,6 +597,84 @@ static void test_complete(void) {
         g_assert_cmpint(spec_complete(spec, &reason), ==, 0);
 }
 
+static void test_kernel_keys(void) {
+        static const char *const good[] = { "0", "0-3,5", "7,7,1", "8191", "0-8191" };
+        static const char *const bad[] = { "0-99999",
+                "8192",
+                "-1",
+                "1-",
+                "1,,2",
+                "1,",
+                "a",
+                "0 1",
+                "0x1",
+                "18446744073709551616",
+                "0-1-2" };
+        static const char *const functions[] = {
+                "", "schedule:traceoff", "!vfs_read", "a b", "a/b", "12", "a\n", "#x"
+        };
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(good); i++)
+                assert_string("cpus", good[i], NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                _cleanup_spec_ Spec *other = spec_new();
+
+                g_assert_cmpint(spec_set_string(other, "cpus", bad[i], &reason),
+                                ==,
+                                KT_E_INVALID_SPEC);
+                g_assert_true(g_str_has_prefix(reason.text, "cpus: "));
+                g_assert_null(other->cpus);
+        }
+        assert_string("cpus", "3-1", "cpus: 3-1 runs backwards: write 1-3");
+        assert_string("tracer",
+                        "wakeup",
+                        "tracer: \"wakeup\" is not known: write nop, function or function_graph");
+        for (size_t i = 0; i < G_N_ELEMENTS(functions); i++)
+                g_assert_cmpint(spec_add_name(spec, NULL, functions[i], &reason),
+                                ==,
+                                KT_E_INVALID_SPEC);
+        for (size_t i = 0; i < SPEC_FUNCTIONS_MAX; i++)
+                g_assert_cmpint(spec_add_name(spec, NULL, "vfs_*", &reason), ==, 0);
+        g_assert_cmpint(spec_add_name(spec, NULL, "vfs_*", &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_nonnull(strstr(reason.text, "more than 256"));
+}
+
+/* A tracer is never unfiltered by accident. */
+static void test_tracer_wants_functions(void) {
+        static const struct {
+                const char *json, *refused;
+        } cases[] = {
+                { "{\"scope\":\"system\",\"tracer\":\"function\"}", "functions: missing" },
+                { "{\"scope\":\"system\",\"tracer\":\"function\",\"functions\":[]}",
+                                "functions: missing" },
+                { "{\"scope\":\"system\",\"functions\":[\"*\"],\"events\":[\"a:b\"]}",
+                                "functions: are for a tracer" },
+                { "{\"scope\":\"own\",\"tracer\":\"function\",\"functions\":[\"*\"]}",
+                                "tracer: records functions of every process" },
+                { "{\"scope\":\"system\",\"tracer\":\"function\",\"functions\":[\"*\"]}", NULL },
+                { "{\"scope\":\"own\",\"tracer\":\"nop\",\"events\":[\"a:b\"]}", NULL },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_spec_ Spec *spec = spec_new();
+                Reason reason = {};
+
+                g_assert_cmpint(feed(spec, cases[i].json, &reason), ==, 0);
+                int r = spec_complete(spec, &reason);
+                g_assert_cmpint(r, ==, cases[i].refused ? KT_E_INVALID_SPEC : 0);
+                if (cases[i].refused)
+                        g_assert_true(g_str_has_prefix(reason.text, cases[i].refused));
+        }
+        assert_refused("{\"functions\":[7]}",
+                        KT_E_INVALID_SPEC,
+                        "functions: a list of strings is wanted, not a number");
+        assert_refused("{\"functions\":\"a\"}",
+                        KT_E_INVALID_SPEC,
+                        "functions: a list of strings is wanted, not a string");
+}
+
 /* Every refusal must leave its remedy readable, however long the values are. */
 static void test_reasons_hold_the_remedy(void) {
         g_autofree char *name = g_strnfill(256, '/');
@@ -750,6 +831,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/spec/where", test_where);
         g_test_add_func("/spec/events-as-json", test_events_as_json);
         g_test_add_func("/spec/complete", test_complete);
+        g_test_add_func("/spec/kernel-keys", test_kernel_keys);
+        g_test_add_func("/spec/a-tracer-wants-functions", test_tracer_wants_functions);
         g_test_add_func("/spec/reasons-hold-the-remedy", test_reasons_hold_the_remedy);
         g_test_add_func("/spec/both-ways", test_both_ways);
         g_test_add_func("/spec/any-object", test_any_object);

@@ -103,6 +103,31 @@ static void test_quota(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(call.result, ==, 0);
 }
 
+/* No event at all: a tracer's functions are patched while it runs. */
+static void test_tracer(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        fixture_create(f,
+                        &call,
+                        0,
+                        ":1.5",
+                        "{\"scope\":\"system\",\"tracer\":\"function\",\"functions\":[\"vfs_*\"]}");
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        Session *session = call.session;
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_autofree char *running = fake_kernel_describe();
+        g_assert_nonnull(strstr(running, "function-tracer functions-patched"));
+        fixture_stop(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_autofree char *stopped = fake_kernel_describe();
+        g_assert_nonnull(strstr(stopped, "-functions-patched"));
+}
+
 #define ADD(path, function) \
         g_test_add("/change/" path, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
@@ -112,5 +137,6 @@ int main(int argc, char **argv) {
         ADD("without-memory-all-is-as-it-was", test_no_memory);
         ADD("sizes-that-cannot-be", test_bounds);
         ADD("the-size-counts", test_quota);
+        ADD("a-tracer-runs-from-start-to-stop", test_tracer);
         return g_test_run();
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The tracers of an instance, and the CPUs it records on. Called by session.
+ *
+ * It relies on these behaviours of the kernel:
+ * - tracing_cpumask takes groups of eight hexadecimal digits, the lowest CPUs last;
+ * - set_ftrace_filter takes a word when white space follows it, and says EINVAL when it matches no
+ *   function; opened with O_TRUNC it begins empty, and empty means all functions, which it says as
+ *   "#### all functions enabled ####";
+ * - set_ftrace_notrace is the same of functions that are not traced, whatever the other says;
+ * - current_tracer drops what is in the ring, also when it is set again, and says EINVAL to a name
+ *   that available_tracers of the instance does not have. So it is set once, before anything is
+ *   recorded, and set_ftrace_notrace is what stops it: with nothing left to trace the kernel
+ * patches nothing.
+ *
+ * What may stand in a glob is the spec's: a ':' would make it a command. */
+
+#include "tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+int instance_set_cpus(const Instance *instance,
+                const CpuList *cpus,
+                unsigned n_cpus,
+                Reason *reason) {
+        unsigned last = cpu_list_get_last(cpus);
+        char text[CPU_LIST_MAX / 32 * 9 + 1];
+        size_t at = 0;
+
+        if (last >= n_cpus)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "cpus: there is no CPU %u: this machine has 0 to %u",
+                                last,
+                                n_cpus - 1);
+        for (unsigned group = last / 32 + 1; group-- > 0;)
+                at += (size_t)snprintf(text + at,
+                                sizeof(text) - at,
+                                "%08" PRIx32 "%s",
+                                (uint32_t)(cpus->words[group / 2] >> group % 2 * 32),
+                                group ? "," : "");
+        return tracefs_write(instance->fd, "tracing_cpumask", text);
+}
+
+/* An empty list would be every function of the kernel. */
+static int check_functions(const Instance *instance, Reason *reason) {
+        char first[2] = "";
+
+        int fd = instance_open_file(instance, "set_ftrace_filter", O_RDONLY);
+        if (fd < 0)
+                return fd;
+        ssize_t n = read(fd, first, 1);
+        int r = n < 0 ? -errno : 0;
+        close(fd);
+        if (r == 0 && (n == 0 || *first == '#'))
+                return reason_set(reason,
+                                KT_E_KERNEL_REFUSED,
+                                "functions: the kernel would record all: nothing was done");
+        return r;
+}
+
+static int refuse_functions(int r, const char *glob, Reason *reason) {
+        if (r == -EINVAL)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "functions: %s matches no function that can be traced: see "
+                                "available_filter_functions in tracefs",
+                                glob);
+        if (r == -ENOENT || r == -EACCES || r == -EPERM)
+                return reason_set(reason,
+                                KT_E_KERNEL_REFUSED,
+                                "tracer: this kernel lets no functions be traced");
+        return r;
+}
+
+static int write_functions(const Instance *instance,
+                const char *file,
+                char *const *globs,
+                size_t n_globs,
+                Reason *reason) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n_globs; i++) {
+                char text[256];
+
+                snprintf(text, sizeof(text), "%s\n", globs[i]);
+                r = i == 0 ? tracefs_write_truncate(instance->fd, file, text)
+                           : tracefs_write(instance->fd, file, text);
+                r = refuse_functions(r, globs[i], reason);
+        }
+        return r;
+}
+
+static int set_filter(const Instance *instance,
+                char *const *globs,
+                size_t n_globs,
+                Reason *reason) {
+        int r = write_functions(instance, "set_ftrace_filter", globs, n_globs, reason);
+
+        return r ?: check_functions(instance, reason);
+}
+
+int instance_run_tracer(const Instance *instance, char *const *globs, size_t n_globs, bool on) {
+        if (on)
+                return tracefs_write_truncate(instance->fd, "set_ftrace_notrace", "\n");
+        return write_functions(instance, "set_ftrace_notrace", globs, n_globs, NULL);
+}
+
+static int set_tracer(const Instance *instance, const char *tracer, Reason *reason) {
+        _cleanup_free_ char *known = NULL;
+
+        int r = tracefs_write(instance->fd, "current_tracer", tracer);
+        if (r != -EINVAL)
+                return r;
+        r = tracefs_read(instance->fd, "available_tracers", &known, NULL);
+        if (r < 0)
+                return r;
+        known[strcspn(known, "\n")] = '\0';
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "tracer: this kernel has no %s for instances; it has: %s",
+                        tracer,
+                        known);
+}
+
+int instance_set_tracer(const Instance *instance,
+                const char *tracer,
+                char *const *globs,
+                size_t n_globs,
+                Reason *reason) {
+        int r = set_filter(instance, globs, n_globs, reason);
+
+        r = r ?: instance_run_tracer(instance, globs, n_globs, false);
+        return r ?: set_tracer(instance, tracer, reason);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The decision about the keys of a spec that are about the kernel and not about events: what a
+ * tracer, stacks and others' instances show cannot be cut field by field, so they go with grants
+ * that cut nothing. Part of grant.c. Pure. */
+
+#include "decision.h"
+
+int decision_check_kernel(const Decision *d) {
+        const Grant *grant = d->grant;
+        const Spec *spec = d->spec;
+        const char *key = spec->tracer       ? "tracer"
+                          : spec->instance   ? "instance"
+                          : spec->stacktrace ? "stacktrace"
+                                             : NULL;
+
+        if (key && (grant->fenced || grant->redacted))
+                return reason_set(d->reason,
+                                KT_E_ACCESS_DENIED,
+                                "%s: %s does not grant the kernel's addresses and all that others "
+                                "do%s",
+                                key,
+                                grant->rule,
+                                spec->unredacted ? "" : "; --unredacted asks for more");
+        return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The keys of a session spec that are the kernel's own words for whole instances: which CPUs, which
+ * tracer on which functions, which instance. Most are for administrators, which policy says. What
+ * stands here keeps words from being commands: the kernel reads "schedule:traceoff" in
+ * set_ftrace_filter as an order, and a name with a slash as a path. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "cpu-list.h"
+#include "quote.h"
+#include "spec-parts.h"
+
+static int copy(char **target, const char *value) {
+        *target = strdup(value);
+        return *target ? 0 : -ENOMEM;
+}
+
+int spec_set_cpus(Spec *spec, const char *value, Reason *reason) {
+        CpuList list;
+
+        int r = cpu_list_parse("cpus", value, &list, reason);
+        return r ?: copy(&spec->cpus, value);
+}
+
+int spec_set_tracer(Spec *spec, const char *value, Reason *reason) {
+        static const char *const tracers[] = { "nop", "function", "function_graph" };
+
+        for (size_t i = 0; i < ELEMENTSOF(tracers); i++)
+                if (strcmp(value, tracers[i]) == 0)
+                        return i == 0 ? 0 : copy(&spec->tracer, value);
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "tracer: %s is not known: write nop, function or function_graph",
+                        quote(value).text);
+}
+
+int spec_set_instance(Spec *spec, const char *value, Reason *reason) {
+        for (const char *p = value; *p; p++)
+                if (!spec_is_alphanumeric(*p) && !strchr("._-", *p))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "instance: %s holds more than letters, digits, '.', '_', "
+                                        "'-'",
+                                        quote(value).text);
+        if (strspn(value, ".") == strlen(value))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "instance: %s is a directory: write the name of an instance",
+                                quote(value).text);
+        if (strncmp(value, KT_INSTANCE_PREFIX, strlen(KT_INSTANCE_PREFIX)) == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "instance: %s is one of ktraced's own: write one that the kernel "
+                                "or a module has made",
+                                quote(value).text);
+        return copy(&spec->instance, value);
+}
+
+int spec_add_function(Spec *spec, const char *glob, Reason *reason) {
+        char **grown;
+
+        if (spec->n_functions >= SPEC_FUNCTIONS_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "functions: more than %d entries: name them by globs",
+                                SPEC_FUNCTIONS_MAX);
+        size_t size = strlen(glob);
+        bool fits = size > 0 && size <= SPEC_FUNCTION_MAX && !spec_is_digit(*glob);
+        for (const char *p = glob; *p && fits; p++)
+                fits = spec_is_alphanumeric(*p) || strchr("_.*?[]-", *p);
+        if (!fits)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "functions[%zu]: %s is no name of a function and no glob: write "
+                                "letters, digits, '_', '.', '*', '?', '[…]', at most %d",
+                                spec->n_functions,
+                                quote(glob).text,
+                                SPEC_FUNCTION_MAX);
+        grown = reallocarray(spec->functions, spec->n_functions + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        spec->functions = grown;
+        int r = copy(&grown[spec->n_functions], glob);
+        spec->n_functions += r == 0;
+        return r;
+}
+
+void spec_free_functions(Spec *spec) {
+        for (size_t i = 0; i < spec->n_functions; i++)
+                free(spec->functions[i]);
+        free(spec->functions);
+}
+
+/* Of an instance that somebody else made and looks into himself. */
+static int check_instance(const Spec *spec, Reason *reason) {
+        static const char *const theirs[] = { "buffer-kb", "clock" };
+
+        for (size_t i = 0; i < ELEMENTSOF(theirs); i++)
+                if (spec->set_keys & spec_field_bit(spec_field_find(theirs[i])))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: is the instance's own and stays, since changing it "
+                                        "drops what it holds: leave it away",
+                                        theirs[i]);
+        if (spec->scope != SCOPE_SYSTEM)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "instance: what it records is of all processes: write scope "
+                                "system");
+        if (spec->mode != MODE_STREAM)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "instance: is read as it records: write mode stream");
+        if (spec->tracer || spec->stacktrace || spec->cpus)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: would change what others record in the instance: leave it "
+                                "away",
+                                spec->tracer ? "tracer"
+                                : spec->cpus ? "cpus"
+                                             : "stacktrace");
+        return 0;
+}
+
+int spec_check_kernel(const Spec *spec, Reason *reason) {
+        int r = spec->instance ? check_instance(spec, reason) : 0;
+
+        if (r != 0)
+                return r;
+        if (spec->tracer && spec->n_functions == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "functions: missing: a tracer of functions slows down the whole "
+                                "machine: name those that you want, or \"*\" for all");
+        if (spec->n_functions > 0 && !spec->tracer)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "functions: are for a tracer: write tracer function or "
+                                "function_graph, or leave them away");
+        if (spec->tracer && spec->scope != SCOPE_SYSTEM)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "tracer: records functions of every process: write scope system");
+        return 0;
+}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Keys of a spec that are the kernel's own words for a whole trace: CPUs, stacks, tracers; and sessions that are locked.
+
+keys_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+
+case_keys_cpus() { # only the CPUs that were named record
+        trap keys_end EXIT
+        [ "$(nproc)" -gt 1 ] || skip "one CPU"
+        recording ktracectl record -q --scope system --cpus 1 -e raw_syscalls:sys_enter --where 'id == 1000' -o t.kts
+        taskset -c 0 "$TARGET" calls 3 1000
+        taskset -c 1 "$TARGET" calls 5 1000
+        ends_well 5
+        same 5 "$(count t.kts 'true')" "events"
+        same 5 "$(count t.kts '.cpu == 1')" "on CPU 1"
+        same '"1"' "$(ktracectl report --receipt --json=short t.kts | jq .spec.cpus)" "in the receipt"
+}
+
+case_keys_cpus_refused() { # lists that are none, CPUs that are not there, and guarded traces
+        refused 2 'cpus: "0-99999" is no list' ktracectl create x --scope system --cpus 0-99999 -e raw_syscalls:sys_enter
+        refused 2 'cpus: 3-1 runs backwards: write 1-3' ktracectl create x --scope system --cpus 3-1 -e raw_syscalls:sys_enter
+        refused 2 'cpus: there is no CPU 8191: this machine has' ktracectl create x --scope system --cpus 8191 -e raw_syscalls:sys_enter
+        refused 2 'cpus: whose the records are' user ktracectl create x --scope own --cpus 0 -e raw_syscalls:sys_enter
+        no_instance || fail "an instance was made"
+}
+
+case_keys_locked() { # once started only its end is the owner's; root can do all
+        trap keys_end EXIT
+        background user setpriv --no-new-privs sleep 60
+        user ktracectl create mine -q --locked --scope own -e raw_syscalls:sys_enter --lifetime linger:60
+        user ktracectl start mine
+        local verb
+        for verb in start stop clear; do
+                refused 3 "made with 'locked'" user ktracectl $verb mine
+        done
+        refused 3 "made with 'locked'" user ktracectl set mine sys_enter off
+        refused 3 "made with 'locked'" user ktracectl set mine buffer-kb 64
+        same '"running"' "$(user ktracectl show mine --json=short | jq .state)" "state"
+        user ktracectl mark mine "still here"
+        expect 0 ktracectl stop "$(session_id mine)"
+        refused 3 "made with 'locked'" user ktracectl start mine
+        expect 0 ktracectl start "$(session_id mine)"
+        expect 0 user ktracectl destroy mine
+}
+
+case_keys_locked_owner_leaves() { # a lock is no lifetime: the session goes with its creator
+        trap keys_end EXIT
+        local spec='{"scope": "system", "locked": true, "events": ["raw_syscalls:sys_enter"], "where": "id == 1000"}'
+        echo "$spec" >spec.json
+        recording ktracectl record -q --spec spec.json -o t.kts
+        kill -9 "$RECORDING"
+        within 5 no_instance || fail "the session is left"
+}
+
+case_keys_stacktrace() { # the kernel's stack comes with each event, with names for who may know them; nobody else has it
+        trap keys_end EXIT
+        recording ktracectl record -q --scope system --stacktrace -e raw_syscalls:sys_enter --where 'id == 1000' -o t.kts
+        "$TARGET" calls 3 1000
+        ends_well 3
+        same '3 3' "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "kernel_stack"')" "events and stacks"
+        ktracectl report t.kts >t.txt
+        grep -q 'kernel_stack:' t.txt || fail "$(head t.txt)"
+        refused 3 "stacktrace: .* does not grant the kernel's addresses" \
+                user ktracectl create x --scope own --stacktrace -e raw_syscalls:sys_enter
+}
+
+has_tracer() { # NAME
+        mkdir "$TRACEFS/instances/keys-probe"
+        local known
+        known=$(cat "$TRACEFS/instances/keys-probe/available_tracers")
+        (: >>"$TRACEFS/instances/keys-probe/set_ftrace_filter") 2>/dev/null || known=
+        rmdir "$TRACEFS/instances/keys-probe"
+        [[ " $known " == *" $1 "* ]]
+}
+
+# What sync(2) is to the kernel: of several names of one function it lists one.
+sync_function() { grep -m 1 -xE '__(x64|ia32|arm64)_sys_sync|ksys_sync' "$TRACEFS/available_filter_functions"; }
+
+case_keys_tracer() { # each call of a function is a record, by name, and none of any other function
+        trap keys_end EXIT
+        has_tracer function || skip "this kernel's instances have no function tracer"
+        recording ktracectl record -q --scope system --tracer function --function "$(sync_function)" -o t.kts
+        sync
+        sync
+        ends_well 2
+        same '2 2' "$(count t.kts '.event == "function"') $(count t.kts 'true')" "calls"
+        ktracectl report t.kts >t.txt
+        same 2 "$(grep -c 'function: .*sys_sync$' t.txt)" "by name: $(cat t.txt)"
+        same nop "$(cat "$TRACEFS/current_tracer")" "the top level's tracer"
+}
+
+case_keys_tracer_stops() { # a stopped session patches nothing, and goes on when started
+        trap keys_end EXIT
+        has_tracer function || skip "this kernel's instances have no function tracer"
+        local function
+        function=$(sync_function)
+        ktracectl create calls -q --mode flight --scope system --tracer function --function "${function%?}?" -e raw_syscalls:sys_enter \
+                --where 'id == 1000'
+        sync
+        ktracectl start calls
+        sync
+        ktracectl stop calls
+        same 0 "$(wc -l <"$TRACEFS/enabled_functions")" "functions patched after a stop"
+        sync
+        ktracectl start calls
+        sync
+        ktracectl snapshot -q calls -o t.kts
+        same 2 "$(count t.kts '.event == "function"')" "calls"
+}
+
+case_keys_tracer_refused() { # never unfiltered by accident, no orders in the place of names, no functions that are not there
+        trap keys_end EXIT
+        refused 2 'functions: missing' ktracectl create x --scope system --tracer function
+        refused 2 'functions: are for a tracer' ktracectl create x --scope system --function '*' -e raw_syscalls:sys_enter
+        refused 2 'no name of a function' ktracectl create x --scope system --tracer function --function schedule:traceoff
+        refused 2 'tracer: "wakeup" is not known' ktracectl create x --scope system --tracer wakeup --function '*'
+        expect 3 user ktracectl --no-ask-password create x --scope system --tracer function --function schedule
+        has_tracer function || skip "this kernel's instances have no function tracer"
+        refused 2 'nosuchfunctionatall matches no function' ktracectl create x --scope system --tracer function --function nosuchfunctionatall
+        refused 2 'nosuch\* matches no function' ktracectl create x --scope system --tracer function --function vfs_read --function 'nosuch*'
+        if ! has_tracer function_graph; then
+                refused 1 'no function_graph for instances; it has: .*function' \
+                        ktracectl create x --scope system --tracer function_graph --function vfs_read
+        fi
+}
