@@ -17,6 +17,7 @@
 #include "fd.h"
 #include "frame.h"
 #include "receipt.h"
+#include "spec-trigger.h"
 #include "trace-pairs.h"
 
 #define NAMES_MAX ((size_t)8 * 1024 * 1024)
