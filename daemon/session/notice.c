@@ -263,8 +263,8 @@ void notices_flush(Notices *notices) {
                 (void)tell_waiting(notices, notices->n_slots);
 }
 
-void notices_take_end(Notices *notices,
-                NoticeEnd end,
+void notices_take_reason(Notices *notices,
+                NoticeReason kind,
                 const char *text,
                 const char *limit,
                 uint64_t value) {
@@ -272,6 +272,7 @@ void notices_take_end(Notices *notices,
                 [NOTICE_GUARD_FIRED] = "guard-fired",
                 [NOTICE_INTERFERENCE] = "interference",
                 [NOTICE_LIMIT_HIT] = "limit-hit",
+                [NOTICE_NOTIFY_FAILED] = "notify-failed",
         };
         _cleanup_json_ json_object *object = json_object_new_object();
         Times times = get_times();
@@ -279,9 +280,9 @@ void notices_take_end(Notices *notices,
         if (!notices || !object)
                 return;
         notices_flush(notices);
-        int r = describe_head(notices, object, names[end], &times, 0);
+        int r = describe_head(notices, object, names[kind], &times, 0);
         r = r ?: put_text(object, "reason", text);
-        if (end == NOTICE_LIMIT_HIT) {
+        if (kind == NOTICE_LIMIT_HIT) {
                 r = r ?: put_text(object, "limit", limit);
                 r = r ?: put_number(object, "value", value);
         }

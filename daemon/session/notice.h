@@ -7,12 +7,13 @@
 
 #include "cleanup.h"
 
-/* Why a session ends, as it is told before its end. */
-typedef enum NoticeEnd {
+/* What is told with a reason: why a session ends, before its end, and what it can do no more. */
+typedef enum NoticeReason {
         NOTICE_GUARD_FIRED,
         NOTICE_INTERFERENCE,
         NOTICE_LIMIT_HIT,
-} NoticeEnd;
+        NOTICE_NOTIFY_FAILED,
+} NoticeReason;
 
 /* What is told the owner of a session while it goes on. */
 typedef struct Notices Notices;
@@ -48,8 +49,8 @@ void notices_take_hits(Notices *notices,
 /* What waits is told now. */
 void notices_flush(Notices *notices);
 /* Told at once, behind all that waits. limit: its name and value, of NOTICE_LIMIT_HIT. */
-void notices_take_end(Notices *notices,
-                NoticeEnd end,
+void notices_take_reason(Notices *notices,
+                NoticeReason kind,
                 const char *text,
                 const char *limit,
                 uint64_t value);

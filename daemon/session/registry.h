@@ -3,6 +3,7 @@
 
 #include "audit.h"
 #include "feed.h"
+#include "hit-counter.h"
 #include "inspection.h"
 #include "interference.h"
 #include "losses.h"
@@ -61,7 +62,8 @@ struct Session {
         struct MarkerList markers;
         char *subscribers[SUBSCRIBERS_MAX]; /* unique names; no holes */
         Notices *notices;
-        Losses *losses; /* NULL: it loses nothing */
+        Losses *losses;   /* NULL: it loses nothing */
+        HitCounter *hits; /* from the first start, where there are notify triggers */
 
         SessionEnd end;
         char end_code[32];

@@ -66,6 +66,7 @@ static void session_then_removed(Session *session, int result, const Reason *rea
 }
 
 static void session_remove(Session *session) {
+        session_release_notices(session);
         session->end = END_REMOVE;
         trace_plan_remove(&session->trace, &session->plan);
         session_submit(session, session_then_removed);
@@ -161,6 +162,7 @@ void session_end_now(Session *session) {
                                 "ktraced ends",
                                 session->registry->options.userdata);
         session->interference = interference_free(session->interference);
+        session_release_notices(session);
         if (session->trace.instance) {
                 (void)instance_disable_all(session->trace.instance);
                 if (metadata_make_names(&session->trace, &session->trace.names_fd) < 0)

@@ -11,6 +11,8 @@
 
 #include "log.h"
 #include "session-parts.h"
+#include "spec-trigger.h"
+#include "trace-notify.h"
 
 int session_subscribe(Session *session, const char *peer, Reason *reason) {
         size_t i = 0;
@@ -78,6 +80,36 @@ static void on_losses(const uint64_t *lost, void *userdata) {
         notices_take_losses(session->notices, lost);
 }
 
+static void on_hits(size_t trigger, uint64_t n, uint32_t pid, void *userdata) {
+        Session *session = userdata;
+
+        notices_take_hits(session->notices,
+                        (unsigned)trigger,
+                        session->spec->triggers[trigger].event,
+                        n,
+                        pid);
+}
+
+static void on_hits_failed(const char *why, void *userdata) {
+        Session *session = userdata;
+
+        log_write(LOG_WARNING, SESSION_CONTEXT(session), "hits are no longer counted: %s", why);
+        notices_take_reason(session->notices, NOTICE_NOTIFY_FAILED, why, NULL, 0);
+}
+
+static int make_hits(Session *session) {
+        static const HitCounterHandlers handlers = { on_hits, on_hits_failed };
+
+        if (session->hits || !trace_notify_is_wanted(session->spec))
+                return 0;
+        return hit_counter_new(&session->registry->options.launcher,
+                        session->registry->worker,
+                        &session->trace,
+                        &handlers,
+                        session,
+                        &session->hits);
+}
+
 static int make_notices(Session *session) {
         sd_event *event = session->registry->options.event;
         int r = 0;
@@ -106,27 +138,39 @@ void session_make_notices(Session *session) {
 }
 
 void session_start_notices(Session *session) {
+        int r = make_hits(session);
+
+        if (r < 0)
+                on_hits_failed(strerror(-r), session);
+        hit_counter_start(session->hits);
         losses_start(session->losses);
 }
 
 void session_stop_notices(Session *session) {
+        hit_counter_stop(session->hits);
         losses_stop(session->losses);
+        notices_flush(session->notices);
+}
+
+void session_release_notices(Session *session) {
+        session->hits = hit_counter_free(session->hits);
         notices_flush(session->notices);
 }
 
 void session_free_notices(Session *session) {
         session_unsubscribe(session, NULL);
+        session->hits = hit_counter_free(session->hits);
         session->losses = losses_free(session->losses);
         session->notices = notices_free(session->notices);
 }
 
 void session_tell_end(Session *session, const char *code, const char *text) {
         if (strcmp(code, "guard") == 0)
-                notices_take_end(session->notices, NOTICE_GUARD_FIRED, text, NULL, 0);
+                notices_take_reason(session->notices, NOTICE_GUARD_FIRED, text, NULL, 0);
         else if (strcmp(code, "interference") == 0)
-                notices_take_end(session->notices, NOTICE_INTERFERENCE, text, NULL, 0);
+                notices_take_reason(session->notices, NOTICE_INTERFERENCE, text, NULL, 0);
         else if (strcmp(code, "limit") == 0)
-                notices_take_end(session->notices,
+                notices_take_reason(session->notices,
                                 NOTICE_LIMIT_HIT,
                                 text,
                                 "max-event-rate",

@@ -46,6 +46,8 @@ void session_make_notices(Session *session);
 void session_start_notices(Session *session);
 /* Looks once more, and tells what waits. */
 void session_stop_notices(Session *session);
+/* Lets go what it has of the instance, which is about to be removed. */
+void session_release_notices(Session *session);
 void session_free_notices(Session *session);
 /* Of an end by its guard, by interference or by a limit; before it ends. */
 void session_tell_end(Session *session, const char *code, const char *text);

@@ -84,6 +84,85 @@ notify_limit_end() {
         notify_end
 }
 
+# hooked: skips where the kernel has no histograms.
+hooked() {
+        [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
+}
+
+case_notify_trigger() { # a hit is told within 100 ms, each is counted, by trigger; again after a stop, and what a count allows
+        trap notify_end EXIT
+        local n
+        hooked
+        cat >spec.json <<'EOS'
+{"triggers": [{"when": "raw_syscalls:sys_enter if id == 1001", "do": "notify"},
+              {"when": "raw_syscalls:sys_enter if id == 1002", "do": "notify", "count": 3}]}
+EOS
+        ktracectl create box -a --spec spec.json -e raw_syscalls:sys_enter -f 'id == 1000'
+        listening json ktracectl --json stream box --notify
+        ktracectl start box
+        sleep 0.5
+        for n in 1 2 3; do
+                "$TARGET" calls 1 1001
+                date +%s%N >>times
+                within 5 told json "$n" || fail "hit $n was not told: $(cat json json.err)"
+                sleep 0.3
+        done
+        same '[0,1,1] [0,1,2] [0,1,3] ' "$(jq -c 'select(.kind == "notify") | [.trigger, .count, .total]' json | tr '\n' ' ')" "hits"
+        same raw_syscalls:sys_enter "$(head -n 1 json | jq -r .event)" "event"
+        paste -d ' ' <(jq '."realtime-nsec"' json) times | while read -r seen made; do
+                [ $((seen - made)) -lt 100000000 ] || fail "told $(((seen - made) / 1000000)) ms later"
+        done
+        "$TARGET" calls 100 1002
+        "$TARGET" calls 2 1001
+        ktracectl stop box
+        within 5 sh -c 'jq -se "any(.trigger == 0 and .total == 5)" json' || fail "$(cat json)"
+        ktracectl start box
+        "$TARGET" calls 10 1001
+        sleep 0.5
+        ktracectl destroy box
+        ends 0
+        same 15 "$(jq -s 'map(select(.trigger == 0) | .count) | add' json)" "hits of the first"
+        same 3 "$(jq -s 'map(select(.trigger == 1) | .count) | add' json)" "hits of the second"
+}
+
+case_notify_flood() { # a million hits a second are ten notifications, and none is missing
+        trap notify_end EXIT
+        local begin end
+        hooked
+        echo '{"triggers": [{"when": "raw_syscalls:sys_enter if id == 1001", "do": "notify"}]}' >spec.json
+        ktracectl create box -a --spec spec.json -e raw_syscalls:sys_enter -f 'id == 1000'
+        listening json ktracectl --json stream box --notify
+        ktracectl start box
+        begin=$(date +%s%N)
+        "$TARGET" calls 300000 1001
+        end=$(date +%s%N)
+        sleep 0.5
+        expect 0 timeout 5 ktracectl list
+        ktracectl destroy box
+        ends 0
+        same 300000 "$(jq -s 'map(.count) | add' json)" "hits"
+        [ "$(wc -l <json)" -le $(((end - begin) / 90000000 + 4)) ] || fail "$(wc -l <json) in $((end - begin)) ns"
+}
+
+case_notify_reader_killed() { # who counts the hits is made anew when it is killed, and tells nothing twice
+        trap notify_end EXIT
+        local reader
+        hooked
+        echo '{"triggers": [{"when": "raw_syscalls:sys_enter if id == 1001", "do": "notify"}]}' >spec.json
+        ktracectl create box -a --spec spec.json -e raw_syscalls:sys_enter -f 'id == 1000'
+        listening json ktracectl --json stream box --notify
+        ktracectl start box
+        "$TARGET" calls 5 1001
+        within 5 told json 1 || fail "not told"
+        reader=$(pgrep -o ktrace-consumer)
+        kill -KILL "$reader"
+        "$TARGET" calls 7 1001
+        within 5 sh -c 'jq -se "any(.total == 12)" json' || fail "$(cat json)"
+        ktracectl destroy box
+        ends 0
+        same 12 "$(jq -s 'map(.count) | add' json)" "hits"
+}
+
 case_notify_strangers() { # who matches every signal of the daemon is told nothing; who is not the owner cannot ask for it
         trap notify_end EXIT
         local id path

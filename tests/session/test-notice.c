@@ -170,7 +170,7 @@ static void test_end(Teller *t, gconstpointer userdata) {
         (void)userdata;
         notices_take_losses(t->notices, (uint64_t[]){ 1, 0 });
         notices_take_losses(t->notices, (uint64_t[]){ 2, 0 });
-        notices_take_end(t->notices, NOTICE_LIMIT_HIT, "too hot", "max-event-rate", 10000);
+        notices_take_reason(t->notices, NOTICE_LIMIT_HIT, "too hot", "max-event-rate", 10000);
         g_assert_cmpuint(t->told->len, ==, 3);
         get(t, 1, "lost-events");
         notice = get(t, 2, "limit-hit");
@@ -178,7 +178,7 @@ static void test_end(Teller *t, gconstpointer userdata) {
                         ==,
                         "max-event-rate");
         assert_number(notice, "value", 10000);
-        notices_take_end(t->notices, NOTICE_GUARD_FIRED, "fired", NULL, 0);
+        notices_take_reason(t->notices, NOTICE_GUARD_FIRED, "fired", NULL, 0);
         get(t, 3, "guard-fired");
 }
 
