@@ -64,7 +64,7 @@ static int find_target(Decision *d, size_t i, const char *full, Choice **ret) {
 
 /* A stack is kernel addresses. */
 static int check_stack(const Decision *d, size_t i) {
-        if (d->grant->addresses == ADDRESS_KEEP && !d->grant->redacted)
+        if (d->grant->addresses == ADDRESS_KEEP && !d->grant->redacted && !d->grant->fenced)
                 return 0;
         return reason_set(d->reason,
                         KT_E_ACCESS_DENIED,

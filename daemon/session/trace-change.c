@@ -149,7 +149,10 @@ static const PlanStep resize_steps[] = {
 static int step_clear(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
-        int r = trace->has_snapshot ? instance_clear_snapshot(trace->instance) : 0;
+        int r = trace_look_for_caught(trace);
+        trace->has_caught = false;
+        if (r == 0 && trace->has_snapshot)
+                r = instance_clear_snapshot(trace->instance);
         return r ?: instance_clear(trace->instance);
 }
 

@@ -13,6 +13,7 @@
 #include "metadata.h"
 #include "trace-fence.h"
 #include "trace-parts.h"
+#include "trace-triggers.h"
 
 void trace_close_fds(int **fds, size_t n) {
         for (size_t i = 0; *fds && i < n; i++)
@@ -109,8 +110,9 @@ static int freeze_statistics(Trace *trace, int *ret) {
         return 0;
 }
 
-/* A kernel that swaps gives all CPUs up to one moment; of others' rings each is read up to the
- * moment when its turn comes. */
+/* A kernel that swaps gives all CPUs up to one moment: that of this call, or the one at which a
+ * trigger has done it already, which comes first. What is newer is the next snapshot's. Of others'
+ * rings each is read up to the moment when its turn comes. */
 static int step_snapshot(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         int r = 0;
@@ -122,9 +124,12 @@ static int step_snapshot(void *context, Reason *reason _unused_) {
                 stats[i] = -1;
         if (stats)
                 r = freeze_statistics(trace, stats);
-        if (stats && r == 0 && trace->is_dirty)
-                r = instance_clear_snapshot(trace->instance);
         if (stats && r == 0)
+                r = trace_look_for_caught(trace);
+        bool has_caught = trace->has_caught;
+        if (stats && r == 0 && trace->is_dirty && !has_caught)
+                r = instance_clear_snapshot(trace->instance);
+        if (stats && r == 0 && !has_caught)
                 r = instance_swap(trace->instance);
         r = r ?: open_rings(trace, stats ? "snapshot_raw" : "trace_pipe_raw");
         for (unsigned i = 0; stats && r == 0 && i < trace->n_cpus; i++) {
@@ -132,6 +137,7 @@ static int step_snapshot(void *context, Reason *reason _unused_) {
                 trace->ring_fds[2 + 2 * i] = TAKE_FD(stats[i]);
         }
         trace_close_fds(&stats, trace->n_cpus);
+        trace->has_caught = has_caught && r < 0;
         return r;
 }
 

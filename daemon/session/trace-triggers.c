@@ -371,19 +371,34 @@ int trace_step_triggers(void *context, Reason *reason) {
 }
 
 /* How often it may still happen is told after the stop too. */
-static void remember_left(const Trace *trace,
-                TraceTrigger *t,
-                const char *system,
-                const char *name) {
+static int look_at(Trace *trace, TraceTrigger *t) {
+        bool is_snapshot = trace->spec->triggers[t->origin].action == ACTION_SNAPSHOT;
         _cleanup_free_ char *text = NULL;
         Trigger trigger = get_trigger(t);
+        const char *system, *name;
 
-        if (t->count == TRIGGER_WITHOUT_END ||
-                        trigger_read(trace->instance, system, name, &text) < 0)
-                return;
+        if (!t->is_laid || t->count == TRIGGER_WITHOUT_END)
+                return 0;
+        locate(trace, t, &system, &name);
+        int r = trigger_read(trace->instance, system, name, &text);
+        if (r < 0)
+                return r;
         TriggerState state = trigger_find(text, &trigger);
-        if (state.stands)
-                t->left = state.left;
+        if (!state.stands)
+                return 0;
+        if (is_snapshot && state.left < t->left)
+                trace->has_caught = true;
+        t->left = state.left;
+        return 0;
+}
+
+int trace_look_for_caught(Trace *trace) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < trace->n_triggers; i++)
+                if (trace->spec->triggers[trace->triggers[i].origin].action == ACTION_SNAPSHOT)
+                        r = look_at(trace, &trace->triggers[i]);
+        return r;
 }
 
 /* keep: histograms are paused. */
@@ -396,8 +411,8 @@ static int lift(Trace *trace, TraceTrigger *t, bool keep) {
         locate(trace, t, &system, &name);
         if (t->is_hist && keep)
                 return trigger_pause(trace->instance, system, name, &trigger, true);
-        remember_left(trace, t, system, name);
-        int r = trigger_lift(trace->instance, system, name, &trigger);
+        int r = look_at(trace, t);
+        r = r ?: trigger_lift(trace->instance, system, name, &trigger);
         t->is_laid = r < 0;
         return r;
 }

@@ -22,6 +22,8 @@ void trace_undo_triggers(void *context);
 /* Step of stop, before events go off: while they stand they turn events on again. Histograms keep
  * what they counted. */
 int trace_step_triggers_lifted(void *context, Reason *reason);
+/* Has a trigger taken a snapshot since this was asked last? */
+int trace_look_for_caught(Trace *trace);
 /* Before the guard is lifted, on which they hang. */
 int trace_lift_twins(Trace *trace);
 void trace_clear_triggers(Trace *trace);

@@ -76,6 +76,7 @@ typedef struct Trace {
         size_t n_ring_fds;
         bool has_snapshot;  /* of a flight recorder: the kernel swaps buffers */
         bool is_taken;      /* a snapshot is being taken: one at a time */
+        bool has_caught;    /* a trigger has filled the second buffer, and nobody has taken it */
         bool is_dirty;      /* something of a snapshot that failed is in the second buffer */
         int taken_names_fd; /* saved command names of the snapshot that is being taken */
         int window_fd;      /* what the last snapshot has left to the next; -1: nothing */

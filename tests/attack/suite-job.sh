@@ -10,7 +10,7 @@ export TAP_CASE
 status=0
 
 echo "# the product: no attack gains anything"
-cases='attack/members.sh attack/bytes.sh attack/fields.sh attack/rules.sh attack/programs.sh'
+cases='attack/members.sh attack/windows.sh attack/bytes.sh attack/fields.sh attack/rules.sh attack/programs.sh'
 # shellcheck disable=SC2086 # several files are wanted
 PASS=closed bash e2e/tap.sh "$PWD/attack/environment.sh" $cases attack/sealed.sh || status=1
 

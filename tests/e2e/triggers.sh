@@ -31,8 +31,10 @@ calls() {
 has() { count "$1" ".fields.id == $2"; }
 # recorded_by WHO NAME: what its stream has up to now, in t.kts.
 streamed() {
+        rm -f t.kts
         background "$1" ktracectl stream "$2" -o t.kts
         STREAM=$BACKGROUND
+        within 20 test -s t.kts || fail "no stream: $(cat background.err)"
 }
 finished() {
         expect 0 "$1" ktracectl destroy "$2"
@@ -185,4 +187,171 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
                 refused 1 'this kernel has no snapshot buffers' ktracectl create bad --scope system --mode flight -e $ENTER --trigger "$ENTER do snapshot"
         fi
         no_instance || fail "an instance is left"
+}
+
+# What only kernels with the parts have.
+needs_hist() { [ -e "$TRACEFS/events/sched/sched_switch/hist" ] || skip "the kernel has no histograms"; }
+needs_snapshots() { [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshot buffers"; }
+
+case_trigger_snapshot() { # the kernel keeps what surrounds the moment, however much comes behind it
+        needs_snapshots
+        trap triggers_end EXIT
+        ktracectl create box --mode flight --scope system -b 64 -e $ENTER -f 'id >= 1000 && id <= 1002' \
+                --trigger "$ENTER if id == 1001 do snapshot"
+        ktracectl start box
+        "$TARGET" calls 5 1000
+        "$TARGET" calls 1 1001
+        "$TARGET" calls 20000 1002
+        "$TARGET" calls 1 1001
+        expect 0 ktracectl snapshot box -o moment.kts
+        same '5 1 0' "$(has moment.kts 1000) $(has moment.kts 1001) $(has moment.kts 1002)" "before, at and after the moment"
+        "$TARGET" calls 3 1000
+        expect 0 ktracectl snapshot box -o later.kts
+        [ "$(has later.kts 1002)" -gt 100 ] || fail "what came later: $(has later.kts 1002)"
+        [ "$(has later.kts 1000)" -ge 3 ] || fail "the newest: $(has later.kts 1000)"
+        # A new start catches a new moment.
+        ktracectl stop box
+        ktracectl clear box
+        ktracectl start box
+        "$TARGET" calls 2 1000
+        "$TARGET" calls 1 1001
+        "$TARGET" calls 4 1002
+        expect 0 ktracectl snapshot box -o second.kts
+        same '2 1 0' "$(has second.kts 1000) $(has second.kts 1001) $(has second.kts 1002)" "the second moment"
+        expect 0 ktracectl snapshot box -o whole.kts
+        same '2 1 4' "$(has whole.kts 1000) $(has whole.kts 1001) $(has whole.kts 1002)" "both sides of it"
+        ktracectl destroy box
+}
+
+case_trigger_hist_own() { # a histogram of one's own processes counts them and nobody else, stays over a stop, and goes with the session
+        local instance
+        needs_hist
+        caller
+        made user box --scope "pids:$CALLER" --trigger "$ENTER if id == 1001 do hist id" --trigger "$ENTER if id == 1002 do notify"
+        instance=$(echo "$TRACEFS"/instances/ktrace-*)
+        calls 5 1001
+        "$TARGET" calls 9 1001
+        grep -q 'id: *1001 } hitcount: *5$' "$instance/events/raw_syscalls/sys_enter/hist" || fail "$(cat "$instance/events/raw_syscalls/sys_enter/hist")"
+        expect 0 user ktracectl stop box
+        calls 7 1001
+        grep -q 'id: *1001 } hitcount: *5$' "$instance/events/raw_syscalls/sys_enter/hist" || fail "counted while stopped"
+        expect 0 user ktracectl start box
+        calls 2 1001
+        grep -q 'id: *1001 } hitcount: *7$' "$instance/events/raw_syscalls/sys_enter/hist" || fail "not gone on"
+        sleep 1.5
+        same running "$(user ktracectl --json=short show box | jq -r .state)" "state"
+        expect 0 user ktracectl destroy box
+}
+
+# documented FILE: an example of ktrace-session(5), word for word; tests/tree/docs.py compares.
+documented() { cat >"$1"; }
+
+case_doc_connection_drops() { # ktrace-session(5), the connection that drops: before, at and after it, counted
+        needs_snapshots
+        [ -e "$TRACEFS/events/tcp/tcp_destroy_sock" ] || skip "the kernel has no such event"
+        trap triggers_end EXIT
+        documented drops.json <<'EOS'
+{
+  "mode": "flight",
+  "scope": "system",
+  "buffer-kb": 512,
+  "events": [
+    {"name": "sock:inet_sock_set_state", "filter": "dport == 5432"},
+    {"name": "syscalls:sys_enter_connect", "filter": "comm == 'app'", "enabled": false}
+  ],
+  "triggers": [
+    {"when": "tcp:tcp_destroy_sock if dport == 5432", "do": "snapshot"},
+    {"when": "tcp:tcp_destroy_sock if dport == 5432", "do": "enable", "event": "syscalls:sys_enter_connect"},
+    {"when": "sock:inet_sock_set_state if dport == 5432 && newstate == 1", "do": "disable", "event": "syscalls:sys_enter_connect"}
+  ]
+}
+EOS
+        cat >app <<'EOS'
+#!/usr/bin/python3
+# Two connects elsewhere, the connection, its loss, four attempts while nobody listens, the fifth succeeds, three more elsewhere.
+import errno, os, socket
+def elsewhere(n):
+    for i in range(n):
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(("127.0.0.1", 9))
+def listener():
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(("127.0.0.1", 5432))
+    s.listen()
+    return s
+def attempt():
+    s = socket.socket()
+    return s, s.connect_ex(("127.0.0.1", 5432))
+elsewhere(2)
+server = listener()
+client, error = attempt()
+assert error == 0
+peer, _ = server.accept()
+peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+peer.close()
+server.close()
+client.close()
+for i in range(4):
+    s, error = attempt()
+    assert error == errno.ECONNREFUSED
+    s.close()
+server = listener()
+client, error = attempt()
+assert error == 0
+elsewhere(3)
+EOS
+        chmod +x app
+        ip link set lo up 2>/dev/null || true
+        expect 0 ktracectl create drops --spec drops.json
+        expect 0 ktracectl start drops
+        expect 0 ./app
+        expect 0 ktracectl snapshot drops -o before.dat
+        expect 0 ktracectl snapshot drops -o whole.dat
+        in_state() { count "$1" ".event == \"inet_sock_set_state\" and .fields.newstate == $2"; }
+        connects() { count "$1" '.event == "sys_enter_connect"'; }
+        same '1 0' "$(in_state before.dat 1) $(connects before.dat)" "before the drop: connections that were up, attempts"
+        same '2 5' "$(in_state whole.dat 1) $(connects whole.dat)" "both sides of it"
+        ktracectl destroy drops
+}
+
+case_doc_window() { # ktrace-session(5), a window in one's own program
+        [ -e "$TRACEFS/events/syscalls/sys_enter_read" ] || skip "the kernel has no events of system calls"
+        documented window.json <<'EOS'
+{
+  "scope": "command",
+  "events": ["syscalls:sys_enter_read"],
+  "triggers": [
+    {"when": "syscalls:sys_enter_fsync", "do": "start", "count": 1},
+    {"when": "syscalls:sys_enter_sync", "do": "stop", "count": 1}
+  ]
+}
+EOS
+        cat >program <<'EOS'
+#!/usr/bin/python3
+import os
+f = os.open("program", os.O_RDONLY)
+def reads(n):
+    for i in range(n):
+        os.read(f, 4001)
+reads(20)
+os.fsync(f)
+reads(7)
+os.sync()
+reads(30)
+EOS
+        chmod +x program
+        expect 0 user ktracectl record -q --spec window.json -o window.kts -- ./program
+        same 7 "$(count window.kts '.fields.count == 4001')" "reads between fsync and sync"
+}
+
+case_trigger_stacktrace() { # the kernel's stack follows the record at which it was asked for, as often as was asked
+        trap triggers_end EXIT
+        ktracectl create box --scope system -e $ENTER -f 'id >= 1000 && id <= 1002' --trigger "$ENTER if id == 1001 do stacktrace times 2"
+        streamed root box
+        ktracectl start box
+        "$TARGET" calls 3 1000
+        "$TARGET" calls 5 1001
+        finished root box
+        same '3 5 2' "$(has t.kts 1000) $(has t.kts 1001) $(count t.kts '.event == "kernel_stack"')" "calls and stacks"
+        same 2 "$(ktracectl convert t.kts --to json | jq -c 'select(.event)' | grep -A1 '"id":1001' | grep -c kernel_stack)" "stacks behind their calls"
 }

@@ -23,3 +23,7 @@ case_kernel_contract() { # filters, pid lists, rings
 case_kernel_user_probe() { # probes in programs
         kernel_test test-user-probe
 }
+
+case_kernel_trigger() { # triggers: their words, when they are at work, what excludes what
+        kernel_test test-trigger
+}

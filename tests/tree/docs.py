@@ -78,6 +78,13 @@ for number, example in enumerate(examples):
         file.flush()
         run = subprocess.run([ktraced, f"--check-policy={file.name}"], capture_output=True, text=True)
         check(f"example {number + 1} of ktrace-policy.5 is a good file", [run.stderr] if run.returncode else [])
+check("ktrace-session.5 has every key of a session", absent(keys, page("ktrace-session.5")))
+trigger_keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec-trigger.c"), re.M)
+check("ktrace-session.5 has every key of a trigger", absent(trigger_keys, page("ktrace-session.5")))
+examples = re.findall(r'^\.EX\n(\{\n.*?)^\.EE', page("ktrace-session.5"), re.M | re.S)
+cases = text("tests/e2e/triggers.sh")
+check("every example of ktrace-session.5 is run",
+      [example for example in examples if example.replace("\\(aq", "'") not in cases] if examples else ["none found"])
 for shell in ("bash/ktracectl", "zsh/_ktracectl"):
     completion = text(f"units/completion/{shell}")
     check(f"completion of {shell} has every verb", absent(verbs, completion))

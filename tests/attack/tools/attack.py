@@ -40,6 +40,12 @@ class Session:
                 out.write(data)
 
 
+def triggers(*list):
+    """As the spec takes them."""
+    return dbus.Array([dbus.Dictionary({k: v if isinstance(v, (str, int)) else dbus.Array(v, signature="s")
+                                        for k, v in t.items()}, signature="sv") for t in list], signature="a{sv}")
+
+
 class Process:
     """A child that waits for go(), then becomes argv."""
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What triggers do when the trace has been ended, and what they tell.
+
+case_window_resumed() { # root's program, by a trigger that begins the trace again which its change of credentials has ended
+        defended_by latch guard-hist
+        rooted 4755 rooted
+        attack ./rooted calls 1000 $VICTIM_CALL <<EOS
+from attack import *
+import sys
+p = Process(sys.argv[1:], no_new_privs=False)
+s = Session(f"pids:{p.pid}", triggers=triggers(
+    {"when": "raw_syscalls:sys_exit if id == $VICTIM_CALL", "do": "start"},
+    {"when": "raw_syscalls:sys_enter if id == 59", "do": "start"}))
+s.start()
+p.run()
+s.save()
+EOS
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's program"
+}
+
+case_histogram_goes_on() { # root's program, by a histogram that counts on when its change of credentials has ended the trace
+        defended_by guard-hist
+        rooted 4755 rooted
+        # What the kernel holds for the attacker is what whoever reads it for him would tell.
+        roots_part sh -c "n=0; while [ ! -e over ]; do
+                for h in $TRACEFS/instances/ktrace-*/events/raw_syscalls/sys_enter/hist; do
+                        m=\$(sed -n 's/.*id: *$VICTIM_CALL } hitcount: *//p' \"\$h\" 2>/dev/null); [ \"\${m:-0}\" -le \$n ] || n=\$m; done
+                done; echo \$n >counted"
+        attack ./rooted calls 100000 $VICTIM_CALL <<'EOS'
+from attack import *
+import sys
+p = Process(sys.argv[1:], no_new_privs=False)
+s = Session(f"pids:{p.pid}", triggers=triggers({"when": "raw_syscalls:sys_enter", "do": "hist", "keys": ["id"]}))
+s.start()
+p.run()
+s.save()
+EOS
+        touch over
+        roots_end
+        verdict "$(cat counted)" "calls of root's program, counted"
+}
+
+case_window_of_another() { # when a stranger's program runs, by a trigger that compares what is cut
+        defended_by filter-fields
+        background stranger sh -c "while :; do $TARGET calls 1 $VICTIM_CALL; sleep 0.02; done"
+        attack "$TARGET" paced 400 5000 <<'EOS'
+from attack import *
+import sys
+p = Process(sys.argv[1:])
+s = Session(f"command:{p.pid}", events=["raw_syscalls:sys_enter", "sched:sched_switch"], triggers=triggers(
+    {"when": "sched:sched_switch if next_comm == \"target\" || next_comm == \"sleep\"", "do": "start"}))
+s.start()
+p.run()
+s.save()
+EOS
+        verdict "$(calls_in t.kts $OWN_CALL)" "records that say when the stranger's program ran"
+}
