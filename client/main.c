@@ -28,6 +28,7 @@ static const Verb *const verbs[] = {
         &verb_stream,
         &verb_snapshot,
         &verb_mark,
+        &verb_hist,
         &verb_set,
         &verb_clear,
         &verb_probes,

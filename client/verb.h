@@ -28,6 +28,7 @@ extern const Verb verb_convert;
 extern const Verb verb_create;
 extern const Verb verb_destroy;
 extern const Verb verb_events;
+extern const Verb verb_hist;
 extern const Verb verb_list;
 extern const Verb verb_mark;
 extern const Verb verb_policy;

@@ -53,6 +53,15 @@ int call_reply_json(sd_bus_message *m, int result, json_object *o, const Reason 
         return sd_bus_message_send(reply);
 }
 
+int call_reply_list(sd_bus_message *m, Request *request) {
+        _cleanup_(message_unref_cleanup) sd_bus_message *reply = NULL;
+
+        int r = sd_bus_message_new_method_return(m, &reply);
+        if (r >= 0)
+                r = variant_append_list(reply, request->list);
+        return r < 0 ? call_refuse(m, r, NULL) : sd_bus_message_send(reply);
+}
+
 int call_reply_empty(sd_bus_message *m, Request *request) {
         return sd_bus_reply_method_return(m, "");
 }

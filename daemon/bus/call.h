@@ -30,6 +30,8 @@ typedef int (*CallAnswer)(sd_bus_message *m, Request *request);
 int call_refuse(sd_bus_message *m, int result, const Reason *reason);
 /* Answers a{sv}. `result` is how making the object went. */
 int call_reply_json(sd_bus_message *m, int result, json_object *o, const Reason *reason);
+/* CallAnswer of request->list: aa{sv}. */
+int call_reply_list(sd_bus_message *m, Request *request);
 /* CallAnswer without values. */
 int call_reply_empty(sd_bus_message *m, Request *request);
 

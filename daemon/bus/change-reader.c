@@ -41,6 +41,25 @@ static int read_patterns(sd_bus_message *m, const char *key, Change *change, Rea
         return 0;
 }
 
+static const char *find_hist_verb(const char *key) {
+        static const char *const verbs[] = { "hist-clear", "hist-pause", "hist-continue" };
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                if (strcmp(verbs[i], key) == 0)
+                        return verbs[i];
+        return NULL;
+}
+
+static int read_hist(sd_bus_message *m, Change *change, Reason *reason) {
+        int r = sd_bus_message_read(m, "v", "s", &change->hist);
+
+        return r == -ENXIO ? reason_set(reason,
+                                             KT_E_INVALID_SPEC,
+                                             "%s: the name of a histogram is wanted, a string",
+                                             change->hist_verb)
+                           : MIN_OF(r, 0);
+}
+
 int change_read(sd_bus_message *m, Change *change, Reason *reason) {
         const char *key = "";
 
@@ -52,14 +71,18 @@ int change_read(sd_bus_message *m, Change *change, Reason *reason) {
         if (r < 0)
                 return r;
         change->on = strcmp(key, "events-on") == 0;
+        change->hist_verb = find_hist_verb(key);
         if (change->on || strcmp(key, "events-off") == 0)
                 r = read_patterns(m, key, change, reason);
         else if (strcmp(key, "buffer-kb") == 0)
                 r = spec_read_number(m, key, &change->buffer_kb, reason);
+        else if (change->hist_verb)
+                r = read_hist(m, change, reason);
         else
                 return reason_set(reason,
                                 KT_E_UNKNOWN_KEY,
-                                "%.64s: events-on, events-off or buffer-kb is wanted",
+                                "%.64s: events-on, events-off, buffer-kb, hist-clear, hist-pause or "
+                                "hist-continue is wanted",
                                 *key ? key : "nothing to change");
         if (r != 0)
                 return r;

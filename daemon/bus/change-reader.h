@@ -7,10 +7,12 @@
 
 #include "error.h"
 
-/* One of the two. */
+/* One of them. */
 typedef struct Change {
-        char **patterns; /* of events to be turned on or off; NULL: it is about the buffer */
+        char **patterns; /* of events to be turned on or off; NULL: it is about something else */
         bool on;
+        const char *hist_verb; /* "hist-clear", …; static; NULL: it is about the buffer */
+        const char *hist;      /* which one; of the message */
         uint64_t buffer_kb;
 } Change;
 

@@ -148,14 +148,6 @@ int method_remove_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_err
         return 1;
 }
 
-static int append_list(sd_bus_message *reply, json_object *list) {
-        int r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, "a{sv}");
-
-        for (size_t i = 0; r >= 0 && i < json_object_array_length(list); i++)
-                r = variant_append_object(reply, json_object_array_get_idx(list, i));
-        return r < 0 ? r : sd_bus_message_close_container(reply);
-}
-
 int method_list_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_json_ json_object *list = NULL;
         Door *door = userdata;
@@ -171,7 +163,7 @@ int method_list_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_erro
                 return call_refuse(m, r, &reason);
         r = sd_bus_message_new_method_return(m, &reply);
         if (r >= 0)
-                r = append_list(reply, list);
+                r = variant_append_list(reply, list);
         r = r < 0 ? call_refuse(m, r, NULL) : sd_bus_message_send(reply);
         sd_bus_message_unref(reply);
         return r;

@@ -224,6 +224,9 @@ static int method_configure(sd_bus_message *m, void *userdata, sd_bus_error *ret
                 r = call_new(userdata, m, call_reply_empty, &request, &reason);
         if (r == 0 && change.patterns)
                 r = session_switch_events(session, change.patterns, change.on, request, &reason);
+        else if (r == 0 && change.hist_verb)
+                r = session_change_histogram(
+                                session, change.hist, change.hist_verb, request, &reason);
         else if (r == 0)
                 r = session_resize(session, change.buffer_kb, request, &reason);
         if (r != 0)
@@ -283,6 +286,25 @@ static int method_describe(sd_bus_message *m, void *userdata, sd_bus_error *ret_
 
 static int method_get_statistics(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         return call_json(userdata, m, session_statistics);
+}
+
+static int method_get_histogram(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_(call_free_cleanup) Request *request = NULL;
+        Session *session = NULL;
+        Reason reason = { "" };
+        const char *name;
+
+        int r = sd_bus_message_read(m, "s", &name);
+        if (r >= 0)
+                r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        if (r == 0)
+                r = call_new(userdata, m, call_reply_list, &request, &reason);
+        if (r == 0)
+                r = session_get_histogram(session, name, request, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        request = NULL; /* the session floor's now */
+        return 1;
 }
 
 static int method_get_metadata(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
@@ -361,6 +383,11 @@ static const sd_bus_vtable session_vtable[] = {
                         SD_BUS_NO_ARGS,
                         SD_BUS_RESULT("h", metadata),
                         method_get_metadata,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetHistogram",
+                        SD_BUS_ARGS("s", name),
+                        SD_BUS_RESULT("aa{sv}", rows),
+                        method_get_histogram,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL_WITH_ARGS("StateChanged", SD_BUS_ARGS("s", state), 0),
         SD_BUS_SIGNAL_WITH_ARGS("Notified", SD_BUS_ARGS("a{sv}", notification), 0),

@@ -157,3 +157,11 @@ int variant_append_object(sd_bus_message *m, json_object *o) {
         r = sd_bus_message_close_container(m);
         return r < 0 ? r : 0;
 }
+
+int variant_append_list(sd_bus_message *m, json_object *list) {
+        int r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, "a{sv}");
+
+        for (size_t i = 0; r >= 0 && i < json_object_array_length(list); i++)
+                r = variant_append_object(m, json_object_array_get_idx(list, i));
+        return r < 0 ? r : sd_bus_message_close_container(m);
+}

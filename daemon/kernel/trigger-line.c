@@ -28,21 +28,22 @@ static bool cut_condition(const char *line, size_t *size, const char *condition)
         return true;
 }
 
-/* Its attributes are in the line, in this order. */
-static bool has_attributes(const char *line, size_t size, const char *command) {
-        const char *at = line, *end = line + size;
-        size_t length;
+/* Newer kernels have another word for a stack. */
+static bool is_listed(const char *line, size_t size, const char *listed) {
+        static const char older[] = "stacktrace", newer[] = "common_stacktrace";
+        const char *end = line + size;
 
-        for (const char *word = command; *word; word += length + (word[length] == ':')) {
-                length = strcspn(word, ":");
-                const char *found = memmem(at, (size_t)(end - at), word, length);
-
-                if (!found || (found != line && found[-1] != ':') ||
-                                (found + length != end && found[length] != ':'))
+        if (size < strlen(HIST) || memcmp(line, HIST, strlen(HIST)) != 0)
+                return false;
+        for (line += strlen(HIST); *listed; line++, listed++) {
+                if ((size_t)(end - line) >= strlen(newer) &&
+                                memcmp(line, newer, strlen(newer)) == 0 &&
+                                strncmp(listed, older, strlen(older)) == 0)
+                        line += strlen(newer) - strlen(older);
+                if (line == end || *line != *listed)
                         return false;
-                at = found + length;
         }
-        return true;
+        return line == end;
 }
 
 static bool match_hist(const char *line, size_t size, const Trigger *trigger, TriggerState *ret) {
@@ -54,8 +55,10 @@ static bool match_hist(const char *line, size_t size, const Trigger *trigger, Tr
         if (!ret->is_paused && memcmp(line + size - tail, ACTIVE, tail) != 0)
                 return false;
         size -= tail;
+        ret->line = line;
+        ret->line_size = size;
         return cut_condition(line, &size, trigger->condition) &&
-               has_attributes(line, size, trigger->command);
+               is_listed(line, size, trigger->listed);
 }
 
 /* "COMMAND:unlimited" or "COMMAND:count=N" */

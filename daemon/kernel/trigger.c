@@ -165,6 +165,16 @@ int trigger_pause(const Instance *instance,
         return r ?: write_command(instance, system, event, text);
 }
 
+int trigger_clear(const Instance *instance,
+                const char *system,
+                const char *event,
+                const Trigger *trigger) {
+        _cleanup_free_ char *text = NULL;
+
+        int r = make_text(trigger, "", ":clear", true, &text);
+        return r ?: write_command(instance, system, event, text);
+}
+
 int trigger_read(const Instance *instance, const char *system, const char *event, char **ret) {
         char path[PATH_MAX];
 

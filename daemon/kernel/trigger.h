@@ -13,13 +13,16 @@ typedef struct Trigger {
         const char *command;   /* "traceoff", "enable_event:sched:sched_switch", "hist:keys=pid" */
         uint64_t count;        /* how often at most; TRIGGER_WITHOUT_END */
         const char *condition; /* NULL: none */
+        const char *listed;    /* of a hist: behind "hist:", as the kernel gives it back */
 } Trigger;
 
 /* What became of it. */
 typedef struct TriggerState {
         bool stands;
-        uint64_t left;  /* of count */
-        bool is_paused; /* of a hist */
+        uint64_t left;    /* of count */
+        bool is_paused;   /* of a hist */
+        const char *line; /* of a hist: in the text, without the state behind it */
+        size_t line_size;
 } TriggerState;
 
 /* Has the kernel what this command needs on that event? */
@@ -45,6 +48,11 @@ int trigger_pause(const Instance *instance,
                 const char *event,
                 const Trigger *trigger,
                 bool pause);
+/* Of a hist: its counts begin anew. */
+int trigger_clear(const Instance *instance,
+                const char *system,
+                const char *event,
+                const Trigger *trigger);
 /* text: of the event's trigger file. */
 TriggerState trigger_find(const char *text, const Trigger *trigger);
 /* The whole of that file. */

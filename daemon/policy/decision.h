@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "hist.h"
 #include "rule.h"
 #include "spec-trigger.h"
 
@@ -45,11 +46,15 @@ int decision_add_triggers(Decision *d);
 void decision_end_triggers(Decision *d);
 /* choice: NULL when there is no such event. */
 int decision_grant_unrecorded(Decision *d, const char *full, Choice *choice);
-/* "keys=…:vals=…:sort=…:size=…" of triggers[index]. Adds to *filter, which may be NULL, what keeps
- * addresses of the kernel out of it. */
-int decision_make_hist(Decision *d, const Choice *choice, size_t index, char **filter, char **ret);
-/* A record with an address of the kernel's in this field is let through no more. Takes *filter. */
-int decision_exclude_addresses(const FormatField *field, char **filter);
+/* A histogram of the event: what it counts by, and nothing that is cut. *filter: the trigger's own,
+ * compiled, or NULL; it is replaced where records that hold an address of the kernel's must not be
+ * counted. place: "triggers[3]". */
+int decision_compile_hist(const Decision *d,
+                const Choice *choice,
+                const char *place,
+                const SpecHist *hist,
+                HistText *ret,
+                char **filter);
 /* The rule's own. */
 int decision_add_policy_filter(Decision *d, Choice *choice, const char *text);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Filters in a decision: the caller's, of an entry and of all events, and the rule's. A part of
- * grant.c.
+/* Filters in a decision: the caller's, of an entry and of all events, and the rule's; and
+ * histograms, which tell what they count by. A part of grant.c.
  *
  * A filter tells what it compares, by what is recorded and what not. So a caller's may speak of
  * fields that reach the reader, and of no others; in a fenced grant an event that speaks of other
@@ -76,32 +76,26 @@ static int get_format(const Decision *d, const GrantEvent *event, const Format *
         return d->events->get_format(event->system, event->name, ret, d->events->userdata);
 }
 
-int decision_exclude_addresses(const FormatField *field, char **filter) {
-        _cleanup_free_ char *before = TAKE_PTR(*filter);
+/* Takes *text, which may be NULL. */
+static int exclude_addresses(const Reading *reading, char **text) {
+        for (size_t i = 0; i < reading->n_words; i++) {
+                const FormatField *field = reading->words[i];
+                _cleanup_free_ char *before = *text;
 
-        if (asprintf(filter,
-                            "%s%s%s%s < %s || %s >= %s%s",
-                            before ? "(" : "",
-                            before ?: "",
-                            before ? ") && (" : "",
-                            field->name,
-                            words_begin[field->is_signed],
-                            field->name,
-                            words_end[field->is_signed],
-                            before ? ")" : "") < 0) {
-                *filter = NULL;
-                return -ENOMEM;
+                if (asprintf(text,
+                                    "%s%s%s(%s < %s || %s >= %s)",
+                                    before ? "(" : "",
+                                    before ?: "",
+                                    before ? ") && " : "",
+                                    field->name,
+                                    words_begin[field->is_signed],
+                                    field->name,
+                                    words_end[field->is_signed]) < 0) {
+                        *text = NULL;
+                        return -ENOMEM;
+                }
         }
         return 0;
-}
-
-/* Takes *text. */
-static int exclude_addresses(const Reading *reading, char **text) {
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < reading->n_words; i++)
-                r = decision_exclude_addresses(reading->words[i], text);
-        return r;
 }
 
 int decision_compile(const Decision *d,
@@ -139,6 +133,42 @@ int decision_compile(const Decision *d,
         if (r == 0)
                 *ret = TAKE_PTR(compiled);
         return r;
+}
+
+int decision_compile_hist(const Decision *d,
+                const Choice *choice,
+                const char *place,
+                const SpecHist *hist,
+                HistText *ret,
+                char **filter) {
+        const GrantEvent *event = &choice->event;
+        bool is_free = !d->rule || !defence_is_on("filter-fields");
+        Reading reading = { .d = d, .event = event };
+        char full[2 * EVENT_NAME_MAX + 2];
+
+        (void)snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
+        if (event->speaks_of_others && !is_free)
+                return reason_set(d->reason,
+                                KT_E_ACCESS_DENIED,
+                                "%s.when: %s speaks of tasks beside the traced ones, of which a histogram would tell (%s): take another event",
+                                place,
+                                full,
+                                d->grant->rule);
+        int r = get_format(d, event, &reading.format);
+        if (r < 0)
+                return r;
+        const HistContext context = {
+                .place = place,
+                .event = full,
+                .rule = d->grant->rule,
+                .format = reading.format,
+                .may_read = is_free ? NULL : may_read,
+                .userdata = &reading,
+                .keeps_addresses = is_free ||
+                                   (d->grant->addresses == ADDRESS_KEEP && !d->grant->redacted),
+        };
+        r = hist_compile(&context, hist, ret, d->reason);
+        return r ?: exclude_addresses(&reading, filter);
 }
 
 static int check_length(const Decision *d, const GrantEvent *event) {

@@ -3,7 +3,7 @@
 /* Triggers in a decision; a part of grant.c. What a trigger does tells when its event happened and
  * what its filter compared, so its event is granted like one that is recorded, its filter is judged
  * like an event's, and what it turns on or off is one of the session's own. A histogram tells the
- * fields that it counts by (grant-hist.c). What the kernel cannot do on one event is said here, for
+ * fields that it counts by (hist.c). What the kernel cannot do on one event is said here, for
  * the kernel's own answer would be a number. */
 
 #include <errno.h>
@@ -115,6 +115,40 @@ static int check_places(const Decision *d, size_t i) {
         return 0;
 }
 
+/* Two of the same on an event would be one to the kernel. */
+static int check_same(const Decision *d, size_t i) {
+        const GrantTrigger *one = &d->grant->triggers[i];
+
+        for (size_t j = 0; j < i; j++) {
+                const GrantTrigger *other = &d->grant->triggers[j];
+
+                if (other->hist.command && strcmp(other->hist.command, one->hist.command) == 0 &&
+                                strcmp(d->spec->triggers[i].event, d->spec->triggers[j].event) ==
+                                                0 &&
+                                strcmp(other->filter ?: "", one->filter ?: "") == 0)
+                        return reason_set(d->reason,
+                                        KT_E_INVALID_SPEC,
+                                        "triggers[%zu]: the same histogram as triggers[%zu]: leave one away",
+                                        i,
+                                        j);
+        }
+        return 0;
+}
+
+static int decide_hist(Decision *d, const Choice *choice, size_t i) {
+        GrantTrigger *trigger = &d->grant->triggers[i];
+        char place[PLACE_MAX];
+
+        (void)snprintf(place, sizeof(place), "triggers[%zu]", i);
+        int r = decision_compile_hist(d,
+                        choice,
+                        place,
+                        &d->spec->triggers[i].hist,
+                        &trigger->hist,
+                        &trigger->filter);
+        return r ?: check_same(d, i);
+}
+
 static int decide_trigger(Decision *d, size_t i) {
         const SpecTrigger *wanted = &d->spec->triggers[i];
         GrantTrigger *trigger = &d->grant->triggers[d->grant->n_triggers++];
@@ -132,7 +166,7 @@ static int decide_trigger(Decision *d, size_t i) {
                 r = decision_compile(
                                 d, choice, place_of(i, place), wanted->filter, &trigger->filter);
         if (r == 0 && wanted->action == ACTION_HIST)
-                r = decision_make_hist(d, choice, i, &trigger->filter, &trigger->hist);
+                r = decide_hist(d, choice, i);
         if (r != 0)
                 return r;
         /* Of the choices; decision_end_triggers makes places in the grant of them. */

@@ -58,7 +58,7 @@ Grant *grant_free(Grant *grant) {
                 free(grant->requests[i].pattern);
         for (size_t i = 0; i < grant->n_triggers; i++) {
                 free(grant->triggers[i].filter);
-                free(grant->triggers[i].hist);
+                hist_text_clear(&grant->triggers[i].hist);
         }
         free(grant->triggers);
         free(grant->events);

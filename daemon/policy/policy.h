@@ -2,6 +2,7 @@
 #pragma once
 
 #include "format.h"
+#include "hist.h"
 #include "limit.h"
 #include "spec.h"
 
@@ -97,7 +98,7 @@ typedef struct GrantTrigger {
         size_t event;  /* of the grant's events */
         size_t target; /* the same; GRANT_NO_TARGET */
         char *filter;  /* the caller's own, canonical; the rule's is the event's; NULL: none */
-        char *hist;    /* what a histogram counts, as the kernel gets it; else NULL */
+        HistText hist; /* what a histogram counts; else empty */
 } GrantTrigger;
 
 /* The decision: what may be done, by which rule. */

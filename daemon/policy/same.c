@@ -51,7 +51,7 @@ static bool request_is_same(const GrantRequest *a, const GrantRequest *b) {
 
 static bool trigger_is_same(const GrantTrigger *a, const GrantTrigger *b) {
         return a->event == b->event && a->target == b->target &&
-               text_is_same(a->filter, b->filter) && text_is_same(a->hist, b->hist);
+               text_is_same(a->filter, b->filter) && text_is_same(a->hist.command, b->hist.command);
 }
 
 bool grant_is_same(const Grant *a, const Grant *b) {

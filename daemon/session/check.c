@@ -195,8 +195,8 @@ static int describe_trigger(const Spec *spec, const Grant *grant, size_t i, json
                                                                wanted->action)));
         if (r == 0 && wanted->target)
                 r = describe_put(object, "event", json_object_new_string(wanted->target));
-        if (r == 0 && trigger->hist)
-                r = describe_put(object, "hist", json_object_new_string(trigger->hist));
+        if (r == 0 && trigger->hist.command)
+                r = describe_put(object, "hist", json_object_new_string(trigger->hist.command));
         if (r == 0 && trigger->filter)
                 r = describe_put(object, "filter", json_object_new_string(trigger->filter));
         if (r == 0 && wanted->count > 0)

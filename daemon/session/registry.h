@@ -28,6 +28,7 @@ typedef enum SessionEnd {
 #define SUBSCRIBERS_MAX 16 /* of a session */
 
 typedef struct Snapshot Snapshot;
+typedef struct HistCall HistCall;
 
 struct Session {
         Registry *registry;
@@ -57,8 +58,9 @@ struct Session {
         Meter *meter;               /* from the first start, where there is a limit */
         Feed *feed;
         Request *stream_request;
-        FeedCounters counters;            /* of feeds that are over */
-        TAILQ_HEAD(, Snapshot) snapshots; /* not taken yet */
+        FeedCounters counters;             /* of feeds that are over */
+        TAILQ_HEAD(, Snapshot) snapshots;  /* not taken yet */
+        TAILQ_HEAD(, HistCall) hist_calls; /* not answered yet */
         struct MarkerList markers;
         char *subscribers[SUBSCRIBERS_MAX]; /* unique names; no holes */
         Notices *notices;

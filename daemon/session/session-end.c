@@ -100,12 +100,12 @@ void session_end_continue(Session *session) {
                                         session->end_reason);
                         break;
                 }
-                if (!session_end_snapshots(session))
+                if (!session_end_histograms(session) || !session_end_snapshots(session))
                         break;
                 session_remove(session);
                 break;
         case END_RELEASE:
-                if (session_end_snapshots(session))
+                if (session_end_histograms(session) && session_end_snapshots(session))
                         session_remove(session);
                 break;
         default:
@@ -173,6 +173,7 @@ void session_end_now(Session *session) {
                 session->feed = feed_free(session->feed);
         }
         session_free_snapshots(session);
+        session_free_histograms(session);
         trace_clear(&session->trace);
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", session->id);
         for (unsigned i = 0; i < END_NOW_TRIES; i++) {

@@ -53,5 +53,8 @@ void session_free_notices(Session *session);
 void session_tell_end(Session *session, const char *code, const char *text);
 /* The daemon ends. */
 void session_free_snapshots(Session *session);
+/* The same of calls for histograms: those that a plan works for follow. */
+bool session_end_histograms(Session *session);
+void session_free_histograms(Session *session);
 /* Set-up, linger, or the next rmdir. */
 int session_on_timer(sd_event_source *source, uint64_t usec, void *userdata);

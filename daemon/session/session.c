@@ -73,6 +73,7 @@ Request *request_free(Request *request) {
         close_cleanup(&request->fd);
         free(request->peer);
         free(request->text);
+        json_object_put(request->list);
         free(request);
         return NULL;
 }
@@ -115,7 +116,7 @@ Session *session_free(Session *session) {
         if (!session)
                 return NULL;
         assert(!session->plan_in_flight && !session->feed && !session->request &&
-                        TAILQ_EMPTY(&session->snapshots));
+                        TAILQ_EMPTY(&session->snapshots) && TAILQ_EMPTY(&session->hist_calls));
         Registry *registry = session->registry;
         marker_close_all(&session->markers);
         meter_free(session->meter);
@@ -225,6 +226,7 @@ static int session_new(Registry *registry, Request *request, Session **ret) {
                 return -ENOMEM;
         trace_init(&session->trace);
         TAILQ_INIT(&session->snapshots);
+        TAILQ_INIT(&session->hist_calls);
         TAILQ_INIT(&session->markers);
         int r = session_make_id(session->id);
         if (r < 0)

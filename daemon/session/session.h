@@ -51,11 +51,12 @@ struct Request {
         Grant *wanted;
         bool is_authorized; /* polkit has allowed `wanted` */
 
-        Session *session; /* create: the new one; valid during `done` */
-        char *text;       /* add_probe: the name of its event */
-        uint32_t ticket;  /* inspections_open: of the file to come */
-        ProbeFile *file;  /* add_probe: of a definition on a path, what registry_inspect_probe has
-                             found */
+        Session *session;  /* create: the new one; valid during `done` */
+        char *text;        /* add_probe: the name of its event */
+        uint32_t ticket;   /* inspections_open: of the file to come */
+        ProbeFile *file;   /* add_probe: of a definition on a path, what registry_inspect_probe has
+                              found */
+        json_object *list; /* get_histogram: its rows */
         int fd; /* open_stream: the client's end; `done` takes it with TAKE_FD or request_free
                    closes it */
 };
@@ -228,6 +229,18 @@ int session_subscribe(Session *session, const char *peer, Reason *reason);
 void session_visit_peers(const Session *session,
                 void (*visit)(const char *peer, void *userdata),
                 void *userdata);
+/* The table of the histogram with that name, or of that event; "": of the only one. Answers with
+ * request->list: the head
+ * {"name","event","keys","values","sort","size","hits","entries","told","dropped", "paused"}, then
+ * its rows {"keys":{…},"hitcount","values":{…}}. KT_E_NO_SUCH_EVENT, KT_E_INVALID_SPEC (several are
+ * meant), KT_E_WRONG_STATE (not laid yet), KT_E_FAILED. */
+int session_get_histogram(Session *session, const char *name, Request *request, Reason *reason);
+/* verb: "hist-clear", "hist-pause", "hist-continue". */
+int session_change_histogram(Session *session,
+                const char *name,
+                const char *verb,
+                Request *request,
+                Reason *reason);
 /* {"id","name","uid","state","spec":{…},"rule","events":[…],"off":[…],"requests":[{"pattern","matched","granted"}],"notes":[…]}
  */
 int session_describe(const Session *session, json_object **ret);

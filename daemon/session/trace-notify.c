@@ -56,7 +56,9 @@ static int make_line(const char *text, const Trigger *trigger, int *ret_fd, uint
 
 static int open_table(TraceNotify *notify, const TraceTrigger *t) {
         const Trace *trace = notify->trace;
-        const Trigger trigger = { .command = t->command, .condition = t->condition };
+        const Trigger trigger = {
+                .command = t->command, .condition = t->condition, .listed = t->listed
+        };
         _cleanup_free_ char *text = NULL;
         const char *system, *name;
         char path[PATH_SIZE];

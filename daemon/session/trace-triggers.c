@@ -37,7 +37,8 @@
 #define WINDOW_EVENTS_MAX   32
 #define KERNEL_TRIGGERS_MAX 256
 /* Of notify: what counts is that it counts. */
-#define NOTIFY "hist:keys=common_pid"
+#define NOTIFY_LISTED "keys=common_pid:vals=hitcount:sort=hitcount:size=2048"
+#define NOTIFY        "hist:" NOTIFY_LISTED
 /* About what a row of a histogram takes (struct tracing_map_elt, its fields and key), and one whose
  * key is a stack. */
 #define ROW_BYTES       256
@@ -157,7 +158,10 @@ int trace_check_triggers(const Spec *spec, const Grant *grant, Reason *reason) {
 /* What each is in the kernel */
 
 static Trigger get_trigger(const TraceTrigger *t) {
-        return (Trigger){ .command = t->command, .count = t->count, .condition = t->condition };
+        return (Trigger){ .command = t->command,
+                .count = t->count,
+                .condition = t->condition,
+                .listed = t->listed };
 }
 
 static void locate(const Trace *trace,
@@ -195,7 +199,7 @@ static int make_command(const Trace *trace, size_t i, char **ret) {
         if (asprintf(ret,
                             "%s%s",
                             action == ACTION_HIST ? "hist:" : plain[action],
-                            action == ACTION_HIST ? granted->hist : "") < 0) {
+                            action == ACTION_HIST ? granted->hist.command : "") < 0) {
                 *ret = NULL;
                 return -ENOMEM;
         }
@@ -231,6 +235,9 @@ static int add_trigger(Trace *trace, size_t i, size_t target, char **command, Re
                 .target = target,
                 .count = trace->spec->triggers[i].count,
                 .is_hist = is_hist(&trace->spec->triggers[i]),
+                .listed = granted->hist.listed
+                                          ?: is_hist(&trace->spec->triggers[i]) ? NOTIFY_LISTED
+                                                                                : NULL,
                 .command = *command };
         *command = NULL;
         trace->n_triggers++;
@@ -462,6 +469,26 @@ int trace_lift_twins(Trace *trace) {
 }
 
 /* Reading back */
+
+int trace_find_hist(const Trace *trace,
+                size_t origin,
+                Trigger *ret,
+                const char **ret_system,
+                const char **ret_name,
+                Reason *reason) {
+        for (size_t i = 0; trace->instance && i < trace->n_triggers; i++) {
+                const TraceTrigger *t = &trace->triggers[i];
+
+                if (t->origin != origin || !t->is_laid)
+                        continue;
+                *ret = get_trigger(t);
+                locate(trace, t, ret_system, ret_name);
+                return 0;
+        }
+        return reason_set(reason,
+                        KT_E_WRONG_STATE,
+                        "the histogram is not there before the session's first start");
+}
 
 int trace_list_twins(const Trace *trace, const char ***ret, size_t *ret_n) {
         const char **list = calloc(2 * trace->n_triggers + 1, sizeof(*list));

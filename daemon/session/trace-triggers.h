@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trace.h"
+#include "trigger.h"
 
 /* A session's triggers: a trace's share of them, for trace.c and trace-fence.c. */
 
@@ -28,6 +29,14 @@ int trace_look_for_caught(Trace *trace);
 int trace_lift_twins(Trace *trace);
 void trace_clear_triggers(Trace *trace);
 
+/* The histogram of the spec's trigger `origin`, as the kernel has it. KT_E_WRONG_STATE: it is not
+ * laid. */
+int trace_find_hist(const Trace *trace,
+                size_t origin,
+                Trigger *ret,
+                const char **ret_system,
+                const char **ret_name,
+                Reason *reason);
 /* "system:event" of each event whose histograms the guard has to pause; free the array only. */
 int trace_list_twins(const Trace *trace, const char ***ret, size_t *ret_n);
 /* Hangs one of them on this event, or turns one it on or off? */

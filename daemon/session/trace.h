@@ -24,6 +24,7 @@ typedef struct TraceTrigger {
         size_t origin; /* of the spec's triggers */
         size_t target; /* of the grant's events: turned on or off; GRANT_NO_TARGET */
         char *command, *condition;
+        const char *listed;     /* of a hist: as the kernel gives it back; the grant's */
         uint64_t count, left;   /* 0: without end; left: when last looked */
         bool is_hist, has_twin; /* the twin: on the guard, of the event's first histogram */
         bool is_laid;           /* hist: also while it is paused */

@@ -172,9 +172,9 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         try 2 'triggers: snapshot on .*is for mode flight' --trigger "$ENTER do snapshot"
         try 3 'triggers\[0\].do: stacktrace: kernel addresses are cut' --trigger "$ENTER do stacktrace"
         try 3 'triggers\[0\].when' -e sched:sched_switch --trigger 'sched:sched_switch if next_pid == 1 do stop'
-        try 3 'triggers\[0\].do: hist: the event speaks of tasks beside' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
-        try 3 'triggers\[0\].keys: args: the field is not shown to you whole' --trigger "$ENTER do hist args"
-        try 2 'triggers\[0\].keys: nosuch: the event has no such field' --trigger "$ENTER do hist nosuch"
+        try 3 'triggers\[0\].when: sched:sched_switch speaks of tasks beside' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
+        try 2 'triggers\[0\].keys\[0\]: "args": is no single number and no text' --trigger "$ENTER do hist args"
+        try 2 'triggers\[0\].keys\[0\]: "nosuch": raw_syscalls:sys_enter has no such field' --trigger "$ENTER do hist nosuch"
         try 1 'turns each of the session.s .* events on or off, 32 at most' -e 'syscalls:sys_enter_*' --trigger "$ENTER do stop"
         # shellcheck disable=SC2046 # 65 of them
         try 2 'more than 64' $(yes -- "--trigger=$ENTER" | head -n 65)

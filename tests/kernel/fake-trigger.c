@@ -58,7 +58,8 @@ static char *make_text(const Trigger *trigger) {
                                                  : g_strdup_printf(":count=%" G_GUINT64_FORMAT,
                                                                    trigger->count);
 
-        return g_strconcat(trigger->command,
+        return g_strconcat(trigger->listed ? "hist:" : trigger->command,
+                        trigger->listed ?: "",
                         count,
                         trigger->condition ? " if " : "",
                         trigger->condition ?: "",
@@ -118,6 +119,16 @@ int trigger_pause(const Instance *instance,
                         event,
                         pause ? "pause" : "cont",
                         trigger->command);
+}
+
+int trigger_clear(const Instance *instance,
+                const char *system,
+                const char *event,
+                const Trigger *trigger) {
+        (void)instance;
+        int r = fake_begin(FAKE_WRITE);
+
+        return fake_finish(r, "trigger %s:%s clear %s", system, event, trigger->command);
 }
 
 int trigger_read(const Instance *instance, const char *system, const char *event, char **ret) {

@@ -26,6 +26,7 @@ typedef struct HistColumn {
         char name[HIST_NAME_MAX]; /* as the kernel writes it */
         uint32_t kind;            /* HistKind; of a value HIST_NUMBER or HIST_HEX */
         uint32_t size;            /* of a HIST_STRING at most, with its NUL; 0: nobody knows */
+        uint32_t is_signed;       /* of a HIST_NUMBER */
 } HistColumn;
 
 /* What a histogram's table is made of. */

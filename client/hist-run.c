@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The conduct of `hist` with a session of its own, from the probe that --latency needs to its
+ * removal. Read hist_run() first: the steps stand there in order. Between steps the loop of watch.h
+ * runs, so that signals are obeyed while a call waits: ^C (or SIGTERM, SIGHUP) is the end of the
+ * counting; with a command that end is the command's, and once more ends it without. */
+
+#include "hist-run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "caret.h"
+#include "child.h"
+#include "tell.h"
+#include "watch.h"
+
+typedef struct HistRun {
+        HistWish *wish;
+        Proxy *proxy;
+        Watch watch;
+        Child *child;
+        json_object *spec;
+        char *id, *path;
+        bool is_started;
+} HistRun;
+
+static int call(HistRun *run, const char *method, Reason *reason) {
+        return proxy_call(run->proxy, run->path, KT_SESSION_INTERFACE, method, NULL, NULL, reason);
+}
+
+static int begin(HistRun *run, Reason *reason) {
+        int r = hist_wish_define(run->wish, run->proxy, reason);
+
+        r = r
+                            ?: hist_wish_build(run->wish,
+                                               run->child ? child_get_pid(run->child) : 0,
+                                               &run->spec,
+                                               reason);
+        r = r ?: proxy_create(run->proxy, run->spec, &run->id, &run->path, reason);
+        r = r ?: watch_set_session(&run->watch, run->path);
+        r = r ?: call(run, "Start", reason);
+        run->is_started = r == 0;
+        return r;
+}
+
+static bool may_end(const HistRun *run) {
+        const Watch *watch = &run->watch;
+
+        if (watch_is_cut(watch))
+                return true;
+        if (run->child)
+                return watch->child_gone || watch->n_signals >= 2 ||
+                       (watch->child_tried && watch->exec_errno != 0);
+        return watch->n_signals >= 1;
+}
+
+static int wait_for_end(HistRun *run) {
+        int r = 0;
+
+        if (run->child) {
+                r = watch_add_child(&run->watch, run->child);
+                r = r < 0 ? r : child_release(run->child);
+        }
+        while (r >= 0 && !may_end(run))
+                r = watch_run(&run->watch, UINT64_MAX);
+        /* From here on one more of them gives up. */
+        watch_set_patience(&run->watch, run->watch.n_signals + 1);
+        return MIN_OF(r, 0);
+}
+
+static int tell_cut(const HistRun *run, Reason *reason) {
+        const Watch *watch = &run->watch;
+
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "the session ended early, and its histogram with it: %s",
+                        watch->ended ? watch->end_reason : "ktraced or the system bus is gone");
+}
+
+static int read_rows(HistRun *run, json_object **ret, Reason *reason) {
+        if (watch_is_cut(&run->watch))
+                return tell_cut(run, reason);
+        int r = call(run, "Stop", reason);
+        r = r
+                            ?: proxy_call_json(run->proxy,
+                                               run->path,
+                                               KT_SESSION_INTERFACE,
+                                               "GetHistogram",
+                                               "",
+                                               ret,
+                                               reason);
+        return r != 0 && watch_is_cut(&run->watch) ? tell_cut(run, reason) : r;
+}
+
+/* Whatever has happened: waited for, so that nothing is left in the kernel when we exit. */
+static int take_away(HistRun *run) {
+        Reason reason = {};
+        int r = 0;
+
+        watch_set_patience(&run->watch, run->watch.n_signals + 1);
+        if (run->path && !watch_is_cut(&run->watch))
+                r = call(run, "Destroy", &reason);
+        if (!run->proxy->lost && !run->watch.daemon_gone) {
+                Reason other = {};
+                int r2 = hist_wish_undefine(run->wish, run->proxy, &other);
+
+                if (r == 0 && r2 != 0) {
+                        r = r2;
+                        reason = other;
+                }
+        }
+        return r == 0 || watch_is_cut(&run->watch) ? 0 : tell_failure(r, &reason);
+}
+
+static int get_status(const HistRun *run, int r, char **command) {
+        if (run->watch.exec_errno != 0) {
+                tell("cannot run '%s': %s", command[0], strerror(run->watch.exec_errno));
+                return child_exec_status(run->watch.exec_errno);
+        }
+        if (run->child && run->is_started && r != 0)
+                return KT_EXIT_RECORDING;
+        return run->child && run->watch.child_gone ? run->watch.child_status : KT_EXIT_OK;
+}
+
+static int go(HistRun *run,
+                char **command,
+                int (*print)(json_object *rows, void *userdata),
+                void *userdata) {
+        _cleanup_json_ json_object *rows = NULL;
+        Reason reason = {};
+        int status = 0, r = begin(run, &reason);
+
+        if (r == 0)
+                r = wait_for_end(run);
+        if (r == 0 && run->watch.exec_errno == 0)
+                r = read_rows(run, &rows, &reason);
+        if (r == KT_E_CANCELLED && run->watch.given_up && !watch_is_cut(&run->watch))
+                r = reason_set(&reason, r, "given up before it was counted");
+        if (r != 0)
+                status = caret_tell_failure(run->spec, r, &reason);
+        int left = take_away(run);
+        if (r == 0 && rows)
+                r = print(rows, userdata);
+        if (run->is_started)
+                status = get_status(run, r, command) ?: status;
+        return status ?: left ?: r != 0 ? KT_EXIT_FAILED : KT_EXIT_OK;
+}
+
+int hist_run(const Context *context,
+                HistWish *wish,
+                char **command,
+                int (*print)(json_object *rows, void *userdata),
+                void *userdata) {
+        ChildOptions child_options = {};
+        _cleanup_(child_free_cleanup) Child *child = NULL;
+        HistRun run = { .wish = wish };
+        Reason reason = {};
+        int status, r = watch_block_signals(&child_options.mask);
+
+        if (r == 0 && command)
+                r = child_new(command, &child_options, &child, &reason);
+        /* After the fork: the command keeps what it had. */
+        (void)signal(SIGPIPE, SIG_IGN);
+        run.child = child;
+        r = r ?: proxy_open(&run.proxy, &reason);
+        if (r == 0) {
+                run.proxy->may_ask = context->ask_password;
+                r = MIN_OF(watch_init(&run.watch, run.proxy), 0);
+        }
+        status = r == 0 ? go(&run, command, print, userdata) : tell_failure(r, &reason);
+        proxy_free(run.proxy);
+        watch_done(&run.watch);
+        json_object_put(run.spec);
+        free(run.id);
+        free(run.path);
+        return status;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The session that `hist` makes for itself: nothing is recorded in it, one trigger counts. Of
+ * --latency it is a probe made of two events (a synthetic event), which is defined for the moment,
+ * and whose time between them is the first key. What words may be is the daemon's to say, as of
+ * every trigger. */
+
+#include "hist-wish.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "definition-message.h"
+#include "spec-trigger.h"
+
+#define LATENCY "latency" /* the field, in us */
+/* What nobody reads need not be large. */
+#define BUFFER_KB "64"
+
+void hist_wish_done(HistWish *wish) {
+        spec_options_done(&wish->spec);
+        free(wish->probe_event);
+}
+
+int hist_words_add(HistWords *words, const char *option, const char *text, Reason *reason) {
+        if (words->n == HIST_WISH_WORDS_MAX)
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s is given too often", option);
+        words->items[words->n++] = text;
+        return 0;
+}
+
+int hist_wish_check(const HistWish *wish, Reason *reason) {
+        if (wish->event && wish->latency)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "-e and --latency exclude each other: one event, or the time between two");
+        if (wish->keys.n == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                wish->latency ? "--key is missing: the field that is the same in both events, "
+                                                "as in --key pid=next_pid"
+                                              : "--key is missing: the field to count by");
+        if (wish->by.n > 0 && !wish->latency)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--by goes with --latency: give --key more than once");
+        if (wish->latency && !strstr(wish->latency, ".."))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--latency %.100s: write two events, FROM..TO",
+                                wish->latency);
+        return 0;
+}
+
+/* The pair */
+
+/* "next_comm" is a field of the second event. */
+static int make_arg(const char *field, char **ret) {
+        bool has_event = strncmp(field, "from.", 5) == 0 || strncmp(field, "to.", 3) == 0;
+
+        if (asprintf(ret, "%s%s", has_event ? "" : "to.", field) < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static int send_pair(HistWish *wish,
+                Proxy *proxy,
+                const char *from,
+                const char *to,
+                Reason *reason) {
+        char *args[1 + HIST_WISH_WORDS_MAX] = { (char *)"$latency : us" };
+        DefinitionMessage definition = {
+                .name = wish->probe,
+                .from = from,
+                .to = to,
+                .keys = wish->keys.items,
+                .n_keys = wish->keys.n,
+                .args = args,
+                .n_args = 1,
+                .file = -1,
+        };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < wish->by.n; i++)
+                r = make_arg(wish->by.items[i], &args[definition.n_args++]);
+        r = r ?: definition_send(proxy, &definition, &wish->probe_event, reason);
+        for (size_t i = 1; i < definition.n_args; i++)
+                free(args[i]);
+        return r;
+}
+
+int hist_wish_define(HistWish *wish, Proxy *proxy, Reason *reason) {
+        if (!wish->latency)
+                return 0;
+        const char *dots = strstr(wish->latency, "..");
+        _cleanup_free_ char *from = strndup(wish->latency, (size_t)(dots - wish->latency));
+
+        if (!from)
+                return -ENOMEM;
+        (void)snprintf(wish->probe, sizeof(wish->probe), LATENCY "_%d", (int)getpid());
+        int r = send_pair(wish, proxy, from, dots + 2, reason);
+        if (r != 0)
+                wish->probe[0] = '\0';
+        return r;
+}
+
+int hist_wish_undefine(HistWish *wish, Proxy *proxy, Reason *reason) {
+        if (!wish->probe[0])
+                return 0;
+        int r = proxy_call(proxy,
+                        KT_OBJECT,
+                        KT_MANAGER_INTERFACE,
+                        "RemoveProbe",
+                        wish->probe,
+                        NULL,
+                        reason);
+        wish->probe[0] = '\0';
+        return r;
+}
+
+/* The session */
+
+static int set_string(SpecTriggerList *list, const char *key, const char *value, Reason *reason) {
+        const SpecField *field;
+
+        int r = spec_triggers_find_field(list, key, &field, reason);
+        return r ?: spec_triggers_set_string(list, field, value, reason);
+}
+
+static int set_size(SpecTriggerList *list, const char *text, Reason *reason) {
+        const SpecField *field;
+        char *end;
+
+        /* strtoull takes signs and blanks. */
+        unsigned long long n = strtoull(text, &end, 10);
+        if (*text < '0' || *text > '9' || *end)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--size %.40s: a number of rows is wanted",
+                                text);
+        int r = spec_triggers_find_field(list, "size", &field, reason);
+        return r ?: spec_triggers_set_number(list, field, n, reason);
+}
+
+static int set_words(SpecTriggerList *list,
+                const char *key,
+                const HistWords *words,
+                Reason *reason) {
+        const SpecField *field;
+
+        if (words->n == 0)
+                return 0;
+        int r = spec_triggers_find_field(list, key, &field, reason);
+        r = r ?: spec_triggers_begin_words(list, field, reason);
+        for (size_t i = 0; r == 0 && i < words->n; i++)
+                r = spec_triggers_add_word(list, field, words->items[i], reason);
+        return r;
+}
+
+/* What follows the last dot: "to.next_comm" is a field next_comm of the probe. */
+static const char *get_field(const char *by) {
+        const char *dot = strncmp(by, "from.", 5) == 0 || strncmp(by, "to.", 3) == 0
+                                          ? strchr(by, '.')
+                                          : NULL;
+
+        return dot ? dot + 1 : by;
+}
+
+static int set_keys(const HistWish *wish, SpecTriggerList *list, Reason *reason) {
+        HistWords keys = { .items = { LATENCY ".log2" }, .n = 1 };
+        int r = 0;
+
+        if (!wish->latency)
+                return set_words(list, "keys", &wish->keys, reason);
+        for (size_t i = 0; r == 0 && i < wish->by.n; i++)
+                r = hist_words_add(&keys, "--by", get_field(wish->by.items[i]), reason);
+        return r ?: set_words(list, "keys", &keys, reason);
+}
+
+static int add_trigger(const HistWish *wish, Spec *spec, Reason *reason) {
+        SpecTriggerList list = spec_triggers_begin(spec, SPEC_NO_ENTRY);
+        _cleanup_free_ char *when = NULL;
+
+        if (asprintf(&when,
+                            "%s%s%s",
+                            wish->latency ? wish->probe_event ?: "ktrace:" LATENCY : wish->event,
+                            wish->filter ? " if " : "",
+                            wish->filter ?: "") < 0) {
+                when = NULL;
+                return -ENOMEM;
+        }
+        int r = spec_triggers_add(&list, reason);
+        r = r ?: set_string(&list, "when", when, reason);
+        r = r ?: set_string(&list, "do", "hist", reason);
+        r = r ?: set_keys(wish, &list, reason);
+        r = r ?: set_words(&list, "values", &wish->values, reason);
+        r = r ?: set_words(&list, "sort", &wish->sort, reason);
+        if (r == 0 && wish->size)
+                r = set_size(&list, wish->size, reason);
+        return r ?: spec_triggers_end(&list, NULL, reason);
+}
+
+/* Its records are the histogram's alone. */
+static int add_probe(const HistWish *wish, Spec *spec, Reason *reason) {
+        if (!wish->probe[0])
+                return 0;
+        int r = spec_add_probe(spec, wish->probe, NULL, reason);
+        if (r == 0)
+                spec_turn_off_last(spec, spec_field_find("probes"));
+        return r;
+}
+
+int hist_wish_build(const HistWish *wish, pid_t command, json_object **ret, Reason *reason) {
+        _cleanup_spec_ Spec *spec = NULL;
+        SpecOptions options = wish->spec;
+
+        options.buffer = options.buffer ?: BUFFER_KB;
+        int r = spec_options_build(&options, command, NULL, NULL, &spec, reason);
+        if (r == 0 && !spec->has_scope)
+                r = spec_set_string(spec, "scope", geteuid() == 0 ? "system" : "own", reason);
+        r = r ?: add_probe(wish, spec, reason);
+        r = r ?: add_trigger(wish, spec, reason);
+        r = r ?: spec_complete(spec, reason);
+        return r ?: spec_to_json(spec, ret);
+}

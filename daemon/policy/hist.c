@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A histogram of a trigger, typed against its event's format and written for the kernel. Called
+ * where a decision is made, with that decision's word about each field; pure.
+ *
+ * The kernel is not asked what it takes, since it takes more than is sound: the sum of a string is
+ * a sum of kernel addresses, a string's .hex is one, and a pointer to text is followed. What is
+ * written out here is what it gives back in the `trigger` file, but that a field it sorts by has
+ * its modifier there (trace_events_hist.c, event_hist_trigger_print). It is never given a name:
+ * names are shared by all instances. */
+
+#include "hist.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "nearest.h"
+#include "quote.h"
+
+/* Of kernel/trace/tracing_map.c: an element and two places in the map for each row, the fields that
+ * are summed up, and what goes with a command name. */
+#define ROW_BYTES      320
+#define TEXT_BYTES     256 /* of a text whose length is open */
+#define STACK_BYTES    128
+#define NEAREST_BYTES  2
+#define WORD_FIELD_MAX HIST_NAME_MAX
+
+typedef struct Word {
+        char place[64];
+        const char *text;
+        char field[WORD_FIELD_MAX];
+        const char *modifier; /* behind the dot; NULL: none */
+} Word;
+
+void hist_text_clear(HistText *text) {
+        free(text->command);
+        free(text->listed);
+        *text = (HistText){};
+}
+
+static int refuse(const Word *word, Reason *reason, const char *why) {
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: %s: %s",
+                        word->place,
+                        quote(word->text).text,
+                        why);
+}
+
+/* "triggers[0].keys[1]", and the word in two. */
+static int split_word(const HistContext *context,
+                const char *list,
+                size_t i,
+                const char *text,
+                Word *ret,
+                Reason *reason) {
+        size_t n = strcspn(text, ".");
+
+        *ret = (Word){ .text = text, .modifier = text[n] ? text + n + 1 : NULL };
+        (void)snprintf(ret->place, sizeof(ret->place), "%s.%s[%zu]", context->place, list, i);
+        if (n == 0 || n >= sizeof(ret->field))
+                return refuse(ret, reason, "is no field's name");
+        memcpy(ret->field, text, n);
+        ret->field[n] = '\0';
+        return 0;
+}
+
+static int refuse_unknown(const HistContext *context, const Word *word, Reason *reason) {
+        const char *nearest = NULL;
+        uint32_t best = NEAREST_BYTES + 1;
+
+        for (size_t i = 0; i < context->format->n_fields; i++) {
+                const FormatField *field = &context->format->fields[i];
+                uint32_t distance = nearest_distance(word->field, field->name);
+
+                if (distance < best && (!context->may_read || context->may_read(field,
+                                                                              context->userdata))) {
+                        best = distance;
+                        nearest = field->name;
+                }
+        }
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: %s: %s has no such field%s%s: 'ktracectl events -v %s' lists them",
+                        word->place,
+                        quote(word->text).text,
+                        context->event,
+                        nearest ? ", did you mean " : "",
+                        nearest ?: "",
+                        context->event);
+}
+
+static int refuse_cut(const HistContext *context, const Word *word, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "%s: %s: the field is cut in what you read of %s (%s), and a histogram would tell it: "
+                        "count by another",
+                        word->place,
+                        quote(word->text).text,
+                        context->event,
+                        context->rule ?: "policy");
+}
+
+static bool is_pointer_to_text(const FormatField *field) {
+        return field->is_pointer && strstr(field->type, "char *");
+}
+
+static bool is_number(const FormatField *field) {
+        return field->kind == FIELD_PLAIN && field->n_elements == 0 && !field->is_string &&
+               !is_pointer_to_text(field) && field->size <= sizeof(uint64_t) &&
+               (field->size & (field->size - 1)) == 0;
+}
+
+static int find_field(const HistContext *context,
+                const Word *word,
+                const FormatField **ret,
+                Reason *reason) {
+        const FormatField *field = format_field_find(context->format, word->field);
+
+        if (!field)
+                return refuse_unknown(context, word, reason);
+        if (context->may_read && !context->may_read(field, context->userdata))
+                return refuse_cut(context, word, reason);
+        if (!field->is_string && !is_number(field))
+                return refuse(word,
+                                reason,
+                                is_pointer_to_text(field)
+                                                ? "points to text that the record does not hold: count by a number or by a text of the record"
+                                                : "is no single number and no text: the kernel counts by those");
+        *ret = field;
+        return 0;
+}
+
+/* "buckets=512" */
+static bool is_width(const char *modifier) {
+        const char *digits = modifier + strlen("buckets=");
+
+        return strncmp(modifier, "buckets=", strlen("buckets=")) == 0 && *digits >= '1' &&
+               *digits <= '9' && strlen(digits) <= 18 &&
+               strspn(digits, "0123456789") == strlen(digits);
+}
+
+static int find_kind(const Word *word, HistKind *ret, Reason *reason) {
+        static const struct {
+                const char *modifier;
+                HistKind kind;
+        } kinds[] = {
+                { "hex", HIST_HEX },
+                { "log2", HIST_LOG2 },
+                { "syscall", HIST_SYSCALL },
+                { "execname", HIST_EXECNAME },
+                { "sym", HIST_SYM },
+                { "sym-offset", HIST_SYM },
+        };
+
+        if (is_width(word->modifier)) {
+                *ret = HIST_BUCKETS;
+                return 0;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
+                if (strcmp(kinds[i].modifier, word->modifier) == 0) {
+                        *ret = kinds[i].kind;
+                        return 0;
+                }
+        return refuse(word,
+                        reason,
+                        "is followed by something unknown: write .log2, .buckets=N, .hex, .syscall, .execname, "
+                        ".sym or .sym-offset, or nothing");
+}
+
+static int refuse_symbols(const HistContext *context, const Word *word, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "%s: %s: functions of the kernel are told to those alone who may have its addresses "
+                        "(%s): count by another field, or ask for --unredacted where a rule grants that",
+                        word->place,
+                        quote(word->text).text,
+                        context->rule ?: "policy");
+}
+
+static int set_modifier(const HistContext *context,
+                const Word *word,
+                const FormatField *field,
+                HistColumn *column,
+                Reason *reason) {
+        HistKind kind = HIST_NUMBER;
+
+        int r = find_kind(word, &kind, reason);
+        if (r != 0)
+                return r;
+        if (field->is_string)
+                return refuse(word, reason, "is a text: leave away what is behind the dot");
+        if (kind == HIST_EXECNAME && strcmp(word->field, "common_pid") != 0)
+                return refuse(word, reason, "the kernel knows the name of common_pid alone");
+        if (kind == HIST_SYM && field->size != sizeof(uint64_t))
+                return refuse(word, reason, "is no address: leave away what is behind the dot");
+        if (kind == HIST_SYM && !context->keeps_addresses)
+                return refuse_symbols(context, word, reason);
+        column->kind = kind;
+        return 0;
+}
+
+/* Those that are no field of the record. */
+static int compile_other(const HistContext *context,
+                const Word *word,
+                HistColumn *column,
+                bool *ret_is_other,
+                Reason *reason) {
+        *ret_is_other = true;
+        if (strcmp(word->field, "stacktrace") == 0 &&
+                        !format_field_find(context->format, "stacktrace")) {
+                column->kind = HIST_STACKTRACE;
+                if (word->modifier)
+                        return refuse(word, reason, "nothing may follow it");
+                return context->keeps_addresses ? 0 : refuse_symbols(context, word, reason);
+        }
+        if (strcmp(word->field, "common_cpu") == 0)
+                return word->modifier ? refuse(word, reason, "nothing may follow it") : 0;
+        if (strcmp(word->field, "cpu") == 0 && !format_field_find(context->format, "cpu"))
+                return refuse(word, reason, "write common_cpu for the CPU that the event was on");
+        if (strcmp(word->field, "hitcount") == 0)
+                return refuse(word, reason, "is counted, nothing is counted by it");
+        if (strcmp(word->field, "common_timestamp") == 0)
+                return refuse(word, reason, "each record would have a row of its own");
+        *ret_is_other = false;
+        return 0;
+}
+
+static int compile_key(const HistContext *context,
+                const Word *word,
+                HistColumn *column,
+                Reason *reason) {
+        const FormatField *field;
+        bool is_other;
+
+        (void)snprintf(column->name, sizeof(column->name), "%s", word->field);
+        int r = compile_other(context, word, column, &is_other, reason);
+        if (r != 0 || is_other)
+                return r;
+        r = find_field(context, word, &field, reason);
+        if (r != 0)
+                return r;
+        column->is_signed = field->is_signed;
+        if (field->is_string) {
+                column->kind = HIST_STRING;
+                column->size = field->kind == FIELD_PLAIN ? field->size : 0;
+        }
+        return word->modifier ? set_modifier(context, word, field, column, reason) : 0;
+}
+
+static int compile_value(const HistContext *context,
+                const Word *word,
+                HistColumn *column,
+                Reason *reason) {
+        const FormatField *field;
+
+        (void)snprintf(column->name, sizeof(column->name), "%s", word->field);
+        if (strcmp(word->field, "hitcount") == 0)
+                return refuse(word, reason, "is always there: leave it away");
+        int r = find_field(context, word, &field, reason);
+        if (r != 0)
+                return r;
+        if (!is_number(field) || field->is_pointer)
+                return refuse(word, reason, "is no number: nothing of it can be added up");
+        if (word->modifier && strcmp(word->modifier, "hex") != 0)
+                return refuse(word, reason, "of a value .hex alone is known");
+        column->kind = word->modifier ? HIST_HEX : HIST_NUMBER;
+        column->is_signed = field->is_signed;
+        return 0;
+}
+
+/* Text */
+
+typedef struct Words {
+        FILE *command, *listed;
+        const HistContext *context;
+        const SpecHist *hist;
+        HistLayout *layout;
+        Reason *reason;
+} Words;
+
+static void put(const Words *w, const char *before, const char *text) {
+        (void)fprintf(w->command, "%s%s", before, text);
+        (void)fprintf(w->listed, "%s%s", before, text);
+}
+
+static bool is_column(const HistLayout *layout, const char *name) {
+        for (unsigned i = 0; i < layout->n_keys; i++)
+                if (strcmp(layout->keys[i].name, name) == 0)
+                        return true;
+        for (unsigned i = 0; i < layout->n_values; i++)
+                if (strcmp(layout->values[i].name, name) == 0)
+                        return true;
+        return false;
+}
+
+static int put_keys(const Words *w) {
+        for (size_t i = 0; i < w->hist->keys.n; i++) {
+                HistColumn *column = &w->layout->keys[i];
+                Word word;
+
+                int r = split_word(w->context, "keys", i, w->hist->keys.items[i], &word, w->reason);
+                if (r == 0 && is_column(w->layout, word.field))
+                        r = refuse(&word, w->reason, "is a key already");
+                r = r ?: compile_key(w->context, &word, column, w->reason);
+                if (r != 0)
+                        return r;
+                w->layout->n_keys++;
+                put(w, i == 0 ? "keys=" : ",", word.text);
+        }
+        return 0;
+}
+
+static int put_values(const Words *w) {
+        put(w, ":vals=", "hitcount");
+        for (size_t i = 0; i < w->hist->values.n; i++) {
+                HistColumn *column = &w->layout->values[i];
+                Word word;
+
+                int r = split_word(w->context,
+                                "values",
+                                i,
+                                w->hist->values.items[i],
+                                &word,
+                                w->reason);
+                for (unsigned k = 0; r == 0 && k < w->layout->n_values; k++)
+                        if (strcmp(w->layout->values[k].name, word.field) == 0)
+                                r = refuse(&word, w->reason, "is a value already");
+                r = r ?: compile_value(w->context, &word, column, w->reason);
+                if (r != 0)
+                        return r;
+                w->layout->n_values++;
+                put(w, ",", word.text);
+        }
+        return 0;
+}
+
+/* The word of the spec that has made this column: the kernel writes its modifier, too. Of values
+ * first, as the kernel looks. */
+static const char *find_word(const SpecHist *hist, const char *field) {
+        const SpecWords *lists[] = { &hist->values, &hist->keys };
+        size_t n = strlen(field);
+
+        for (size_t k = 0; k < ELEMENTSOF(lists); k++)
+                for (size_t i = 0; i < lists[k]->n; i++)
+                        if (strncmp(lists[k]->items[i], field, n) == 0 &&
+                                        (lists[k]->items[i][n] == '\0' ||
+                                                        lists[k]->items[i][n] == '.'))
+                                return lists[k]->items[i];
+        return field; /* hitcount */
+}
+
+static int put_sort_word(const Words *w, size_t i) {
+        Word word;
+
+        int r = split_word(w->context, "sort", i, w->hist->sort.items[i], &word, w->reason);
+        if (r != 0)
+                return r;
+        bool is_down = word.modifier && strcmp(word.modifier, "descending") == 0;
+        if (word.modifier && !is_down && strcmp(word.modifier, "ascending") != 0)
+                return refuse(&word, w->reason, "write .descending or .ascending, or nothing");
+        if (strcmp(word.field, "hitcount") != 0 && !is_column(w->layout, word.field))
+                return refuse(&word,
+                                w->reason,
+                                "is neither hitcount nor one of the keys and values");
+        if (strcmp(word.field, "stacktrace") == 0)
+                return refuse(&word, w->reason, "has no order");
+        (void)fprintf(w->command, "%s%s", i == 0 ? ":sort=" : ",", word.field);
+        (void)fprintf(w->listed, "%s%s", i == 0 ? ":sort=" : ",", find_word(w->hist, word.field));
+        put(w, "", is_down ? ".descending" : "");
+        return 0;
+}
+
+static int put_sort(const Words *w) {
+        int r = 0;
+
+        if (w->hist->sort.n == 0)
+                put(w, ":sort=", "hitcount.descending");
+        for (size_t i = 0; r == 0 && i < w->hist->sort.n; i++)
+                r = put_sort_word(w, i);
+        return r;
+}
+
+static int put_size(const Words *w, uint64_t n_rows) {
+        char digits[24];
+        uint64_t next = SPEC_HIST_SIZE_MIN;
+
+        while (next < n_rows)
+                next *= 2;
+        if (next != n_rows)
+                return reason_set(w->reason,
+                                KT_E_INVALID_SPEC,
+                                "%s.size: %" PRIu64 ": is no power of two: write %" PRIu64,
+                                w->context->place,
+                                n_rows,
+                                next);
+        (void)snprintf(digits, sizeof(digits), "%" PRIu64, n_rows);
+        put(w, ":size=", digits);
+        return 0;
+}
+
+static int put_all(const Words *w, uint64_t n_rows) {
+        int r = put_keys(w);
+
+        r = r ?: put_values(w);
+        r = r ?: put_sort(w);
+        return r ?: put_size(w, n_rows);
+}
+
+int hist_compile(const HistContext *context, const SpecHist *hist, HistText *ret, Reason *reason) {
+        HistText text = { .n_rows = hist->size ?: HIST_ROWS_DEFAULT };
+        size_t command_size, listed_size;
+        Words w = {
+                .command = open_memstream(&text.command, &command_size),
+                .listed = open_memstream(&text.listed, &listed_size),
+                .context = context,
+                .hist = hist,
+                .layout = &text.layout,
+                .reason = reason,
+        };
+        int r = -ENOMEM;
+
+        if (hist->keys.n > HIST_KEYS_MAX || hist->values.n > HIST_VALUES_MAX)
+                r = -EINVAL; /* the spec has refused it */
+        else if (w.command && w.listed)
+                r = put_all(&w, text.n_rows);
+        if (w.command && fclose(w.command) != 0)
+                r = -ENOMEM;
+        if (w.listed && fclose(w.listed) != 0)
+                r = -ENOMEM;
+        if (r != 0) {
+                hist_text_clear(&text);
+                return r;
+        }
+        *ret = text;
+        return 0;
+}
+
+uint64_t hist_count_bytes(const HistText *text) {
+        uint64_t bytes = ROW_BYTES;
+
+        for (unsigned i = 0; i < text->layout.n_keys; i++) {
+                const HistColumn *column = &text->layout.keys[i];
+
+                bytes += column->kind == HIST_STACKTRACE ? STACK_BYTES
+                         : column->kind == HIST_STRING   ? column->size ?: TEXT_BYTES
+                                                         : sizeof(uint64_t);
+        }
+        return bytes * text->n_rows;
+}

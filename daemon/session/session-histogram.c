@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Histograms of a session: GetHistogram, and emptying and halting them. Called by the doors in the
+ * event loop. The kernel's text is never read here: the worker opens the file, a confined process
+ * of ktrace-consumer reads it (hist-reader.c) and tells numbers and pieces of text. When all is
+ * told the worker asks the guard of a fenced session, since what was counted after it went off is
+ * of somebody else: then nothing is answered, and the session ends.
+ *
+ * One call of a session is under way at a time, the others wait their turn. While the process has
+ * the file the instance cannot be removed, so a session that ends ends it first. */
+
+#include "session.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "hist-rows.h"
+#include "log.h"
+#include "session-parts.h"
+#include "trace-hist.h"
+
+#define USEC_PER_SEC UINT64_C(1000000)
+/* A worker to come, and the largest table. */
+#define READ_TIMEOUT_USEC (20 * USEC_PER_SEC)
+#define CALLS_MAX         64 /* of a session */
+
+struct HistCall {
+        Session *session;
+        Request *request; /* NULL: answered */
+        TraceHist hist;
+        bool is_verb; /* else it is read */
+        Plan plan;
+        bool has_begun, plan_in_flight;
+        Consumer *consumer;
+        sd_event_source *timer;
+        json_object *rows; /* a place for the head, then what was told */
+        ControlMessage totals;
+        TAILQ_ENTRY(HistCall) calls;
+};
+
+static void begin_next(Session *session);
+
+static HistCall *call_free(HistCall *call) {
+        if (!call)
+                return NULL;
+        consumer_free(call->consumer);
+        sd_event_source_disable_unref(call->timer);
+        close_cleanup(&call->hist.fds[0]);
+        close_cleanup(&call->hist.fds[1]);
+        json_object_put(call->rows);
+        free(call);
+        return NULL;
+}
+
+/* After this call it is freed. */
+static void end(HistCall *call, int result, const Reason *reason) {
+        Session *session = call->session;
+
+        if (result < 0)
+                log_errno(result, LOG_ERR, SESSION_CONTEXT(session), "cannot read a histogram");
+        TAILQ_REMOVE(&session->hist_calls, call, calls);
+        if (call->request && result == 0)
+                call->request->list = TAKE_PTR(call->rows);
+        request_answer(&call->request, result, reason);
+        call_free(call);
+        if (session->end == END_NOT && !session->registry->is_closing)
+                begin_next(session);
+        else if (session->end == END_RELEASE)
+                session_end_continue(session);
+}
+
+static void end_cancelled(HistCall *call) {
+        Reason reason = {};
+
+        end(call,
+                        reason_set(&reason,
+                                        KT_E_CANCELLED,
+                                        "the session ended meanwhile: %s",
+                                        call->session->end_reason[0] ? call->session->end_reason
+                                                                     : "destroyed"),
+                        &reason);
+}
+
+static void end_failed(HistCall *call, const char *why) {
+        Reason reason = {};
+
+        end(call,
+                        reason_set(&reason, KT_E_FAILED, "the histogram cannot be read: %s", why),
+                        &reason);
+}
+
+static void submit(HistCall *call, void (*done)(Plan *, int, const Reason *)) {
+        call->plan.done = done;
+        call->plan.userdata = call;
+        call->plan_in_flight = true;
+        worker_submit(call->session->registry->worker, &call->plan);
+}
+
+/* A plan of its is over. false: the call is, too. */
+static bool go_on(HistCall *call, int result, const Reason *reason) {
+        call->plan_in_flight = false;
+        if (call->session->end != END_NOT)
+                end_cancelled(call);
+        else if (result != 0)
+                end(call, result, reason);
+        else
+                return true;
+        return false;
+}
+
+static void on_judged(Plan *plan, int result, const Reason *reason) {
+        HistCall *call = plan->userdata;
+        Session *session = call->session;
+        Reason why = *reason;
+
+        if (call->hist.has_fired && session->end == END_NOT) {
+                call->plan_in_flight = false;
+                end(call, result ?: KT_E_FAILED, &why);
+                session_end(session, "guard", why.text);
+                return;
+        }
+        if (go_on(call, result, reason))
+                end(call, 0, NULL);
+}
+
+static void on_answer(HistCall *call, const ControlMessage *message) {
+        const Session *session = call->session;
+        char text[CONTROL_TEXT_MAX];
+
+        call->consumer = consumer_free(call->consumer);
+        if (message->status.error != 0 || call->totals.type == 0) {
+                snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
+                end_failed(call, text);
+                return;
+        }
+        json_object *head = hist_rows_make_head(&session->spec->triggers[call->hist.trigger],
+                        &session->grant->triggers[call->hist.trigger].hist,
+                        &call->totals,
+                        json_object_array_length(call->rows) - 1);
+        if (!head || json_object_array_put_idx(call->rows, 0, head) < 0) {
+                end(call, -ENOMEM, NULL);
+                return;
+        }
+        trace_plan_hist_judge(&call->hist, &call->plan);
+        submit(call, on_judged);
+}
+
+static void on_entry(HistCall *call, const ControlMessage *message) {
+        const Grant *grant = call->session->grant;
+        json_object *row = NULL;
+
+        if (json_object_array_length(call->rows) <= CONTROL_ENTRIES_MAX)
+                row = hist_rows_make_entry(
+                                &grant->triggers[call->hist.trigger].hist.layout, message);
+        if (!row || json_object_array_add(call->rows, row) < 0)
+                end_failed(call, "what its reader tells makes no sense");
+}
+
+static void send_table(HistCall *call) {
+        const Grant *grant = call->session->grant;
+        const ControlMessage message = {
+                .type = CONTROL_TABLE,
+                .version = CONTROL_VERSION,
+                .table = {
+                        .n_in_file = call->hist.n_in_file,
+                        .layout = grant->triggers[call->hist.trigger].hist.layout,
+                },
+        };
+        /* Not taken: the timer tells. */
+        (void)consumer_send(call->consumer, &message, call->hist.fds, 2);
+        close_cleanup(&call->hist.fds[0]);
+        close_cleanup(&call->hist.fds[1]);
+}
+
+static void on_message(Consumer *consumer _unused_, const ControlMessage *message, void *userdata) {
+        HistCall *call = userdata;
+
+        switch (message->type) {
+        case CONTROL_READY:
+                if (call->hist.fds[0] >= 0)
+                        send_table(call);
+                break;
+        case CONTROL_ENTRY:
+                on_entry(call, message);
+                break;
+        case CONTROL_TOTALS:
+                call->totals = *message;
+                break;
+        case CONTROL_ANSWER:
+        case CONTROL_REFUSED:
+                on_answer(call, message);
+                break;
+        default:
+                break;
+        }
+}
+
+static void on_closed(Consumer *consumer _unused_, void *userdata) {
+        HistCall *call = userdata;
+
+        call->consumer = consumer_free(call->consumer);
+        end_failed(call, "its reader has ended: see the journal of ktrace-consumer");
+}
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        HistCall *call = userdata;
+
+        if (!call->plan_in_flight)
+                end_failed(call, "its reader does not answer");
+        return 0;
+}
+
+static int begin_reading(HistCall *call, Reason *reason) {
+        static const ConsumerHandlers handlers = { on_message, on_closed };
+        const ConsumerLauncher *launcher = &call->session->registry->options.launcher;
+        const ControlMessage message = {
+                .type = CONTROL_TABLES,
+                .version = CONTROL_VERSION,
+                .tables = { .n = 1 },
+        };
+
+        call->rows = json_object_new_array();
+        if (!call->rows || json_object_array_add(call->rows, NULL) < 0)
+                return -ENOMEM;
+        int r = sd_event_add_time_relative(launcher->event,
+                        &call->timer,
+                        CLOCK_MONOTONIC,
+                        READ_TIMEOUT_USEC,
+                        0,
+                        on_timer,
+                        call);
+        if (r < 0)
+                return r;
+        r = consumer_spawn(launcher, &handlers, call, &call->consumer, reason);
+        return r ?: consumer_send(call->consumer, &message, NULL, 0);
+}
+
+static void on_opened(Plan *plan, int result, const Reason *reason) {
+        HistCall *call = plan->userdata;
+        Reason why = {};
+
+        if (!go_on(call, result, reason))
+                return;
+        int r = begin_reading(call, &why);
+        if (r != 0)
+                end(call, r, &why);
+}
+
+static void on_done(Plan *plan, int result, const Reason *reason) {
+        if (go_on(plan->userdata, result, reason))
+                end(plan->userdata, 0, NULL);
+}
+
+static void begin_next(Session *session) {
+        HistCall *call = TAILQ_FIRST(&session->hist_calls);
+
+        if (!call || call->has_begun)
+                return;
+        call->has_begun = true;
+        if (call->is_verb)
+                trace_plan_hist_verb(&call->hist, &call->plan);
+        else
+                trace_plan_hist_open(&call->hist, &call->plan);
+        submit(call, call->is_verb ? on_done : on_opened);
+}
+
+static bool is_called(const SpecTrigger *trigger, const char *name) {
+        return trigger->action == ACTION_HIST &&
+               (!*name || strcmp(trigger->event, name) == 0 ||
+                               (trigger->hist.name && strcmp(trigger->hist.name, name) == 0));
+}
+
+/* By its name, by its event where that has one, or the only one. */
+static int find(const Session *session, const char *name, size_t *ret, Reason *reason) {
+        const Spec *spec = session->spec;
+        size_t n = 0;
+
+        for (size_t i = 0; i < spec->n_triggers; i++)
+                if (is_called(&spec->triggers[i], name)) {
+                        *ret = i;
+                        n++;
+                }
+        if (n == 1)
+                return 0;
+        if (n == 0)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_EVENT,
+                                "%.*s: the session has no such histogram: 'ktracectl show' lists those that it has",
+                                SPEC_EVENT_NAME_MAX,
+                                *name ? name : "none is named");
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%.*s: %zu histograms are meant: give each a name and ask for it by that",
+                        SPEC_EVENT_NAME_MAX,
+                        *name ? name : "none is named",
+                        n);
+}
+
+static int add(Session *session,
+                const char *name,
+                bool is_verb,
+                HistVerb verb,
+                Request *request,
+                Reason *reason) {
+        HistCall *call;
+        size_t trigger = 0, n = 0;
+
+        if (session->end != END_NOT || session->state == SESSION_FAILED)
+                return reason_set(reason,
+                                KT_E_WRONG_STATE,
+                                "the session %s",
+                                session->end != END_NOT ? "is ending" : "has failed");
+        int r = is_verb ? session_check_control(session, request, reason) : 0;
+        r = r ?: find(session, name, &trigger, reason);
+        if (r != 0)
+                return r;
+        if (is_verb && verb != HIST_CLEAR && session->state != SESSION_RUNNING)
+                return reason_set(reason,
+                                KT_E_WRONG_STATE,
+                                "a histogram counts while the session runs: start it");
+        TAILQ_FOREACH(call, &session->hist_calls, calls)
+        n++;
+        if (n == CALLS_MAX)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "%d calls wait for the session's histograms: try again",
+                                CALLS_MAX);
+        call = calloc(1, sizeof(*call));
+        if (!call)
+                return -ENOMEM;
+        *call = (HistCall){
+                .session = session,
+                .request = request,
+                .is_verb = is_verb,
+                .hist = { .trace = &session->trace,
+                                .trigger = trigger,
+                                .verb = verb,
+                                .fds = { -1, -1 } },
+        };
+        TAILQ_INSERT_TAIL(&session->hist_calls, call, calls);
+        begin_next(session);
+        return 0;
+}
+
+int session_get_histogram(Session *session, const char *name, Request *request, Reason *reason) {
+        return add(session, name, false, 0, request, reason);
+}
+
+int session_change_histogram(Session *session,
+                const char *name,
+                const char *verb,
+                Request *request,
+                Reason *reason) {
+        static const char *const verbs[_HIST_VERB_N] = {
+                "hist-clear", "hist-pause", "hist-continue"
+        };
+
+        for (HistVerb v = 0; v < _HIST_VERB_N; v++)
+                if (strcmp(verb, verbs[v]) == 0)
+                        return add(session, name, true, v, request, reason);
+        return KT_E_UNKNOWN_KEY;
+}
+
+bool session_end_histograms(Session *session) {
+        HistCall *call, *next;
+
+        for (call = TAILQ_FIRST(&session->hist_calls); call; call = next) {
+                next = TAILQ_NEXT(call, calls);
+                if (call->plan_in_flight)
+                        plan_cancel(&call->plan); /* its `done` goes on */
+                else {
+                        TAILQ_REMOVE(&session->hist_calls, call, calls);
+                        request_answer_cancelled(&call->request, session);
+                        call_free(call);
+                }
+        }
+        return TAILQ_EMPTY(&session->hist_calls);
+}
+
+void session_free_histograms(Session *session) {
+        HistCall *call;
+
+        while ((call = TAILQ_FIRST(&session->hist_calls))) {
+                TAILQ_REMOVE(&session->hist_calls, call, calls);
+                request_answer_cancelled(&call->request, session);
+                call_free(call);
+        }
+}

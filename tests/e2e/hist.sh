@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Histograms: what is counted is what was done, and nothing else. The whole examples of ktracectl.1 are run here.
+
+hists() { # the rest of the case is for kernels that have them
+        [ -e "$TRACEFS/events/sched/sched_switch/hist" ] || skip "this kernel has no histograms"
+}
+
+hist_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+
+ENTER=raw_syscalls:sys_enter
+WRITE=syscalls:sys_enter_write
+
+# row FILE EXPRESSION: the hits of the one row for which the jq expression holds.
+row() { jq -c "[.rows[] | select($2)] | if length == 1 then .[0].hitcount else \"\(length) rows\" end" "$1"; }
+
+case_hist_of_command() { # the writes of a user's command, each in the range of its size
+        hists
+        expect 0 user ktracectl --json=short hist -e $WRITE --key count.log2 --value count -- dd if=/dev/zero of=/dev/null bs=512 count=50 status=none
+        cp out h.json
+        same 50 "$(row h.json '.keys.count.from == 257 and .keys.count.to == 512')" "writes of 512 bytes"
+        same 25600 "$(jq '.rows[] | select(.keys.count.to == 512).values.count' h.json)" "bytes"
+        same 50 "$(jq .hits h.json)" "hits"
+        same '0 0 false' "$(jq -r '"\(.dropped) \(.told - .entries) \(.paused)"' h.json)" "dropped, not told, paused"
+        expect 0 user ktracectl --json=short hist -e $WRITE --key count.buckets=512 -- dd if=/dev/zero of=/dev/null bs=512 count=7 status=none
+        same 7 "$(row out '.keys.count.from == 512 and .keys.count.to == 1023')" "in linear ranges"
+        expect 0 user ktracectl --json=short hist -e $ENTER --key id -f 'id == 1000' -- "$TARGET" calls 123 1000
+        same 123 "$(row out '.keys.id == 1000')" "with a filter"
+        same 1 "$(jq '.rows | length' out)" "rows"
+        expect 0 user ktracectl --json=short hist -e $ENTER --key id.syscall --key common_pid.execname -- dd if=/dev/zero of=/dev/null bs=1 count=40 status=none
+        [ "$(row out '.keys.id.name == "sys_write" and .keys.common_pid.comm == "dd"')" = 40 ] || fail "$(cat out)"
+        expect 3 user ktracectl hist -e $ENTER --key id -- sh -c 'exit 3'
+        expect 127 user ktracectl hist -e $ENTER --key id -- /nowhere
+        no_instance || fail "an instance is left"
+}
+
+case_hist_table() { # for a reader: the titles, ranges with those that nothing fell into, a bar for each
+        hists
+        # Two sizes, two ranges apart.
+        printf 'dd if=/dev/zero of=/dev/null bs=512 count=40 status=none\ndd if=/dev/zero of=/dev/null bs=2048 count=10 status=none\n' >job
+        COLUMNS=80 LC_ALL=C expect 0 user ktracectl hist --bars -e $WRITE --key count.log2 -- sh job
+        grep -qE '^ *count +hits' out || fail "$(cat out)"
+        grep -qE '257 \.\. 512 +40  #{50}$' out || fail "$(cat out)"
+        grep -qE '513 \.\. 1024 +0 *$' out || fail "$(cat out)"
+        grep -qE '1025 \.\. 2048 +10  #{13}$' out || fail "$(cat out)"
+        grep -qE "^$WRITE: 50 hits in 2 rows$" out || fail "$(cat out)"
+        LC_ALL=C.UTF-8 expect 0 user ktracectl hist --bars -e $WRITE --key count.log2 -- sh job
+        grep -q '█' out || fail "$(cat out)"
+        expect 0 user ktracectl hist -e $WRITE --key count.log2 -- sh job
+        ! grep -q '#' out || fail "bars where nobody asked: $(cat out)"
+}
+
+case_hist_of_session() { # read while it runs, cleared, paused and continued; stopped and started again
+        hists
+        trap hist_end EXIT
+        jq -n '{scope: "system", triggers: [
+                {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"], size: 128, name: "calls"},
+                {when: "raw_syscalls:sys_enter if id == 1001", do: "hist", keys: ["id"]}]}' >s.json
+        ktracectl create box --spec s.json
+        refused 1 'not there before the session.s first start' ktracectl hist box calls
+        ktracectl start box
+        "$TARGET" calls 5 1000
+        "$TARGET" calls 3 1001
+        expect 0 ktracectl --json=short hist box calls
+        same 5 "$(row out '.keys.common_pid.comm == "target" and .keys.id == 1000')" "calls"
+        same calls "$(jq -r .name out)" "name"
+        refused 2 '2 histograms are meant' ktracectl hist box
+        refused 1 'no such histogram' ktracectl hist box other
+        # More than the session has and is asked for: those of the event's own, which has two.
+        refused 2 '2 histograms are meant' ktracectl hist box $ENTER
+        ktracectl hist box calls --pause
+        "$TARGET" calls 7 1000
+        expect 0 ktracectl --json=short hist box calls
+        same '5 true' "$(jq -r '"\(.hits) \(.paused)"' out)" "paused"
+        ktracectl hist box calls --continue
+        "$TARGET" calls 2 1000
+        expect 0 ktracectl --json=short hist box calls
+        same '7 false' "$(jq -r '"\(.hits) \(.paused)"' out)" "continued"
+        ktracectl hist box calls --clear
+        "$TARGET" calls 4 1000
+        expect 0 ktracectl --json=short hist box calls
+        same 4 "$(jq .hits out)" "cleared"
+        ktracectl stop box
+        "$TARGET" calls 4 1000
+        expect 0 ktracectl --json=short hist box calls
+        same 4 "$(jq .hits out)" "after the stop"
+        refused 1 'counts while the session runs' ktracectl hist box calls --continue
+        ktracectl start box
+        "$TARGET" calls 1 1000
+        expect 0 ktracectl --json=short hist box calls
+        same 5 "$(jq .hits out)" "after the next start"
+}
+
+case_hist_many_at_once() { # twenty calls for one table, each answered; and a session that ends meanwhile
+        hists
+        trap hist_end EXIT
+        ktracectl create box --scope system --trigger "$ENTER do hist common_pid,id"
+        ktracectl start box
+        local i pids=()
+        for i in $(seq 20); do
+                ktracectl --json=short hist box >"many.$i" &
+                pids+=($!)
+        done
+        for i in "${pids[@]}"; do wait "$i" || fail "one of them failed"; done
+        for i in $(seq 20); do jq -e '.entries > 0 and .told == (.rows | length)' "many.$i" >/dev/null || fail "$(cat "many.$i")"; done
+        for i in $(seq 8); do ktracectl hist box >/dev/null 2>&1 & done
+        ktracectl destroy box
+        wait
+        no_instance || fail "an instance is left"
+}
+
+case_hist_refused() { # each with its place, and the remedy; also on kernels without
+        try() { # STATUS PATTERN TRIGGER: by a user, of processes of their own
+                jq -nc "{scope: \"own\", triggers: [$3]}" >t.json
+                refused "$1" "$2" user ktracectl create bad --spec t.json
+        }
+        local when='when: "raw_syscalls:sys_enter", do: "hist"'
+        try 2 'triggers\[0\].keys\[1\]: "ide": raw_syscalls:sys_enter has no such field, did you mean id' "{$when, keys: [\"common_pid\", \"ide\"]}"
+        try 2 'triggers\[0\].keys\[0\]: "id.foo": .*write .log2' "{$when, keys: [\"id.foo\"]}"
+        try 2 'triggers\[0\].keys\[0\]: "id.buckets=0"' "{$when, keys: [\"id.buckets=0\"]}"
+        try 2 'triggers\[0\].keys\[0\]: "id.execname": .*common_pid alone' "{$when, keys: [\"id.execname\"]}"
+        try 2 'triggers\[0\].keys\[1\]: "id.hex": is a key already' "{$when, keys: [\"id\", \"id.hex\"]}"
+        try 2 'triggers\[0\].keys\[0\]: "hitcount"' "{$when, keys: [\"hitcount\"]}"
+        try 2 'triggers\[0\].keys: .*3' "{$when, keys: [\"id\", \"common_pid\", \"common_cpu\", \"common_flags\"]}"
+        try 2 'triggers\[0\].size: 1000: is no power of two: write 1024' "{$when, keys: [\"id\"], size: 1000}"
+        try 2 'triggers\[0\].sort\[0\]: "args": is neither hitcount nor' "{$when, keys: [\"id\"], sort: [\"args\"]}"
+        try 2 'triggers\[0\].values\[0\]: "filename": is no number' '{when: "sched:sched_process_exec", do: "hist", keys: ["pid"], values: ["filename"]}'
+        try 3 'triggers\[0\].keys\[0\]: "stacktrace": functions of the kernel are told to those alone' "{$when, keys: [\"stacktrace\"]}"
+        try 3 'triggers\[0\].keys\[0\]: "id.sym": functions of the kernel' "{$when, keys: [\"id.sym\"]}"
+        try 3 'triggers\[0\].when: sched:sched_switch speaks of tasks beside the traced' '{when: "sched:sched_switch", do: "hist", keys: ["next_pid"]}'
+        refused 2 'key is missing' user ktracectl hist -e $ENTER
+        refused 2 'exclude each other' user ktracectl hist -e $ENTER --latency a:b..c:d --key id
+        refused 2 'write two events, FROM..TO' user ktracectl hist --latency sched:sched_waking --key pid
+        refused 1 'No such session|no session' user ktracectl hist nosuch
+        no_instance || fail "an instance is left"
+}
+
+case_hist_hostile_names() { # names that look like the table are told as they are
+        hists
+        echo 'import ctypes
+libc = ctypes.CDLL(None)
+for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n", b"\xff\x01", b"\n\nTotals:\n", b" } hitcount:1\n{"]:
+        libc.prctl(15, name, 0, 0, 0)
+        for i in range(3): libc.syscall(1000)' >names.py
+        expect 0 user ktracectl --json=short hist -e $ENTER -f 'id == 1000' --key common_pid.execname -- python3 names.py
+        same '{ a: 1 } hitcou' "$(jq -r '.rows[].keys.common_pid.comm' out | head -n 1)" "the first name of the thread"
+        same 21 "$(jq .hits out)" "hits"
+        # A rename tells both names, as text of the record.
+        expect 0 ktracectl --json=short hist -a -e task:task_rename --key newcomm --key pid -- python3 names.py
+        for name in '{ a: 1 } hitcou' 'a\\x0ab' '"q", x: 1' '} hitcount: 9\\x0a' '\\xff\\x01' '\\x0a\\x0aTotals:\\x0a' ' } hitcount:1\\x0a{'; do
+                jq -e --arg n "$(printf '%b' "$name")" 'any(.rows[]; .keys.newcomm == $n)' out >/dev/null || fail "no $name: $(cat out)"
+        done
+}
+
+case_hist_forged_table() { # a file name that is meant to be more of the table is no table
+        hists
+        echo 'import os
+target = b"/" + b"0123456789" * 6 + b" } hitcount:          9\n{ filename: " + b"y" * 60
+os.symlink(b"/bin/true", os.getcwdb() + target)
+os.execv(os.getcwdb() + target, [b"true"])' >forge.py
+        expect 125 ktracectl hist -a -e sched:sched_process_exec --key filename -- python3 forge.py
+        grep -q 'may have been meant to look like' err || fail "$(cat out err)"
+}
+
+case_hist_latency() { # the time between two events, as documented
+        hists
+        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
+        expect 0 timeout -s INT 3 ktracectl hist --latency sched:sched_waking..sched:sched_switch --key pid=next_pid --by next_comm
+        grep -qE '^ *latency +next_comm +hits' out || fail "$(cat out err)"
+        grep -qE '[0-9]+ \.\. [0-9]+ us  ' out || fail "$(cat out err)"
+        # A sleep of 20 ms, five times, and what the kernel's own clock says of it.
+        expect 0 ktracectl --json=short hist -a --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid --by ret -- \
+                sh -c 'for i in 1 2 3 4 5; do sleep 0.02; done'
+        same 5 "$(jq '[.rows[] | select(.keys.latency.to >= 20000 and .keys.latency.from < 1000000 and .keys.ret == 0).hitcount] | add' out)" "sleeps"
+        same '[]' "$(ktracectl --json=short probes list | jq -c '[.[] | select(.name | startswith("latency_"))]')" "probes that are left"
+        ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
+}
+
+case_hist_of_others() { # nobody else's; and what a fence lets through is counted
+        hists
+        trap hist_end EXIT
+        user ktracectl create mine --scope own --trigger "$ENTER do hist id"
+        expect 1 stranger ktracectl hist mine
+        local id
+        id=$(ktracectl list --json=short | jq -r '.[0].id')
+        expect 1 stranger ktracectl hist "$id"
+        background stranger "$TARGET" callers 1 1002
+        expect 0 user ktracectl --json=short hist -e $ENTER -f 'id == 1002' --key id -- "$TARGET" calls 9 1002
+        same 9 "$(jq .hits out)" "hits beside a stranger's"
+}
+
+case_hist_memory() { # counts to the limit as buffers do
+        hists
+        jq -nc '{scope: "own", triggers: [range(8) | {when: "raw_syscalls:sys_enter if id == \(.)", do: "hist", keys: ["id"], size: 131072}]}' >big.json
+        refused 1 'max-buffer-kb' user ktracectl create big --spec big.json
+        no_instance || fail "an instance is left"
+}
