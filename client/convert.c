@@ -150,7 +150,8 @@ const Verb verb_convert = {
         .arguments = "FILE --to FORMAT [-o OUT]",
         .summary = "write a recorded trace in another format",
         .help = "  --to FORMAT          dat (for trace-cmd and KernelShark), text, json (one object\n"
-                "                       a line), kts; without it OUT's suffix decides\n"
+                "                       a line), kts; without it OUT's suffix decides. text-wall and\n"
+                "                       dat-wall have times of day in place of the trace's clock\n"
                 "  -o, --output OUT     '-' or nothing: standard output; dat needs a regular file\n"
                 "\n"
                 "FILE is as for 'report'. OUT appears whole or not at all.\n",

@@ -22,6 +22,7 @@
 #define COMMIT_MASK   ((UINT64_C(1) << 27) - 1)
 
 enum {
+        OPTION_DATE = 1,
         OPTION_CPUSTAT = 2,
         OPTION_TRACECLOCK = 4,
         OPTION_UNAME = 5,
@@ -201,7 +202,19 @@ static int put_version(FILE *out, const Trace *trace) {
         return 0;
 }
 
-static int put_options(FILE *out, const Trace *trace) {
+/* The distance from the trace's clock to CLOCK_REALTIME, as `trace-cmd record --date` leaves it: a
+ * number of microseconds, as text. */
+static void put_date(FILE *out, const Trace *trace) {
+        char text[32];
+
+        snprintf(text,
+                        sizeof(text),
+                        "0x%" PRIx64,
+                        (uint64_t)(trace->decode->wall_offset_ns / 1000));
+        put_option(out, OPTION_DATE, text);
+}
+
+static int put_options(FILE *out, const Trace *trace, bool with_date) {
         const char *machine = stream_string(trace->stream.metadata, "machine");
         const char *kernel = stream_string(trace->stream.metadata, "kernel");
         const char *arch = stream_string(trace->stream.metadata, "arch");
@@ -217,6 +230,8 @@ static int put_options(FILE *out, const Trace *trace) {
         put(out, "options  ", 10);
         put_statistics(out, trace);
         put_option(out, OPTION_TRACECLOCK, clock);
+        if (with_date)
+                put_date(out, trace);
         put_option(out, OPTION_UNAME, uname);
         int r = put_version(out, trace);
         put_number(out, 0, 2);
@@ -357,7 +372,11 @@ static int put_symbols(FILE *out, const Trace *trace) {
         return r == -ENOMEM ? r : 0;
 }
 
-static int put_file(FILE *out, const Trace *trace, TraceLane *const *lanes, unsigned n_cpus) {
+static int put_file(FILE *out,
+                const Trace *trace,
+                TraceLane *const *lanes,
+                unsigned n_cpus,
+                bool with_date) {
         char clock[64];
         uint64_t start, end;
         int r;
@@ -374,7 +393,7 @@ static int put_file(FILE *out, const Trace *trace, TraceLane *const *lanes, unsi
         if (r < 0)
                 return r;
         put_number(out, n_cpus, 4);
-        r = put_options(out, trace);
+        r = put_options(out, trace, with_date);
         if (r < 0)
                 return r;
         put(out, "flyrecord", 10);
@@ -391,7 +410,7 @@ static int put_file(FILE *out, const Trace *trace, TraceLane *const *lanes, unsi
         return ferror(out) ? -EIO : 0;
 }
 
-int dat_write(Trace *trace, FILE *out, Reason *reason) {
+int dat_write(Trace *trace, FILE *out, bool with_date, Reason *reason) {
         _cleanup_free_ TraceLane **lanes = NULL;
         unsigned n_cpus = trace->decode->n_cpus;
         struct stat st;
@@ -409,5 +428,5 @@ int dat_write(Trace *trace, FILE *out, Reason *reason) {
                 return -ENOMEM;
         for (size_t i = 0; i < trace->n_lanes; i++)
                 lanes[trace->lanes[i]->cpu] = trace->lanes[i];
-        return put_file(out, trace, lanes, n_cpus);
+        return put_file(out, trace, lanes, n_cpus, with_date);
 }

@@ -13,6 +13,7 @@
 #include "printer.h"
 #include "receipt.h"
 #include "utf8.h"
+#include "wall-clock.h"
 
 static void add_string(Printer *printer, const char *text, size_t size) {
         line_char(printer, '"');
@@ -50,26 +51,11 @@ static void add_key_string(Printer *printer, const char *key, const char *text) 
         add_string(printer, text, strlen(text));
 }
 
-/* Seconds change rarely: the date is not made anew for each record. */
 static void add_wall(Printer *printer, uint64_t ts) {
-        static __thread time_t last_second;
-        static __thread char last_date[32];
-        int64_t wall = (int64_t)(ts + (uint64_t)printer->decode->wall_offset_ns);
-        time_t second = wall / INT64_C(1000000000);
-        int64_t ns = wall % INT64_C(1000000000);
-        struct tm tm;
+        char wall[WALL_CLOCK_TEXT_MAX];
 
-        if (ns < 0) {
-                ns += INT64_C(1000000000);
-                second--;
-        }
-        if (second != last_second || last_date[0] == '\0') {
-                if (!gmtime_r(&second, &tm) || tm.tm_year > 8099 || tm.tm_year < -1900)
-                        return;
-                strftime(last_date, sizeof(last_date), "%Y-%m-%dT%H:%M:%S", &tm);
-                last_second = second;
-        }
-        line_format(printer, ",\"wall\":\"%s.%09" PRId64 "Z\"", last_date, ns);
+        if (wall_clock_format(printer->decode, ts, 9, wall))
+                line_format(printer, ",\"wall\":\"%s\"", wall);
 }
 
 static void add_time(Printer *printer, uint64_t ts) {

@@ -19,6 +19,7 @@
 #include "printer.h"
 #include "stream.h"
 #include "subbuf.h"
+#include "wall-clock.h"
 
 #define HOLD_NS     UINT64_C(150000000)
 #define WAITING_MAX ((size_t)64 * 1024 * 1024)
@@ -74,8 +75,8 @@ int live_export_new(ExportFormat format, FILE *out, LiveExport **ret) {
                 return -ENOMEM;
         live->format = format;
         live->out = out;
-        stream_init(&live->stream, format == EXPORT_TEXT);
-        if (format == EXPORT_DAT && !(live->spool = tmpfile()))
+        stream_init(&live->stream, export_format_is_text(format));
+        if (export_format_is_dat(format) && !(live->spool = tmpfile()))
                 return -errno;
         *ret = TAKE_PTR(live);
         return 0;
@@ -112,7 +113,7 @@ LiveExport *live_export_free(LiveExport *live) {
 }
 
 static bool prints(const LiveExport *live) {
-        return live->format == EXPORT_TEXT || live->format == EXPORT_JSON;
+        return export_format_is_text(live->format) || live->format == EXPORT_JSON;
 }
 
 static void lane_lose(LiveLane *lane, int64_t lost) {
@@ -329,6 +330,8 @@ static int take_frame(LiveExport *live, Reason *reason) {
         } else
                 r = stream_take(&live->stream, &live->frame, piece->data, reason);
         free(piece);
+        if (r == 0 && live->frame.type == FRAME_METADATA && live->format == EXPORT_TEXT_WALL)
+                r = wall_clock_check(live->stream.decode, reason);
         if (r == 0 && live->frame.type == FRAME_METADATA && prints(live)) {
                 printer_init(&live->printer, live->format, live->out, live->stream.decode);
                 r = printer_begin(&live->printer);
@@ -459,7 +462,7 @@ static void tell_missing(LiveExport *live) {
 static int finish_dat(LiveExport *live, ExportSummary *ret, Reason *reason) {
         if (fflush(live->spool) != 0)
                 return -errno;
-        return export_file(fileno(live->spool), "the stream", EXPORT_DAT, live->out, ret, reason);
+        return export_file(fileno(live->spool), "the stream", live->format, live->out, ret, reason);
 }
 
 int live_export_finish(LiveExport *live, ExportSummary *ret, Reason *reason) {

@@ -10,6 +10,7 @@
 
 #include "printer.h"
 #include "utf8.h"
+#include "wall-clock.h"
 
 /* C0, DEL, C1 and what is no UTF-8: a terminal may act on each of them. */
 static size_t harmless(const char *text, size_t size) {
@@ -72,8 +73,13 @@ static void add_task(Printer *printer, const Record *record) {
 }
 
 static void add_time(Printer *printer, uint64_t ts) {
+        char wall[WALL_CLOCK_TEXT_MAX];
         uint64_t usec;
 
+        if (printer->is_wall && wall_clock_format(printer->decode, ts, 6, wall)) {
+                line_format(printer, " %s:", wall);
+                return;
+        }
         if (!printer->decode->is_usec) {
                 line_format(printer, "%12" PRIu64 ":", ts);
                 return;

@@ -13,6 +13,7 @@
 #include "printer.h"
 #include "receipt.h"
 #include "trace.h"
+#include "wall-clock.h"
 
 #define COPY_SIZE ((size_t)256 * 1024)
 
@@ -23,7 +24,17 @@ static const struct {
         [EXPORT_DAT] = { "dat", ".dat" },
         [EXPORT_TEXT] = { "text", ".txt" },
         [EXPORT_JSON] = { "json", ".json" },
+        [EXPORT_TEXT_WALL] = { "text-wall", "" },
+        [EXPORT_DAT_WALL] = { "dat-wall", "" },
 };
+
+bool export_format_is_dat(ExportFormat format) {
+        return format == EXPORT_DAT || format == EXPORT_DAT_WALL;
+}
+
+bool export_format_is_text(ExportFormat format) {
+        return format == EXPORT_TEXT || format == EXPORT_TEXT_WALL;
+}
 
 int export_format_from_suffix(const char *path, ExportFormat *ret) {
         const char *dot = strrchr(path, '.');
@@ -128,21 +139,22 @@ static int export_trace(Trace *trace,
                 Reason *reason) {
         int r;
 
-        if (trace->is_dat && (format == EXPORT_DAT || format == EXPORT_KTS))
+        if (trace->is_dat && (export_format_is_dat(format) || format == EXPORT_KTS))
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "a trace.dat can be made text or json, not %s",
                                 export_format_to_string(format));
-        if (format == EXPORT_KTS)
+        r = format == EXPORT_TEXT_WALL || format == EXPORT_DAT_WALL
+                            ? wall_clock_check(trace->decode, reason)
+                            : 0;
+        if (r == 0 && format == EXPORT_KTS)
                 r = copy_stream(trace, out);
-        else if (format == EXPORT_DAT)
-                r = dat_write(trace, out, reason);
-        else
-                r = 0;
+        else if (r == 0 && export_format_is_dat(format))
+                r = dat_write(trace, out, format == EXPORT_DAT_WALL, reason);
         if (r != 0)
                 return r;
         /* For the other two this only counts. */
-        r = print_trace(trace, format == EXPORT_DAT ? EXPORT_KTS : format, out, ret);
+        r = print_trace(trace, export_format_is_dat(format) ? EXPORT_KTS : format, out, ret);
         if (r == -EBADMSG)
                 return reason_set(
                                 reason, KT_E_FAILED, "packed data is damaged, or the file shrank");
@@ -166,7 +178,7 @@ int export_file(int in_fd,
         Reason why = { 0 };
         int r;
 
-        r = trace_open(in_fd, format == EXPORT_TEXT, &trace, &why);
+        r = trace_open(in_fd, export_format_is_text(format), &trace, &why);
         if (r == 0)
                 r = export_trace(trace, format, out, &summary, &why);
         if (r > 0)

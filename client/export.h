@@ -14,6 +14,8 @@ typedef enum ExportFormat {
         EXPORT_DAT,
         EXPORT_TEXT,
         EXPORT_JSON,
+        EXPORT_TEXT_WALL, /* times of day in place of the trace's clock */
+        EXPORT_DAT_WALL,  /* with what trace-cmd's record --date leaves, so that it shows them */
         _EXPORT_FORMAT_N,
 } ExportFormat;
 
@@ -28,11 +30,13 @@ typedef struct ExportSummary {
 
 /* .kts .dat .txt .json; -EINVAL otherwise. */
 int export_format_from_suffix(const char *path, ExportFormat *ret);
-/* kts dat text json; -EINVAL otherwise. */
+/* kts dat text json text-wall dat-wall; -EINVAL otherwise. */
 int export_format_from_string(const char *name, ExportFormat *ret);
 const char *export_format_to_string(ExportFormat format);
-/* "dat, text, json, kts", for messages. */
-#define EXPORT_FORMAT_NAMES "dat, text, json, kts"
+/* For messages. */
+#define EXPORT_FORMAT_NAMES "dat, text, json, kts, text-wall, dat-wall"
+bool export_format_is_dat(ExportFormat format);
+bool export_format_is_text(ExportFormat format);
 
 /* Reads a .kts stream or a trace.dat (told apart by content) from in_fd and writes it whole to
  * out; EXPORT_DAT needs an out that can seek. in_name stands in messages. Control characters in

@@ -158,7 +158,7 @@ int output_open(const char *path, const char *format_name, Output **ret, Reason 
                 r = output_open_file(output, reason);
         if (r == 0 && output->path)
                 r = output_set_blocking(output);
-        if (r == 0 && output->format == EXPORT_DAT && !output->regular)
+        if (r == 0 && export_format_is_dat(output->format) && !output->regular)
                 r = reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "%s: trace.dat needs a regular file; a pipe takes kts, text "

@@ -14,8 +14,11 @@
 #define LINE_MAX_SIZE ((size_t)16 * 1024 * 1024)
 
 void printer_init(Printer *printer, ExportFormat format, FILE *out, Decode *decode) {
-        *printer = (Printer){ .format = format, .out = out, .decode = decode };
-        printer->is_escaped = format == EXPORT_TEXT && isatty(fileno(out)) == 1;
+        *printer = (Printer){ .format = format == EXPORT_TEXT_WALL ? EXPORT_TEXT : format,
+                .out = out,
+                .decode = decode,
+                .is_wall = format == EXPORT_TEXT_WALL };
+        printer->is_escaped = export_format_is_text(format) && isatty(fileno(out)) == 1;
 }
 
 void printer_clear(Printer *printer) {

@@ -13,6 +13,7 @@ typedef struct Printer {
         ExportFormat format; /* EXPORT_TEXT, EXPORT_JSON; EXPORT_KTS only counts */
         FILE *out;
         Decode *decode;  /* borrowed */
+        bool is_wall;    /* text: times of day; wall_clock_check() has said that there are */
         bool is_escaped; /* out is a terminal: nothing that it would act on reaches it */
         int name_width;  /* of the widest instance's name; 0: one buffer only */
         uint64_t n_events, n_lost;

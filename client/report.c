@@ -13,6 +13,7 @@
 
 enum {
         OPTION_RECEIPT = OPTION_VERB,
+        OPTION_WALL,
 };
 
 static const char *text_of(json_object *object, const char *key) {
@@ -111,9 +112,11 @@ static int report_receipt(const Context *context, int fd, const char *name) {
 }
 
 static int run(Context *context, int argc, char **argv) {
-        static const struct option options[] = {
-                OPTIONS_GLOBAL, { "receipt", no_argument, NULL, OPTION_RECEIPT }, {}
-        };
+        static const struct option options[] = { OPTIONS_GLOBAL,
+                { "receipt", no_argument, NULL, OPTION_RECEIPT },
+                { "wall", no_argument, NULL, OPTION_WALL },
+                {} };
+        ExportFormat text = EXPORT_TEXT;
         bool wants_receipt = false;
         _cleanup_close_ int fd = -1;
         ExportSummary summary;
@@ -122,7 +125,10 @@ static int run(Context *context, int argc, char **argv) {
         int option, status, r;
 
         while ((option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
-                wants_receipt = true;
+                if (option == OPTION_WALL)
+                        text = EXPORT_TEXT_WALL;
+                else
+                        wants_receipt = true;
         if (option != OPTIONS_END)
                 return status;
         if (argc - optind != 1)
@@ -134,7 +140,7 @@ static int run(Context *context, int argc, char **argv) {
         if (r == 0)
                 r = export_file(fd,
                                 name,
-                                context->json == JSON_OFF ? EXPORT_TEXT : EXPORT_JSON,
+                                context->json == JSON_OFF ? text : EXPORT_JSON,
                                 stdout,
                                 &summary,
                                 &reason);
@@ -151,6 +157,8 @@ const Verb verb_report = {
                 "with zstd), told apart by what is in it; '-' is standard input. With --json each\n"
                 "line is one object.\n"
                 "\n"
+                "  --wall               times of day (UTC) in place of the trace's clock; with --json\n"
+                "                       they are beside it wherever the clock leads there\n"
                 "  --receipt            who asked for it, which rule allowed it, what was left out and\n"
                 "                       lost, and which kernel wrote it, instead of the trace\n"
                 "\n"

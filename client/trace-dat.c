@@ -76,7 +76,7 @@ static void set_clock(Dat *dat, char *text) {
         clock++;
         clock[strcspn(clock, "]")] = '\0';
         decode_set_clock(dat->decode, clock);
-        /* Nothing in the file leads to wall time; ts_mult makes nanoseconds of any clock. */
+        /* Only the option DATE leads to wall time; ts_mult makes nanoseconds of any clock. */
         if (dat->trace->ts_mult > 0)
                 dat->decode->is_usec = true;
 }
@@ -110,6 +110,7 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
         switch (id) {
         case OPTION_DATE:
                 dat->trace->ts_offset += (int64_t)((uint64_t)strtoll(text, NULL, 0) * 1000);
+                dat->decode->has_wall = true; /* the times that are read are those of day */
                 return 0;
         case OPTION_OFFSET:
                 dat->trace->ts_offset += strtoll(text, NULL, 0);

@@ -201,10 +201,9 @@ static int parse_statistics(const char *text, CpuStatistics *ret) {
 
         if (n_found != ELEMENTSOF(counters))
                 return -EBADMSG;
-        if (statistics.entries > 0) {
+        if (statistics.entries > 0)
                 statistics.oldest_nsec = parse_time(text, "oldest event ts");
-                statistics.now_nsec = parse_time(text, "now ts");
-        }
+        statistics.now_nsec = parse_time(text, "now ts");
         *ret = statistics;
         return 0;
 }

@@ -249,7 +249,7 @@ static int describe_cpu(const Session *session, unsigned cpu, json_object *cpus,
         r = r ?: describe_put(object, "overwritten", json_object_new_uint64(s.overrun));
         r = r ?: describe_put(object, "entries", json_object_new_uint64(s.entries));
         r = r ?: describe_put(object, "bytes", json_object_new_uint64(s.bytes));
-        if (r < 0 || s.now_nsec == 0)
+        if (r < 0 || s.oldest_nsec == 0)
                 return r;
         r = describe_put(object, "oldest-nsec", json_object_new_uint64(s.oldest_nsec));
         return r ?: describe_put(object, "now-nsec", json_object_new_uint64(s.now_nsec));

@@ -50,16 +50,64 @@ bool metadata_get_clock(const char *name, clockid_t *ret) {
         return false;
 }
 
-/* CLOCK_REALTIME minus the trace clock. */
-static bool clock_realtime_offset(const char *name, int64_t *ret) {
-        struct timespec real, other;
+static int64_t to_nsec(const struct timespec *t) {
+        return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+static bool read_clock(clockid_t clock, int64_t *ret) {
+        struct timespec t;
+
+        if (clock_gettime(clock, &t) < 0)
+                return false;
+        *ret = to_nsec(&t);
+        return true;
+}
+
+/* The trace's clock now. Those that no system call reads the kernel tells with an instance's
+ * counters, cut to the microsecond, where they count nanoseconds. */
+static bool read_trace_clock(const Trace *trace, int64_t *ret, int64_t *ret_error) {
+        CpuStatistics s;
         clockid_t clock;
 
-        if (!metadata_get_clock(name, &clock) || clock_gettime(CLOCK_REALTIME, &real) < 0 ||
-                        clock_gettime(clock, &other) < 0)
+        *ret_error = 0;
+        if (metadata_get_clock(trace->spec->clock, &clock))
+                return read_clock(clock, ret);
+        if (trace_read_statistics(trace, 0, &s) < 0 || s.now_nsec == 0)
                 return false;
-        *ret = (int64_t)(real.tv_sec - other.tv_sec) * 1000000000 + (real.tv_nsec - other.tv_nsec);
+        *ret = (int64_t)s.now_nsec + 500;
+        *ret_error = 500;
         return true;
+}
+
+#define CLOCK_READINGS 5 /* the best of them: somebody else may run between two of its clocks */
+
+/* CLOCK_REALTIME minus the trace clock, and how far that may be off. False: the clock has no
+ * relation to it. */
+static bool clock_realtime_offset(const Trace *trace, int64_t *ret, int64_t *ret_error) {
+        *ret_error = INT64_MAX;
+        for (unsigned i = 0; i < CLOCK_READINGS; i++) {
+                int64_t before, now, after, error;
+
+                if (!read_clock(CLOCK_REALTIME, &before) ||
+                                !read_trace_clock(trace, &now, &error) ||
+                                !read_clock(CLOCK_REALTIME, &after))
+                        return false;
+                error += (after - before) / 2 + 1;
+                if (after < before || error >= *ret_error)
+                        continue;
+                *ret = before + (after - before) / 2 - now;
+                *ret_error = error;
+        }
+        return *ret_error < INT64_MAX;
+}
+
+static int add_wall_clock(json_object *object, const Trace *trace) {
+        int64_t offset, error;
+
+        if (!clock_realtime_offset(trace, &offset, &error))
+                return 0;
+        int r = describe_put(object, "realtime-offset-nsec", json_object_new_int64(offset));
+        return r ?: describe_put(object, "realtime-error-nsec", json_object_new_int64(error));
 }
 
 /* By it a reader knows whether the kernel's addresses are still those of the stream. */
@@ -75,7 +123,6 @@ static int add_boot_id(json_object *object) {
 
 static int add_machine(json_object *object, const Trace *trace) {
         struct utsname u;
-        int64_t offset;
 
         if (uname(&u) < 0)
                 return -errno;
@@ -89,9 +136,7 @@ static int add_machine(json_object *object, const Trace *trace) {
         r = r ?: add_number(object, "subbuf-size", trace->subbuf_size);
         r = r ?: add_number(object, "cpus", trace->n_cpus);
         r = r ?: add_string(object, "clock", trace->spec->clock);
-        if (r == 0 && clock_realtime_offset(trace->spec->clock, &offset))
-                r = describe_put(object, "realtime-offset-nsec", json_object_new_int64(offset));
-        return r;
+        return r ?: add_wall_clock(object, trace);
 }
 
 /* The instance's own where the kernel has one: its sub-buffers may differ in size from the top

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Several sessions at once on the same events, and what their clocks say of the time of day.
+
+clocks_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+
+has_clock() { grep -qw -- "$1" "$TRACEFS/trace_clock"; }
+
+case_clocks_several() { # the same event in five sessions with other filters, windows and clocks: each has its own, exactly
+        trap clocks_end EXIT
+        local enter='raw_syscalls:sys_enter'
+        ktracectl create all -q --mode flight --scope system -e $enter --where 'id >= 1000' --clock mono
+        ktracectl create low -q --mode flight --scope system -e $enter -f 'id == 1000' --clock boot -b 256
+        ktracectl create high -q --mode flight --scope system -e $enter -f 'id > 1000' --clock local -b 2048
+        ktracectl create count -q --mode flight --scope system -e $enter -f 'id == 1001' --clock counter -b 64
+        ktracectl create both -q --mode flight --scope system -e 'raw_syscalls:sys_*' -f 'id == 1000 || id == 1001' --clock global
+        ktracectl start all
+        "$TARGET" calls 2 1000
+        ktracectl start low
+        ktracectl start high
+        "$TARGET" calls 3 1000
+        "$TARGET" calls 5 1001
+        ktracectl start count
+        ktracectl start both
+        "$TARGET" calls 7 1000
+        "$TARGET" calls 11 1001
+        ktracectl stop all
+        ktracectl stop low
+        "$TARGET" calls 13 1000
+        "$TARGET" calls 17 1001
+        local name
+        for name in all low high count both; do
+                ktracectl snapshot -q $name -o $name.kts
+        done
+        same 28 "$(count all.kts true)" "all: 2 + 3 + 5 + 7 + 11"
+        same 10 "$(count low.kts true)" "low: 3 + 7"
+        same 33 "$(count high.kts true)" "high: 5 + 11 + 17"
+        same 28 "$(count count.kts true)" "count: 11 + 17"
+        same 48 "$(count both.kts '.event == "sys_enter"')" "both, in: 7 + 11 + 13 + 17"
+        same 48 "$(count both.kts '.event == "sys_exit"')" "both, out"
+        # A counter counts: no two records have one number.
+        same 28 "$(ktracectl report --json=short count.kts | jq -c 'select(.event != null) | .ts' | sort -u | wc -l)" "numbers"
+}
+
+# near A B: less than 50 ms between two times in ns.
+near() { [ -n "$2" ] && [ $(($1 - $2)) -lt 50000000 ] && [ $(($2 - $1)) -lt 50000000 ]; }
+to_nsec() { date -u -d "$1" +%s%N; }
+
+case_clocks_wall() { # each clock that counts nanoseconds leads to the time of day, in each output
+        trap clocks_end EXIT
+        local clock before wall tested=0
+        for clock in mono mono_raw boot tai local global perf; do
+                has_clock $clock || continue
+                ktracectl create w -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000' --clock $clock
+                ktracectl start w
+                before=$(date +%s%N)
+                "$TARGET" calls 1 1000
+                ktracectl snapshot -q w -o t.kts
+                ktracectl destroy w
+                wall=$(ktracectl report --json=short t.kts | jq -r 'select(.event == "sys_enter") | .wall')
+                near "$before" "$(to_nsec "$wall")" || fail "$clock: JSON says $wall, it was $before"
+                ktracectl report --wall t.kts >t.txt
+                grep -q " ${wall%???Z}Z: sys_enter:" t.txt || fail "$clock: $(cat t.txt), not $wall"
+                same "$(cat t.txt)" "$(ktracectl convert t.kts --to text-wall)" "$clock: both ways to text"
+                ktracectl convert t.kts --to dat-wall -o t.dat
+                wall=$(ktracectl report --json=short t.dat | jq -r 'select(.event == "sys_enter") | .wall')
+                near "$before" "$(to_nsec "$wall")" || fail "$clock: trace.dat says $wall, it was $before"
+                if command -v trace-cmd >/dev/null; then
+                        wall=$(trace-cmd report -t t.dat 2>/dev/null | sed -n 's/.*[] ]\([0-9.]*\): *sys_enter.*/\1/p')
+                        near "$before" "${wall/./}" || fail "$clock: trace-cmd says $wall, it was $before"
+                fi
+                tested=$((tested + 1))
+        done
+        [ $tested -ge 4 ] || fail "only $tested clocks"
+}
+
+case_clocks_live() { # text that is printed as it happens has times of day too
+        trap clocks_end EXIT
+        local before wall
+        background ktracectl record -q --scope system -e raw_syscalls:sys_enter --where 'id == 1000' -o - --to text-wall
+        within 10 is_running
+        before=$(date +%s%N)
+        "$TARGET" calls 1 1000
+        within 10 grep -q sys_enter background.out
+        wall=$(sed -n 's/.* \([0-9T:.-]*Z\): sys_enter.*/\1/p' background.out)
+        near "$before" "$(to_nsec "$wall")" || fail "it says $wall, it was $before"
+}
+
+case_clocks_without_relation() { # clocks that count something else are not given a time of day
+        trap clocks_end EXIT
+        local clock
+        for clock in counter uptime x86-tsc; do
+                has_clock $clock || continue
+                ktracectl create w -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000' --clock $clock
+                ktracectl start w
+                "$TARGET" calls 1 1000
+                ktracectl snapshot -q w -o t.kts
+                ktracectl destroy w
+                same null "$(ktracectl report --json=short t.kts | jq -r 'select(.event == "sys_enter") | .wall')" "$clock: JSON"
+                refused 1 "clock $clock has no relation to wall time: it counts" ktracectl report --wall t.kts
+                refused 1 "clock $clock has no relation to wall time: it counts" ktracectl convert t.kts --to dat-wall -o t.dat
+                [ ! -e t.dat ] || fail "t.dat was made"
+        done
+}
