@@ -15,8 +15,8 @@ typedef struct CpuStatistics {
         uint64_t bytes;   /* in the ring now */
         uint64_t dropped; /* new events dropped because the ring was full */
         uint64_t read;
-        /* When the oldest sub-buffer in the ring begins (0: there is none), and when this was asked:
-         * by the trace clock, to the microsecond; 0: the clock counts no time. */
+        /* When the oldest sub-buffer in the ring begins (0: there is none), and when this was
+         * asked: by the trace clock, to the microsecond; 0: the clock counts no time. */
         uint64_t oldest_nsec, now_nsec;
 } CpuStatistics;
 
