@@ -332,10 +332,22 @@ static bool recording_wants_last(const Recording *recording) {
                (flight_is_at_exit(flight) || flight_is_wanted(flight));
 }
 
+/* One that is being replaced is waited for, unless its stream has ended without it. */
+static void recording_await_daemon(Recording *recording) {
+        Watch *watch = &recording->watch;
+
+        while (watch->daemon_away && !watch->given_up && !tap_is_done(recording->tap))
+                if (watch_run(watch, UINT64_MAX) < 0)
+                        break;
+        if (watch->daemon_away)
+                watch->daemon_gone = true;
+}
+
 static void recording_stop(Recording *recording) {
         Reason reason = {};
         int r;
 
+        recording_await_daemon(recording);
         if (watch_is_cut(&recording->watch))
                 return;
         r = proxy_call(recording->proxy,

@@ -17,6 +17,9 @@
 /* timeout(1), sudo and others signal the process and its group: one wish, two signals. */
 #define SIGNAL_BURST_USEC ((uint64_t)300 * 1000)
 
+/* systemd starts it again within a fraction of that. */
+#define AWAY_USEC ((uint64_t)5 * 1000 * 1000)
+
 static const int watch_signals[] = { SIGINT, SIGTERM, SIGHUP };
 
 int watch_block_signals(sigset_t *ret_mask) {
@@ -57,14 +60,51 @@ static int on_ended(sd_bus_message *message, void *userdata, sd_bus_error *ret_e
         return 0;
 }
 
+static void set_away(Watch *watch, bool is_away, bool is_gone) {
+        watch->daemon_away = is_away;
+        watch->daemon_gone = watch->daemon_gone || is_gone;
+        if (is_away)
+                (void)sd_event_source_set_time_relative(watch->away_timer, AWAY_USEC);
+        (void)sd_event_source_set_enabled(
+                        watch->away_timer, is_away ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+static int on_away_too_long(sd_event_source *source, uint64_t usec, void *userdata) {
+        set_away(userdata, false, true);
+        return 0;
+}
+
+static int on_session_sought(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        set_away(userdata, false, sd_bus_message_is_method_error(message, NULL));
+        return 0;
+}
+
+/* The stream goes on by itself while a daemon is replaced; whether the next one has the session,
+ * only it can tell. */
+static int seek_session(Watch *watch) {
+        return sd_bus_call_method_async(watch->proxy->bus,
+                        NULL,
+                        KT_BUS_NAME,
+                        KT_OBJECT,
+                        KT_MANAGER_INTERFACE,
+                        "GetSession",
+                        on_session_sought,
+                        watch,
+                        "s",
+                        strrchr(watch->session_path, '/') + 1);
+}
+
 static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
         Watch *watch = userdata;
         const char *name, *old_owner, *new_owner;
 
-        if (sd_bus_message_read(message, "sss", &name, &old_owner, &new_owner) < 0)
+        if (sd_bus_message_read(message, "sss", &name, &old_owner, &new_owner) < 0 ||
+                        strcmp(name, KT_BUS_NAME) != 0)
                 return 0;
-        if (strcmp(name, KT_BUS_NAME) == 0 && *old_owner)
-                watch->daemon_gone = true;
+        if (*old_owner)
+                set_away(watch, watch->session_path, !watch->session_path);
+        if (*new_owner && watch->daemon_away && seek_session(watch) < 0)
+                set_away(watch, false, true);
         return 0;
 }
 
@@ -106,6 +146,16 @@ int watch_init(Watch *watch, Proxy *proxy) {
         /* Before everything else: a flood of other events must not keep ^C waiting. */
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(watch_signals); i++)
                 r = sd_event_source_set_priority(watch->signals[i], SD_EVENT_PRIORITY_IMPORTANT);
+        if (r >= 0)
+                r = sd_event_add_time_relative(watch->event,
+                                &watch->away_timer,
+                                CLOCK_MONOTONIC,
+                                0,
+                                0,
+                                on_away_too_long,
+                                watch);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(watch->away_timer, SD_EVENT_OFF);
         return r < 0 ? r : proxy_attach(proxy, watch->event, &watch->given_up);
 }
 
@@ -114,6 +164,7 @@ void watch_done(Watch *watch) {
                 sd_event_source_disable_unref(watch->signals[i]);
         sd_event_source_disable_unref(watch->child_source);
         sd_event_source_disable_unref(watch->outcome_source);
+        sd_event_source_disable_unref(watch->away_timer);
         sd_event_unref(watch->event);
         free(watch->session_path);
         *watch = (Watch){};

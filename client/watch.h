@@ -24,10 +24,12 @@ typedef struct Watch {
         char end_code[32];
         char end_reason[256];
         bool daemon_gone;
+        bool daemon_away; /* it may come again, with our session */
 
         sd_event_source *signals[3];
         sd_event_source *child_source;
         sd_event_source *outcome_source;
+        sd_event_source *away_timer;
 } Watch;
 
 /* Blocks the signals that a watch reads, for all processes forked later too; ret_mask: the mask

@@ -446,6 +446,12 @@ int auth_make_subject(uid_t uid, Subject *ret) {
         return r;
 }
 
+int auth_watch(Auth *auth, const char *unique_name) {
+        Entry *entry;
+
+        return entry_find(auth, unique_name) ? 0 : entry_new(auth, unique_name, &entry);
+}
+
 Polkit *auth_get_polkit(const Auth *auth) {
         return auth->polkit;
 }

@@ -39,6 +39,8 @@ const Peer *auth_find_peer(const Auth *auth, const char *unique_name);
 int auth_make_administrator(const Auth *auth, const char *unique_name);
 /* A user who is not there: groups of the user database, no seat, no unit. */
 int auth_make_subject(uid_t uid, Subject *ret);
+/* Someone of whom a daemon before this one knew: on_peer_gone tells when it leaves, or has left. */
+int auth_watch(Auth *auth, const char *unique_name);
 /* Where to ask on behalf of a peer. What is open when the auth goes is answered then. */
 Polkit *auth_get_polkit(const Auth *auth);
 /* Nobody who ever called is still on the bus. on_peer_gone tells when the answer may have changed.

@@ -29,6 +29,8 @@
 #define USEC_PER_SEC 1000000ULL
 #define IDLE_USEC    (30 * USEC_PER_SEC)
 #define LOOK_USEC    (2 * USEC_PER_SEC)
+#define ADOPT_USEC   (10 * USEC_PER_SEC)
+#define STATE_DIR    "state" /* in the runtime directory: gone with the machine's memory */
 
 typedef struct Manager {
         const Configuration *configuration;
@@ -39,6 +41,9 @@ typedef struct Manager {
         Auth *auth;
         Door *door;
         char *consumer_socket;
+        char *state_dir;
+        FdStore *fd_store;
+        char bus_id[SD_ID128_STRING_MAX];
         sd_event_source *idle_timer; /* NULL: started by hand, never ends by itself */
 } Manager;
 
@@ -49,9 +54,12 @@ static uint64_t get_now_usec(void) {
         return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Ends the sessions, answers what is in flight, refuses what is held back. */
-static void close_door(Manager *manager) {
-        manager->registry = registry_free(manager->registry);
+/* Ends the sessions or leaves them to the next daemon, answers what is in flight, refuses what is
+ * held back. */
+static void close_door(Manager *manager, bool leaves) {
+        if (manager->registry)
+                manager->registry = leaves ? registry_leave(manager->registry)
+                                           : registry_free(manager->registry);
         manager->door = door_free(manager->door);
         manager->auth = auth_free(manager->auth);
 }
@@ -59,23 +67,26 @@ static void close_door(Manager *manager) {
 static void manager_clear(Manager *manager) {
         sd_event_source_unref(manager->idle_timer);
         manager->idle_timer = NULL;
-        close_door(manager);
+        close_door(manager, false);
         sd_bus_flush_close_unref(manager->bus);
         policy_free(manager->policy);
         free(manager->consumer_socket);
+        free(manager->state_dir);
+        fd_store_free(manager->fd_store);
         sd_event_unref(manager->event);
 }
 
 /* sd-bus closes the connection as soon as the loop is left: what is still to be said is said
  * before. */
-static int manager_end(Manager *manager) {
-        close_door(manager);
+static int manager_end(Manager *manager, bool leaves) {
+        close_door(manager, leaves);
         return sd_event_exit(manager->event, 0);
 }
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         sd_notify(0, "STOPPING=1");
-        return manager_end(userdata);
+        /* ktraced.service: a restart is told by this one. */
+        return manager_end(userdata, si->ssi_signo == SIGUSR2);
 }
 
 /* Both are read whole beside what is in force, which stays when either is broken. */
@@ -167,7 +178,7 @@ static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "Cannot release the bus name");
         process_queue(manager->bus);
-        return manager_end(manager);
+        return manager_end(manager, false);
 }
 
 static void on_peer_gone(const char *unique_name, void *userdata) {
@@ -229,7 +240,7 @@ static int make_runtime_directories(const char *path, Reason *reason) {
                                 "%s: cannot be opened: %s",
                                 path,
                                 strerror(errno));
-        return make_directory(fd, "state", 0700, reason);
+        return make_directory(fd, STATE_DIR, 0700, reason);
 }
 
 /* Before any thread is made: they inherit the mask, so that the signals stay ours. */
@@ -237,7 +248,10 @@ static int add_signals(Manager *manager) {
         static const struct {
                 int signal;
                 sd_event_signal_handler_t handler;
-        } signals[] = { { SIGTERM, on_signal }, { SIGINT, on_signal }, { SIGHUP, on_hangup } };
+        } signals[] = { { SIGTERM, on_signal },
+                { SIGINT, on_signal },
+                { SIGUSR2, on_signal },
+                { SIGHUP, on_hangup } };
 
         int r;
 
@@ -265,6 +279,8 @@ static int make_registry(Manager *manager) {
                 },
                 .limits = configuration->limits,
                 .policy = manager->policy,
+                .fd_store = manager->fd_store,
+                .bus_id = manager->bus_id,
                 .handlers = {
                         .on_state = on_state,
                         .on_ended = on_ended,
@@ -274,6 +290,11 @@ static int make_registry(Manager *manager) {
                 .userdata = manager,
         };
 
+        if (asprintf(&manager->state_dir, "%s/" STATE_DIR, configuration->runtime_dir) < 0) {
+                manager->state_dir = NULL;
+                return -ENOMEM;
+        }
+        options.state_dir = manager->state_dir;
         if (asprintf(&manager->consumer_socket,
                             "%s/%s",
                             configuration->runtime_dir,
@@ -291,6 +312,7 @@ static int make_registry(Manager *manager) {
 }
 
 static int join_bus(Manager *manager, Reason *reason) {
+        sd_id128_t id;
         int r;
 
         r = sd_bus_open_system_with_description(&manager->bus, "ktraced");
@@ -318,20 +340,22 @@ static int join_bus(Manager *manager, Reason *reason) {
                                 "bus?",
                                 KT_BUS_NAME,
                                 strerror(-r));
+        r = sd_bus_get_bus_id(manager->bus, &id);
+        if (r < 0)
+                return r;
+        sd_id128_to_string(id, manager->bus_id);
         return 0;
 }
 
-/* Who starts us by the first call finds the catalogue's programs looked into: until then the bus is
- * left alone, for its calls have nobody yet who answers them. A program that does not answer keeps
- * nobody waiting for long. */
-static int settle(Manager *manager) {
-        uint64_t end = get_now_usec() + LOOK_USEC, now;
+/* Until then the bus is left alone, for its calls have nobody yet who answers them. */
+static int wait_while(Manager *manager, bool (*is_at_it)(const Registry *registry), uint64_t usec) {
+        uint64_t end = get_now_usec() + usec, now;
         int r;
 
-        if (!registry_is_looking(manager->registry))
+        if (!is_at_it(manager->registry))
                 return 0;
         r = sd_bus_detach_event(manager->bus);
-        while (r >= 0 && registry_is_looking(manager->registry) && (now = get_now_usec()) < end &&
+        while (r >= 0 && is_at_it(manager->registry) && (now = get_now_usec()) < end &&
                         sd_event_get_exit_code(manager->event, NULL) < 0)
                 r = sd_event_run(manager->event, end - now);
         if (r >= 0)
@@ -339,20 +363,46 @@ static int settle(Manager *manager) {
         return r < 0 ? r : 0;
 }
 
+static void watch_creator(Session *session, void *userdata) {
+        Manager *manager = userdata;
+        const char *peer = session_get_peer(session);
+        int r = peer ? auth_watch(manager->auth, peer) : 0;
+
+        if (r < 0) {
+                log_errno(r, LOG_WARNING, NULL, "cannot watch for %s", peer);
+                on_peer_gone(peer, manager);
+        }
+}
+
+/* Who starts us by the first call finds the catalogue's programs looked into, and who has a session
+ * finds it: a program, or a kernel, that does not answer keeps nobody waiting for long. */
+static int settle(Manager *manager) {
+        int r = wait_while(manager, registry_is_looking, LOOK_USEC);
+
+        if (r < 0)
+                return r;
+        registry_open(manager->registry);
+        return wait_while(manager, registry_is_adopting, ADOPT_USEC);
+}
+
 static int open_door(Manager *manager) {
         const AuthHandlers handlers = { .on_peer_gone = on_peer_gone };
         const DoorHandlers door_handlers = { .on_reload = on_reload };
+        const Subject root = {};
         int r;
 
         r = auth_new(manager->bus, &handlers, manager, &manager->auth);
         if (r < 0)
                 return r;
-        return door_new(manager->bus,
+        r = door_new(manager->bus,
                         manager->auth,
                         manager->registry,
                         &door_handlers,
                         manager,
                         &manager->door);
+        if (r == 0) /* who has left the bus while we were away is told like any other */
+                registry_visit(manager->registry, &root, REACH_ALL, watch_creator, manager);
+        return r;
 }
 
 static int add_idle_timer(Manager *manager) {
@@ -391,6 +441,9 @@ static int manager_start(Manager *manager, Reason *reason) {
                 return r;
         r = join_bus(manager, reason);
         if (r != 0)
+                return r;
+        r = fd_store_new(&manager->fd_store);
+        if (r < 0)
                 return r;
         r = make_registry(manager);
         if (r != 0)

@@ -19,6 +19,8 @@
 #define AUDIT_ID_ENDED_GUARD        "054047c1324e4b24b658d86cad4ecc8a"
 #define AUDIT_ID_ENDED_LIMIT        "65ec838ec53c4c2ca0084f4620077dd3"
 #define AUDIT_ID_ENDED_INTERFERENCE "aebb9f176dd947cab1fdc4264cda6137"
+#define AUDIT_ID_ENDED_RESTART      "c69510d085c64c95beda69806e8265d6"
+#define AUDIT_ID_ADOPTED            "721839866d9e412c85f1a6b4ac37c1f2"
 #define AUDIT_ID_SUPPRESSED         "5f32393c72334a3d9266e1ddecd690e9"
 
 typedef enum AuditKind {
@@ -30,10 +32,12 @@ typedef enum AuditKind {
         AUDIT_MANAGED, /* a session, by somebody else than its owner */
         AUDIT_RELOADED,
         AUDIT_RELOAD_FAILED,
+        AUDIT_ADOPTED, /* of the daemon before this one */
         AUDIT_ENDED_POLICY,
         AUDIT_ENDED_GUARD,
         AUDIT_ENDED_LIMIT,
         AUDIT_ENDED_INTERFERENCE,
+        AUDIT_ENDED_RESTART,
         _AUDIT_KIND_N,
 } AuditKind;
 

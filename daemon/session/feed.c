@@ -227,9 +227,12 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
         Feed *feed = plan->userdata;
 
         feed->rings_in_flight = false;
-        if (result == 0 && feed->consumer && !feed->is_given_up)
+        bool is_reading = result == 0 && feed->consumer && !feed->is_given_up;
+        if (is_reading)
                 feed_send_rings(feed);
         trace_close_rings(feed->trace);
+        if (is_reading && feed->handlers->on_reading)
+                feed->handlers->on_reading(feed, feed->userdata);
         if (result != 0) {
                 log_error("cannot open the rings: %s",
                                 result < 0 ? strerror(-result) : reason->text);
@@ -422,32 +425,16 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
         return consumer_send(feed->consumer, &message, (int[]){ metadata, sink }, 2);
 }
 
-int feed_new(const ConsumerLauncher *launcher,
-                Worker *worker,
-                Trace *trace,
-                FeedPurpose purpose,
-                ControlSink kind,
-                const FeedHandlers *handlers,
-                void *userdata,
-                Feed **ret,
-                Reason *reason) {
-        static const ConsumerHandlers consumer_handlers = { feed_on_message,
-                feed_on_consumer_closed };
-        _cleanup_(feed_free_cleanup) Feed *feed = calloc(1, sizeof(*feed));
+static const ConsumerHandlers consumer_handlers = { feed_on_message, feed_on_consumer_closed };
+
+static int feed_make(sd_event *event, const Feed *template, Feed **ret) {
+        _cleanup_(feed_free_cleanup) Feed *feed = malloc(sizeof(*feed));
 
         if (!feed)
                 return -ENOMEM;
-        *feed = (Feed){
-                .worker = worker,
-                .trace = trace,
-                .handlers = handlers,
-                .userdata = userdata,
-                .is_snapshot = purpose == FEED_SNAPSHOT,
-                .client_fd = -1,
-                .kept_fd = -1,
-                .finish_names_fd = -1,
-        };
-        int r = sd_event_add_time_relative(launcher->event,
+        *feed = *template;
+        feed->client_fd = feed->kept_fd = feed->finish_names_fd = -1;
+        int r = sd_event_add_time_relative(event,
                         &feed->timer,
                         CLOCK_MONOTONIC,
                         READY_TIMEOUT_USEC,
@@ -457,7 +444,31 @@ int feed_new(const ConsumerLauncher *launcher,
         if (r < 0)
                 return r;
         (void)sd_event_source_set_description(feed->timer, "feed");
-        r = consumer_spawn(launcher, &consumer_handlers, feed, &feed->consumer, reason);
+        *ret = TAKE_PTR(feed);
+        return 0;
+}
+
+int feed_new(const ConsumerLauncher *launcher,
+                Worker *worker,
+                Trace *trace,
+                FeedPurpose purpose,
+                ControlSink kind,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret,
+                Reason *reason) {
+        _cleanup_(feed_free_cleanup) Feed *feed = NULL;
+
+        int r = feed_make(launcher->event,
+                        &(Feed){
+                                        .worker = worker,
+                                        .trace = trace,
+                                        .handlers = handlers,
+                                        .userdata = userdata,
+                                        .is_snapshot = purpose == FEED_SNAPSHOT,
+                        },
+                        &feed);
+        r = r ?: consumer_spawn(launcher, &consumer_handlers, feed, &feed->consumer, reason);
         if (r != 0)
                 return r;
         r = feed_set_up(feed, kind, trace);
@@ -465,6 +476,55 @@ int feed_new(const ConsumerLauncher *launcher,
                 return r;
         *ret = TAKE_PTR(feed);
         return 0;
+}
+
+int feed_adopt(sd_event *event,
+                Worker *worker,
+                Trace *trace,
+                int control_fd,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret) {
+        _cleanup_(feed_free_cleanup) Feed *feed = NULL;
+
+        int r = feed_make(event,
+                        &(Feed){
+                                        .worker = worker,
+                                        .trace = trace,
+                                        .handlers = handlers,
+                                        .userdata = userdata,
+                                        .is_judged = trace_is_judged(trace),
+                                        .is_ready = true,
+                                        .is_attached = true,
+                                        .is_armed = true,
+                                        .has_rings = true,
+                        },
+                        &feed);
+        if (r < 0)
+                return r;
+        feed_set_timer(feed, 0);
+        r = consumer_adopt(event, control_fd, &consumer_handlers, feed, &feed->consumer);
+        if (r < 0)
+                return r;
+        feed_send(feed,
+                        &(ControlMessage){
+                                        .type = CONTROL_ADOPT,
+                                        .version = CONTROL_VERSION,
+                                        .adopt = { .marker_tid = (uint32_t)getpid() },
+                        },
+                        NULL,
+                        0);
+        *ret = TAKE_PTR(feed);
+        return 0;
+}
+
+int feed_get_fd(const Feed *feed) {
+        return consumer_get_fd(feed->consumer);
+}
+
+bool feed_is_reading(const Feed *feed) {
+        return feed->has_rings && !feed->rings_in_flight && feed->consumer && !feed->is_given_up &&
+               !feed->is_released && !feed->finish.type;
 }
 
 Feed *feed_free(Feed *feed) {
@@ -480,6 +540,11 @@ Feed *feed_free(Feed *feed) {
         close_cleanup(&feed->finish_names_fd);
         free(feed);
         return NULL;
+}
+
+Feed *feed_leave(Feed *feed) {
+        consumer_release(TAKE_PTR(feed->consumer));
+        return feed_free(feed);
 }
 
 static void feed_send_members(Feed *feed, const ControlMember *members, size_t n) {

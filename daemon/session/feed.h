@@ -18,6 +18,8 @@ typedef struct FeedHandlers {
         /* The consumer is in its sandbox: fd is the client's end (taken by the callee), or result
          * says why not. */
         void (*on_ready)(Feed *feed, int result, const Reason *reason, int fd, void *userdata);
+        /* It has the rings: from now on it reads without us. NULL: of no interest. */
+        void (*on_reading)(Feed *feed, void *userdata);
         /* No ring is held any more: the instance may be removed. Comes at most once, before
          * on_closed. */
         void (*on_released)(Feed *feed, void *userdata);
@@ -44,6 +46,21 @@ int feed_new(const ConsumerLauncher *launcher,
 /* Ends the consumer at once, or leaves it to itself after feed_finish. Never while its rings plan
  * is in flight. */
 Feed *feed_free(Feed *feed);
+/* The stream of a daemon before this one, which reads already. control_fd: what feed_get_fd gave
+ * there; consumed on 0. */
+int feed_adopt(sd_event *event,
+                Worker *worker,
+                Trace *trace,
+                int control_fd,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret);
+/* Its consumer's control socket, for the next daemon; borrowed. */
+int feed_get_fd(const Feed *feed);
+bool feed_is_reading(const Feed *feed);
+/* For the next daemon, which may have its control socket too: whoever reads goes on. Returns NULL.
+ */
+Feed *feed_leave(Feed *feed);
 /* Whose records may pass, and the rings: nothing is read of a judged trace before it is armed.
  * Called once that is done, and again at each start with those who were found fit by then. */
 void feed_arm(Feed *feed, const ControlMember *members, size_t n);

@@ -146,6 +146,7 @@ int marker_open(struct MarkerList *list,
                 bool (*is_open)(void *userdata),
                 void *userdata,
                 int *ret_fd,
+                int *ret_kept,
                 Reason *reason) {
         const Marker *marker;
         size_t n = 0;
@@ -175,7 +176,17 @@ int marker_open(struct MarkerList *list,
                 return r;
         }
         *ret_fd = fds[1];
+        *ret_kept = fds[0];
         return 0;
+}
+
+int marker_adopt(struct MarkerList *list,
+                sd_event *event,
+                const Trace *trace,
+                bool (*is_open)(void *userdata),
+                void *userdata,
+                int fd) {
+        return marker_add(list, event, &(Marker){ list, trace, is_open, userdata, .fd = fd });
 }
 
 void marker_close_all(struct MarkerList *list) {

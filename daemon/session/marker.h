@@ -17,12 +17,20 @@ TAILQ_HEAD(MarkerList, Marker);
 int marker_write(const Trace *trace, const char *text, Reason *reason);
 
 /* The end of a pipe for the client, each write a mark; KT_E_LIMIT_REACHED. is_open: whether marks
- * count now. */
+ * count now. *ret_kept: our end, borrowed, for marker_adopt of another daemon. */
 int marker_open(struct MarkerList *list,
                 sd_event *event,
                 const Trace *trace,
                 bool (*is_open)(void *userdata),
                 void *userdata,
                 int *ret_fd,
+                int *ret_kept,
                 Reason *reason);
+/* fd: consumed on 0. */
+int marker_adopt(struct MarkerList *list,
+                sd_event *event,
+                const Trace *trace,
+                bool (*is_open)(void *userdata),
+                void *userdata,
+                int fd);
 void marker_close_all(struct MarkerList *list);

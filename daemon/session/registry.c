@@ -4,8 +4,9 @@
  * the manager, used by the doors. A stranger's session does not exist for anybody but root
  * and whom polkit lets manage it.
  *
- * Instances called ktrace-* that no session owns are left by a daemon that was killed: they are
- * removed when the tracefs is first opened, before any session is made. */
+ * What a daemon before this one has left is taken over when the tracefs is first opened (adopt.c),
+ * before any session is made; instances called ktrace-* that no session owns by then are
+ * removed. */
 
 #include "registry.h"
 
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "cred-guard.h"
+#include "keep.h"
 #include "log.h"
 #include "pair.h"
 #include "probe.h"
@@ -56,7 +58,17 @@ static bool is_session_instance(const char *name) {
         return strlen(id) == KT_ID_DIGITS && strspn(id, "0123456789abcdef") == KT_ID_DIGITS;
 }
 
-static void remove_orphans(const Tracefs *tracefs) {
+static bool is_owned(const Registry *registry, const char *name) {
+        const Session *session;
+
+        TAILQ_FOREACH(session, &registry->sessions, sessions)
+        if (strcmp(name + strlen(KT_INSTANCE_PREFIX), session->id) == 0)
+                return true;
+        return false;
+}
+
+static void remove_orphans(const Registry *registry) {
+        const Tracefs *tracefs = registry->tracefs;
         char **names = NULL;
 
         int r = instance_list(tracefs, &names);
@@ -65,7 +77,7 @@ static void remove_orphans(const Tracefs *tracefs) {
                 return;
         }
         for (char **name = names; *name; name++)
-                if (is_session_instance(*name))
+                if (is_session_instance(*name) && !is_owned(registry, *name))
                         remove_orphan(tracefs, *name);
         instance_list_free(names);
         r = cred_guard_remove_unused(tracefs);
@@ -74,6 +86,10 @@ static void remove_orphans(const Tracefs *tracefs) {
         r = pair_remove_all(tracefs, PROBE_GROUP_PREFIX);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned events");
+        /* Some are those of a session that goes on: then they go when nothing is left to do. */
+        registry->probes->has_defined = registry->n_adopting > 0;
+        if (registry->n_adopting > 0)
+                return;
         r = probe_remove_groups(tracefs, PROBE_GROUP_PREFIX, CRED_GUARD_GROUP "/");
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned probes");
@@ -84,8 +100,9 @@ int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason
                 int r = tracefs_open(registry->options.tracefs_path, &registry->tracefs, reason);
                 if (r != 0)
                         return r;
-                remove_orphans(registry->tracefs);
                 registry->probes->tracefs = registry->tracefs;
+                registry_adopt(registry);
+                remove_orphans(registry);
         }
         if (ret)
                 *ret = registry->tracefs;
@@ -96,9 +113,22 @@ static void on_probes_changed(void *userdata) {
         registry_changed(userdata);
 }
 
+void registry_open(Registry *registry) {
+        Reason reason = {};
+
+        int r = registry_get_tracefs(registry, NULL, &reason);
+        if (r > 0) /* each caller is told anew: it may be mounted later */
+                log_warning("%s", reason.text);
+        else if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot open the tracefs");
+}
+
+bool registry_is_adopting(const Registry *registry) {
+        return registry->n_adopting > 0;
+}
+
 int registry_new(const RegistryOptions *options, Registry **ret) {
         _cleanup_(registry_free_cleanup) Registry *registry = calloc(1, sizeof(*registry));
-        Reason reason = {};
 
         if (!registry)
                 return -ENOMEM;
@@ -112,6 +142,9 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         r = audit_new(options->event, &registry->audit);
         if (r < 0)
                 return r;
+        r = options->state_dir ? store_new(options->state_dir, &registry->store) : 0;
+        if (r < 0)
+                return r;
         r = probe_set_new(options->event, registry->worker, &registry->probes);
         if (r < 0)
                 return r;
@@ -122,11 +155,6 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         registry->probes->inspections = registry->inspections;
         registry->probes->on_changed = on_probes_changed;
         registry->probes->userdata = registry;
-        r = registry_get_tracefs(registry, NULL, &reason);
-        if (r > 0) /* each caller is told anew: it may be mounted later */
-                log_warning("%s", reason.text);
-        else if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot open the tracefs");
         *ret = TAKE_PTR(registry);
         return 0;
 }
@@ -137,26 +165,48 @@ static void drain_free(Drain *drain) {
         free(drain);
 }
 
-Registry *registry_free(Registry *registry) {
-        Session *session;
-        Drain *drain;
-
-        if (!registry)
-                return NULL;
+/* Only the sessions are left. */
+static void close_work(Registry *registry) {
         registry->is_closing = true;
         if (registry->probes)
                 registry->probes->is_closing = true;
         registry->inspections = inspections_free(registry->inspections);
         registry->worker = worker_free(registry->worker);
-        while ((session = TAILQ_FIRST(&registry->sessions)))
-                session_end_now(session);
+}
+
+static Registry *free_rest(Registry *registry) {
+        Drain *drain;
+
         while ((drain = TAILQ_FIRST(&registry->drains)))
                 drain_free(drain);
         probe_set_free(registry->probes);
         tracefs_free(registry->tracefs);
         audit_free(registry->audit);
+        store_free(registry->store);
         free(registry);
         return NULL;
+}
+
+Registry *registry_free(Registry *registry) {
+        Session *session;
+
+        if (!registry)
+                return NULL;
+        close_work(registry);
+        while ((session = TAILQ_FIRST(&registry->sessions)))
+                session_end_now(session);
+        return free_rest(registry);
+}
+
+Registry *registry_leave(Registry *registry) {
+        Session *session;
+
+        close_work(registry);
+        if (!TAILQ_EMPTY(&registry->sessions)) /* what stands in the kernel may be theirs */
+                registry->probes->has_defined = false;
+        while ((session = TAILQ_FIRST(&registry->sessions)))
+                session_leave(session);
+        return free_rest(registry);
 }
 
 void registry_changed(Registry *registry) {

@@ -13,6 +13,7 @@
 #include "notice.h"
 #include "probe-set.h"
 #include "session.h"
+#include "store.h"
 
 /* Inside the session floor only. */
 
@@ -99,6 +100,8 @@ struct Registry {
         struct DrainList drains;
         Inspections *inspections;
         ProbeSet *probes;
+        Store *store;        /* NULL: nothing outlives this daemon */
+        unsigned n_adopting; /* sessions of the last daemon, on their way */
         bool is_closing;
         uint64_t n_cpus; /* for quotas; reading it anew opens files */
 };
@@ -150,5 +153,8 @@ void session_end(Session *session, const char *code, const char *reason);
 void session_end_now(Session *session);
 /* NULL: nobody is told any more, but for the creator. */
 void session_unsubscribe(Session *session, const char *peer);
+/* The daemon ends and another one follows: the kernel and the consumers go on. The worker is gone.
+ */
+void session_leave(Session *session);
 /* The creator has left the bus. */
 void session_peer_gone(Session *session);

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 
 #include "log.h"
-#include "registry.h"
+#include "session-parts.h"
 
 /* 0: no limit. */
 static bool is_lower(uint64_t now, uint64_t then) {
@@ -19,7 +19,7 @@ static bool is_lower(uint64_t now, uint64_t then) {
 }
 
 /* Only what one session has to itself: what a user or all may have counts for the next one. */
-static int check_limits(const Session *session, const Limits *now, Reason *reason) {
+int session_check_limits(const Session *session, const Limits *now, Reason *reason) {
         const Limits *then = &session->grant->limits;
         const Spec *spec = session->spec;
         const char *what = NULL;
@@ -48,7 +48,7 @@ static int judge(Registry *registry, const Session *session, Reason *reason) {
         int r = registry_decide(registry, &session->owner, session->spec, &now, reason);
         r = r ?: trace_check_fence(session->spec, now, reason);
         r = r ?: grant_check_covers(now, session->grant, reason);
-        return r ?: check_limits(session, &now->limits, reason);
+        return r ?: session_check_limits(session, &now->limits, reason);
 }
 
 void registry_set_rules(Registry *registry, const Policy *policy, const Limits *limits) {

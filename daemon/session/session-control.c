@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "glob.h"
+#include "keep.h"
 #include "session-parts.h"
 
 void session_note_switches(Session *session) {
@@ -130,6 +131,8 @@ int session_resize(Session *session, uint64_t kb, Request *request, Reason *reas
 static void session_then_cleared(Session *session, int result, const Reason *reason) {
         if (result == 0)
                 close_cleanup(&session->trace.window_fd);
+        if (result == 0)
+                session_unkeep_fd(session, KEEP_WINDOW);
         session_conclude(session, session->state, result, reason);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cred-guard.h"
+#include "keep.h"
 #include "log.h"
 #include "metadata.h"
 #include "session-parts.h"
@@ -33,6 +34,7 @@ static void session_finish(Session *session) {
 
         if (session->feed)
                 registry_drain(registry, TAKE_PTR(session->feed), session->owner.uid);
+        session_unkeep_fds(session);
         session_set_state(session, SESSION_GONE);
         request_answer(&session->destroyer, 0, NULL);
         session_free(session);
@@ -117,6 +119,7 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         snprintf(session->end_code, sizeof(session->end_code), "%s", code);
         snprintf(session->end_reason, sizeof(session->end_reason), "%s", reason);
         session->end = END_WANTED;
+        session_unkeep(session);
         session_set_timer(session, 0);
         marker_close_all(&session->markers);
         session_stop_notices(session);
@@ -161,6 +164,8 @@ void session_end_now(Session *session) {
                                 "shutdown",
                                 "ktraced ends",
                                 session->registry->options.userdata);
+        session_unkeep(session);
+        session_unkeep_fds(session);
         session->interference = interference_free(session->interference);
         session_release_notices(session);
         if (session->trace.instance) {
@@ -186,6 +191,16 @@ void session_end_now(Session *session) {
                 log_errno(r, LOG_ERR, SESSION_CONTEXT(session), "instance %s is left behind", name);
         else
                 (void)cred_guard_remove_unused(session->registry->tracefs);
+        request_answer_cancelled(&session->request, session);
+        request_answer_cancelled(&session->stream_request, session);
+        request_answer(&session->destroyer, 0, NULL);
+        session_free(session);
+}
+
+void session_leave(Session *session) {
+        session->interference = interference_free(session->interference);
+        session->feed = session->feed ? feed_leave(session->feed) : NULL;
+        session_free_snapshots(session);
         request_answer_cancelled(&session->request, session);
         request_answer_cancelled(&session->stream_request, session);
         request_answer(&session->destroyer, 0, NULL);

@@ -11,6 +11,10 @@
                         (s)->trace.instance ? (s)->trace.instance->name : NULL, \
                         (s)->owner.uid })
 
+/* With its id, and nothing else yet. */
+int session_new(Registry *registry, const char *id, Session **ret);
+/* What its trace has of it: spec, grant and owner are there. */
+void session_bind(Session *session);
 /* Takes the request; nothing where there is none. reason: NULL for none. */
 void request_answer(Request **request, int result, const Reason *reason);
 void request_answer_cancelled(Request **request, const Session *session);
@@ -18,6 +22,13 @@ void request_answer_cancelled(Request **request, const Session *session);
 void session_set_state(Session *session, SessionState state);
 /* 0: off. */
 void session_set_timer(Session *session, uint64_t usec);
+/* One that the daemon before this one has left in that state: watched as any other. */
+void session_resume(Session *session, SessionState state);
+/* The stream and the marker pipes of such a session; consumes fd on 0. */
+int session_adopt_stream(Session *session, int fd);
+int session_adopt_marker(Session *session, int fd);
+/* What one session may have by itself; KT_E_LIMIT_REACHED. */
+int session_check_limits(const Session *session, const Limits *now, Reason *reason);
 /* Gives session->plan to the worker; `then` is called when it is over. */
 void session_submit(Session *session, void (*then)(Session *, int, const Reason *));
 /* KT_E_BUSY while a plan is in flight, KT_E_WRONG_STATE at its end. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "keep.h"
 #include "log.h"
 #include "metadata.h"
 #include "scope.h"
@@ -57,6 +58,7 @@ void session_conclude(Session *session, SessionState state, int result, const Re
                         result == 0  ? state
                         : result > 0 ? session->state_before
                                      : SESSION_FAILED);
+        session_keep(session); /* also where the state is the same */
         request_answer(&session->request, result, reason);
 }
 
@@ -82,6 +84,8 @@ static void session_on_newcomers(const ControlMember *members,
         session->report = session->trace.arm.report = *report;
         if (session->feed)
                 feed_add_members(session->feed, members, n);
+        if (n > 0)
+                session_keep(session);
 }
 
 static void session_on_newcomers_plan(bool begins, void *userdata) {
@@ -157,19 +161,37 @@ static int session_start_meter(Session *session) {
         return r;
 }
 
-static void session_then_started(Session *session, int result, const Reason *reason) {
-        int r = result == 0 && session->end == END_NOT ? session_watch_interference(session) : 0;
+/* Its events are on. */
+static void session_watch(Session *session) {
+        int r = session_watch_interference(session);
 
-        r = r < 0 || result != 0 || session->end != END_NOT ? r : session_start_meter(session);
+        r = r ?: session_start_meter(session);
         if (r < 0)
                 session_on_interference("failed", "the instance cannot be watched", session);
+        if (r < 0 || session->end != END_NOT)
+                return;
+        session_watch_newcomers(session);
+        session_start_notices(session);
+}
+
+static void session_then_started(Session *session, int result, const Reason *reason) {
+        if (result == 0 && session->end == END_NOT)
+                session_watch(session);
         if (result == 0 && session->spec->lifetime == LIFETIME_CLIENT)
                 session_set_timer(session, 0);
-        if (result == 0 && session->end == END_NOT) {
-                session_watch_newcomers(session);
-                session_start_notices(session);
-        }
         session_conclude(session, SESSION_RUNNING, result, reason);
+}
+
+void session_resume(Session *session, SessionState state) {
+        if (state == SESSION_RUNNING)
+                session_watch(session);
+        else if (session_watch_interference(session) < 0)
+                session_on_interference("failed", "the instance cannot be watched", session);
+        if (session->end != END_NOT)
+                return;
+        if (state == SESSION_CONFIGURED && session->spec->lifetime == LIFETIME_CLIENT)
+                session_set_timer(session, session->registry->options.limits.setup_timeout_usec);
+        session_set_state(session, state);
 }
 
 /* since: of the trace's clock. Before the first start nothing was recorded. */
@@ -255,13 +277,27 @@ int session_mark(Session *session, const char *text, Reason *reason) {
 int session_open_marker(Session *session, int *ret_fd, Reason *reason) {
         if (session->end != END_NOT || session->state == SESSION_FAILED)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session has ended or failed");
-        return marker_open(&session->markers,
+        int kept;
+        int r = marker_open(&session->markers,
                         session->registry->options.event,
                         &session->trace,
                         session_is_marked,
                         session,
                         ret_fd,
+                        &kept,
                         reason);
+        if (r == 0)
+                session_keep_fd(session, KEEP_MARKER, kept);
+        return r;
+}
+
+int session_adopt_marker(Session *session, int fd) {
+        return marker_adopt(&session->markers,
+                        session->registry->options.event,
+                        &session->trace,
+                        session_is_marked,
+                        session,
+                        fd);
 }
 
 static void session_then_stopped(Session *session, int result, const Reason *reason) {

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "keep.h"
 #include "session-parts.h"
 
 #define SNAPSHOTS_MAX 4 /* of a session, not taken yet */
@@ -37,12 +38,21 @@ static void on_ready(Feed *feed _unused_,
         request_answer(&snapshot->request, result, reason);
 }
 
+/* It takes something out that nobody has yet: until it is over the next daemon finds nothing. */
+static void on_reading(Feed *feed _unused_, void *userdata) {
+        const Snapshot *snapshot = userdata;
+
+        session_unkeep_fd(snapshot->session, KEEP_WINDOW);
+}
+
 static void on_released(Feed *feed, void *userdata) {
         Snapshot *snapshot = userdata, *next;
         Session *session = snapshot->session;
 
         if (feed_is_taking(feed) && !session->trace.is_dirty)
                 notices_take_snapshot(session->notices);
+        if (session->trace.window_fd >= 0 && !session->trace.is_taken)
+                session_keep_fd(session, KEEP_WINDOW, session->trace.window_fd);
         request_answer_cancelled(&snapshot->request, session);
         registry_drain(session->registry, feed, session->owner.uid);
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
@@ -97,7 +107,9 @@ static int check_snapshot(const Session *session, Reason *reason) {
 }
 
 int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason) {
-        static const FeedHandlers handlers = { .on_ready = on_ready, .on_released = on_released };
+        static const FeedHandlers handlers = { .on_ready = on_ready,
+                .on_reading = on_reading,
+                .on_released = on_released };
         Snapshot *snapshot;
 
         int r = check_snapshot(session, reason);

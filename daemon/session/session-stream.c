@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "keep.h"
 #include "log.h"
 #include "session-parts.h"
 
@@ -25,6 +26,13 @@ static void session_on_feed_ready(Feed *feed _unused_,
         }
         session->stream_request->fd = fd;
         request_answer(&session->stream_request, result, reason);
+}
+
+static void session_on_feed_reading(Feed *feed, void *userdata) {
+        Session *session = userdata;
+
+        session_keep_fd(session, KEEP_STREAM, feed_get_fd(feed));
+        session_keep(session);
 }
 
 static void session_on_feed_released(Feed *feed, void *userdata) {
@@ -54,6 +62,8 @@ static void session_on_feed_closed(Feed *feed, int error, const char *text, void
         session->counters.written_bytes += counters.written_bytes;
         session->counters.discarded_bytes += counters.discarded_bytes;
         session->feed = feed_free(feed);
+        session_unkeep_fd(session, KEEP_STREAM);
+        session_keep(session);
 }
 
 /* Those that came before there was a stream. */
@@ -66,14 +76,25 @@ static void session_add_newcomers(Session *session) {
         }
 }
 
-int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason) {
-        static const FeedHandlers handlers = {
-                session_on_feed_ready,
-                session_on_feed_released,
-                session_on_feed_tripped,
-                session_on_feed_closed,
-        };
+static const FeedHandlers feed_handlers = {
+        session_on_feed_ready,
+        session_on_feed_reading,
+        session_on_feed_released,
+        session_on_feed_tripped,
+        session_on_feed_closed,
+};
 
+int session_adopt_stream(Session *session, int fd) {
+        return feed_adopt(session->registry->options.event,
+                        session->registry->worker,
+                        &session->trace,
+                        fd,
+                        &feed_handlers,
+                        session,
+                        &session->feed);
+}
+
+int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason) {
         if (session->end != END_NOT || session->state == SESSION_FAILED)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session has ended or failed");
         if (session->spec->mode == MODE_FLIGHT)
@@ -89,7 +110,7 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
                         &session->trace,
                         FEED_STREAM,
                         kind,
-                        &handlers,
+                        &feed_handlers,
                         session,
                         &session->feed,
                         reason);

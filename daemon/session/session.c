@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "keep.h"
 #include "probe-events.h"
 #include "session-parts.h"
 
@@ -100,6 +101,7 @@ void session_set_state(Session *session, SessionState state) {
         if (session->state == state)
                 return;
         session->state = state;
+        session_keep(session);
         session->registry->options.handlers.on_state(session, session->registry->options.userdata);
 }
 
@@ -219,7 +221,7 @@ static int session_make_id(char id[static KT_ID_DIGITS + 1]) {
         return 0;
 }
 
-static int session_new(Registry *registry, Request *request, Session **ret) {
+int session_new(Registry *registry, const char *id, Session **ret) {
         _cleanup_(session_free_cleanup) Session *session = calloc(1, sizeof(*session));
 
         if (!session)
@@ -228,16 +230,8 @@ static int session_new(Registry *registry, Request *request, Session **ret) {
         TAILQ_INIT(&session->snapshots);
         TAILQ_INIT(&session->hist_calls);
         TAILQ_INIT(&session->markers);
-        int r = session_make_id(session->id);
-        if (r < 0)
-                return r;
-        r = subject_copy(&session->owner, &request->subject);
-        if (r < 0)
-                return r;
-        session->peer = request->peer ? strdup(request->peer) : NULL;
-        if (request->peer && !session->peer)
-                return -ENOMEM;
-        r = sd_event_add_time_relative(registry->options.event,
+        memcpy(session->id, id, sizeof(session->id));
+        int r = sd_event_add_time_relative(registry->options.event,
                         &session->timer,
                         CLOCK_MONOTONIC,
                         0,
@@ -252,6 +246,35 @@ static int session_new(Registry *registry, Request *request, Session **ret) {
         TAILQ_INSERT_TAIL(&registry->sessions, session, sessions);
         *ret = TAKE_PTR(session);
         return 0;
+}
+
+static int session_new_of(Registry *registry, const Request *request, Session **ret) {
+        char id[KT_ID_DIGITS + 1];
+        Session *session = NULL;
+
+        int r = session_make_id(id);
+        r = r ?: session_new(registry, id, &session);
+        r = r ?: subject_copy(&session->owner, &request->subject);
+        if (r == 0 && request->peer) {
+                session->peer = strdup(request->peer);
+                r = session->peer ? 0 : -ENOMEM;
+        }
+        if (r < 0) {
+                session_free(session);
+                return r;
+        }
+        *ret = session;
+        return 0;
+}
+
+void session_bind(Session *session) {
+        Trace *trace = &session->trace;
+
+        trace->tracefs = session->registry->tracefs;
+        trace->spec = session->spec;
+        trace->grant = session->grant;
+        trace->owner = &session->owner;
+        memcpy(trace->id, session->id, sizeof(trace->id));
 }
 
 /* Fails closed: a grant that polkit has a say in counts for nothing before that, whoever calls. The
@@ -302,16 +325,15 @@ static int session_admit(Registry *registry,
 
 int session_create(Registry *registry, Request *request, Spec *spec, Reason *reason) {
         _cleanup_(grant_free_cleanup) Grant *grant = NULL;
-        const Tracefs *tracefs;
         Session *session = NULL;
         Probe **probes = NULL;
         size_t n_probes = 0;
 
         int r = spec_complete(spec, reason);
-        r = r ?: registry_get_tracefs(registry, &tracefs, reason);
+        r = r ?: registry_get_tracefs(registry, NULL, reason);
         r = r ?: session_admit(registry, request, spec, &grant, reason);
         r = r ?: probe_events_hold(registry, grant, &probes, &n_probes);
-        r = r ?: session_new(registry, request, &session);
+        r = r ?: session_new_of(registry, request, &session);
         if (r != 0) {
                 probe_events_release(&probes, &n_probes);
                 return r;
@@ -319,19 +341,16 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
         session->spec = spec;
         session->grant = TAKE_PTR(grant);
         session->request = request;
-        session->trace.tracefs = tracefs;
-        session->trace.spec = session->spec;
-        session->trace.grant = session->grant;
-        session->trace.owner = &session->owner;
+        session_bind(session);
         session->trace.caller = request->caller;
         session->trace.probes = probes;
         session->trace.n_probes = n_probes;
-        memcpy(session->trace.id, session->id, sizeof(session->id));
         snprintf(session->trace.policy_digest,
                         sizeof(session->trace.policy_digest),
                         "%s",
                         policy_get_digest(registry->options.policy));
         session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
+        session_keep(session);
         trace_plan_create(&session->trace, &session->plan);
         session_submit(session, session_then_created);
         registry_changed(registry);

@@ -6,6 +6,7 @@
 
 #include "audit.h"
 #include "definition.h"
+#include "fd-store.h"
 #include "limit.h"
 #include "pid-namespace.h"
 #include "policy.h"
@@ -86,16 +87,27 @@ typedef struct RegistryOptions {
         ConsumerLauncher launcher;
         Limits limits;
         const Policy *policy; /* borrowed */
+        /* For sessions to outlive this daemon; NULL: they do not. */
+        const char *state_dir;
+        FdStore *fd_store;
+        const char *bus_id; /* on which peers have their names */
         RegistryHandlers handlers;
         void *userdata;
 } RegistryOptions;
 
-/* Starts the worker thread. Instances of ours that no session owns are removed on the way (a crash
- * left them). */
+/* Starts the worker thread. */
 int registry_new(const RegistryOptions *options, Registry **ret);
 /* Ends every session first; blocks until the kernel is as it was. */
 Registry *registry_free(Registry *registry);
 DEFINE_CLEANUP(Registry, registry_free);
+/* Frees it and leaves the sessions to the daemon that follows. */
+Registry *registry_leave(Registry *registry);
+/* Opens the tracefs if it is there, takes over the sessions of the daemon before this one and
+ * removes instances of ours that no session owns. Once, when the catalogue is loaded; else the first
+ * call that needs the tracefs does so. */
+void registry_open(Registry *registry);
+/* Sessions of the last daemon are still on their way. */
+bool registry_is_adopting(const Registry *registry);
 bool registry_is_idle(const Registry *registry);
 void registry_peer_gone(Registry *registry, const char *unique_name);
 /* KT_E_NO_TRACING with the reason, or 0. */

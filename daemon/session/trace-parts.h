@@ -3,13 +3,19 @@
 
 #include "trace.h"
 
-/* What the files of a trace (trace.c, trace-change.c, trace-rings.c) have of each other; for nobody
- * else. */
+/* What the files of a trace (trace.c, trace-adopt.c, trace-change.c, trace-rings.c) have of each
+ * other; for nobody else. */
 
 void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent);
 /* Each that is open; frees the array. */
 void trace_close_fds(int **fds, size_t n);
 /* Of create: which events are off at first. */
 int trace_step_off(void *context, Reason *reason);
+/* Steps of create that are the same for an instance that is there already: what is opened and read
+ * of it. */
+int trace_step_statistics(void *context, Reason *reason);
+int trace_step_probes(void *context, Reason *reason);
+int trace_step_marker(void *context, Reason *reason);
+int trace_step_metadata(void *context, Reason *reason);
 /* Reads the command names into names_fd. */
 int trace_step_names(void *context, Reason *reason);

@@ -169,7 +169,7 @@ static int step_options(void *context, Reason *reason) {
         return r;
 }
 
-static int step_statistics(void *context, Reason *reason _unused_) {
+int trace_step_statistics(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
         int r = instance_n_cpus(trace->instance, &trace->n_cpus);
@@ -191,7 +191,7 @@ static int step_statistics(void *context, Reason *reason _unused_) {
         return 0;
 }
 
-static int step_probes(void *context, Reason *reason) {
+int trace_step_probes(void *context, Reason *reason) {
         Trace *trace = context;
 
         int r = probe_ensure_all(
@@ -201,7 +201,7 @@ static int step_probes(void *context, Reason *reason) {
         return r;
 }
 
-static int step_marker(void *context, Reason *reason _unused_) {
+int trace_step_marker(void *context, Reason *reason _unused_) {
         _cleanup_(format_free_cleanup) Format *format = NULL;
         _cleanup_free_ char *text = NULL;
         Trace *trace = context;
@@ -216,7 +216,7 @@ static int step_marker(void *context, Reason *reason _unused_) {
         return MIN_OF(trace->marker_fd, 0);
 }
 
-static int step_metadata(void *context, Reason *reason _unused_) {
+int trace_step_metadata(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
         return metadata_make(trace, &trace->metadata_fd);
@@ -229,15 +229,15 @@ static const PlanStep create_steps[] = {
         { "guard-probe", trace_step_guard_probe, NULL },
         { "buffer", step_buffer, NULL },
         { "options", step_options, NULL },
-        { "statistics", step_statistics, NULL },
+        { "statistics", trace_step_statistics, NULL },
         { "cpus", trace_step_cpus, NULL },
         { "tracer", trace_step_tracer, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
-        { "probes", step_probes, NULL },                     /* they go when nobody holds them */
+        { "probes", trace_step_probes, NULL },                     /* they go when nobody holds them */
         { "pairs-defined", trace_step_pairs_defined, NULL }, /* they go with the instance */
         { "triggers-made", trace_step_triggers_made, NULL },
-        { "marker", step_marker, NULL },
-        { "metadata", step_metadata, NULL },
+        { "marker", trace_step_marker, NULL },
+        { "metadata", trace_step_metadata, NULL },
 };
 
 /* Steps of start */

@@ -99,6 +99,11 @@ void trace_close_rings(Trace *trace);
 
 /* mkdir, buffers, options, sentinel; all events off. Undone: no instance. */
 void trace_plan_create(Trace *trace, Plan *plan);
+/* Instead of it: takes over the instance that a daemon before this one has made. What was laid is
+ * read back where records are judged, KT_E_FAILED when it is not as it was; events that shall be on
+ * are. has_guard, is_guarded, guard_gid, is_armed, is_live, is_off and arm are the caller's to fill
+ * in. Undone: nothing. */
+void trace_plan_adopt(Trace *trace, Plan *plan);
 /* First time: pids, guard, filters. All that Start does but for the events. Undone: the list as it
  * was. */
 void trace_plan_arm(Trace *trace, Plan *plan);

@@ -302,7 +302,11 @@ static int on_control(Consumer *c) {
                 r = fence_take_members(&c->pump.fence, message.members.n, fds[0]);
         else if (message.type == CONTROL_GUARD && c->pump.fence.is_on)
                 r = rings_take_guard(&c->pump.rings, fds, n_fds);
-        else if (message.type == CONTROL_WINDOW && n_fds == 2)
+        else if (message.type == CONTROL_ADOPT) {
+                if (c->pump.fence.is_on)
+                        fence_add_marker(&c->pump.fence, message.adopt.marker_tid);
+                r = 0;
+        } else if (message.type == CONTROL_WINDOW && n_fds == 2)
                 r = pump_open_window(&c->pump, fds[0], TAKE_FD(fds[1]));
         else
                 r = -EBADMSG;

@@ -37,6 +37,8 @@
  *                                           what was not yet released is discarded, then RELEASED,
  *                                           GONE
  *
+ *   ADOPT                            ->     another daemon has this end of the socket from now on
+ *
  * Closing the socket means FINISH without names.
  *
  * A process that is told INSPECT first looks into a program's file and has no stream:
@@ -94,6 +96,7 @@ typedef enum ControlType {
         CONTROL_WINDOW,
         CONTROL_TABLES,
         CONTROL_TABLE,
+        CONTROL_ADOPT,
         CONTROL_READY = 16,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -203,6 +206,10 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t n; /* entries of the memfd */
                 } members;          /* fd: ControlMember[n] */
+
+                struct {
+                        uint32_t marker_tid; /* whose marks may pass from now on, besides */
+                } adopt;
 
                 ControlFacts facts; /* fd: the file, O_PATH */
 

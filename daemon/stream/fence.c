@@ -40,7 +40,7 @@ int fence_init(Fence *fence,
                                 .exit_id = setup->setup.exit_id,
                                 .exec_id = setup->setup.exec_id,
                                 .exec_old_offset = setup->setup.exec_old_offset,
-                                .marker_tid = setup->setup.marker_tid,
+                                .marker_tids = { setup->setup.marker_tid },
                                 .marker_id = setup->setup.marker_id },
                 .tally = tally,
                 .bucket = bucket,
@@ -72,6 +72,13 @@ int fence_take_members(Fence *fence, uint32_t n, int fd) {
                                                 .tid = member.tid });
         }
         return r;
+}
+
+void fence_add_marker(Fence *fence, uint32_t tid) {
+        uint32_t *tids = fence->hold.judge.marker_tids;
+
+        memmove(tids + 1, tids, (PAGE_MARKERS_MAX - 1) * sizeof(*tids));
+        tids[0] = tid;
 }
 
 int fence_read(Fence *fence, Rings *rings, uint64_t now, uint64_t *ret_bytes) {

@@ -21,6 +21,8 @@ int fence_init(Fence *fence,
                 Bucket *bucket);
 /* The tasks of one message. -EBADMSG, -ENOMEM. */
 int fence_take_members(Fence *fence, uint32_t n, int fd);
+/* Marks of this task may pass as well. */
+void fence_add_marker(Fence *fence, uint32_t tid);
 /* Reads all rings once, up to now. *ret_bytes grows. -errno. */
 int fence_read(Fence *fence, Rings *rings, uint64_t now, uint64_t *ret_bytes);
 /* By the clock of the trace. */

@@ -423,7 +423,10 @@ typedef struct Asking {
 
 /* Records of its task are looked at one by one. */
 static inline bool is_marker(const PageJudge *judge, uint32_t pid) {
-        return pid != 0 && pid == judge->marker_tid;
+        for (unsigned i = 0; pid != 0 && i < PAGE_MARKERS_MAX; i++)
+                if (pid == judge->marker_tids[i])
+                        return true;
+        return false;
 }
 
 /* At asking->nsec. */

@@ -21,13 +21,15 @@ typedef struct PageTally {
         uint64_t n_limited;  /* records of sub-buffers that the limit of bytes a second cut */
 } PageTally;
 
+#define PAGE_MARKERS_MAX 4 /* daemons, one after the other, whose marks may be in the rings */
+
 /* By what the records of a fenced session are judged. */
 typedef struct PageJudge {
         const Masks *masks;
         Lives *lives;
         uint32_t fork_id, fork_child_offset, exit_id; /* told of or not, they are taken note of */
         uint32_t exec_id, exec_old_offset;            /* 0: not to be followed */
-        uint32_t marker_tid;                          /* the daemon's, */
+        uint32_t marker_tids[PAGE_MARKERS_MAX];       /* the daemon's, and of those before it, */
         uint32_t marker_id; /* whose records of this event are marks, whoever is a member */
 } PageJudge;
 

@@ -168,18 +168,39 @@ static int connect_consumer(const ConsumerLauncher *launcher, int *ret_fd) {
         return 0;
 }
 
+static int watch_consumer(sd_event *event, Consumer *consumer) {
+        int r = sd_event_add_io(event,
+                        &consumer->source,
+                        consumer->fd,
+                        EPOLLIN,
+                        consumer_on_io,
+                        consumer);
+
+        if (r >= 0)
+                (void)sd_event_source_set_description(consumer->source, "consumer");
+        return r < 0 ? r : 0;
+}
+
+static Consumer *consumer_new(const ConsumerHandlers *handlers, void *userdata) {
+        Consumer *consumer = calloc(1, sizeof(*consumer));
+
+        if (!consumer)
+                return NULL;
+        consumer->fd = consumer->pidfd = consumer->message_fd = -1;
+        consumer->handlers = handlers;
+        consumer->userdata = userdata;
+        return consumer;
+}
+
 int consumer_spawn(const ConsumerLauncher *launcher,
                 const ConsumerHandlers *handlers,
                 void *userdata,
                 Consumer **ret,
                 Reason *reason) {
-        _cleanup_(consumer_free_cleanup) Consumer *consumer = calloc(1, sizeof(*consumer));
+        _cleanup_(consumer_free_cleanup) Consumer *consumer = consumer_new(handlers, userdata);
 
         if (!consumer)
                 return -ENOMEM;
-        consumer->fd = consumer->pidfd = consumer->message_fd = -1;
-        consumer->handlers = handlers;
-        consumer->userdata = userdata;
         int r = connect_consumer(launcher, &consumer->fd);
         if (r == -ENOENT || r == -ECONNREFUSED)
                 r = fork_consumer(launcher, consumer, reason);
@@ -187,19 +208,34 @@ int consumer_spawn(const ConsumerLauncher *launcher,
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "too many stream workers are being started: try again");
+        r = r ?: watch_consumer(launcher->event, consumer);
         if (r != 0)
                 return r;
-        r = sd_event_add_io(launcher->event,
-                        &consumer->source,
-                        consumer->fd,
-                        EPOLLIN,
-                        consumer_on_io,
-                        consumer);
-        if (r < 0)
-                return r;
-        (void)sd_event_source_set_description(consumer->source, "consumer");
         *ret = TAKE_PTR(consumer);
         return 0;
+}
+
+int consumer_adopt(sd_event *event,
+                int fd,
+                const ConsumerHandlers *handlers,
+                void *userdata,
+                Consumer **ret) {
+        _cleanup_(consumer_release_cleanup) Consumer *consumer = consumer_new(handlers, userdata);
+
+        if (!consumer)
+                return -ENOMEM;
+        consumer->fd = fd;
+        int r = watch_consumer(event, consumer);
+        if (r < 0) {
+                consumer->fd = -1;
+                return r;
+        }
+        *ret = TAKE_PTR(consumer);
+        return 0;
+}
+
+int consumer_get_fd(const Consumer *consumer) {
+        return consumer ? consumer->fd : -1;
 }
 
 int consumer_send(Consumer *consumer, const ControlMessage *message, const int *fds, size_t n_fds) {

@@ -32,6 +32,14 @@ int consumer_spawn(const ConsumerLauncher *launcher,
                 void *userdata,
                 Consumer **ret,
                 Reason *reason);
+/* One that a daemon before this one has spawned. fd: its control socket; consumed on 0. */
+int consumer_adopt(sd_event *event,
+                int fd,
+                const ConsumerHandlers *handlers,
+                void *userdata,
+                Consumer **ret);
+/* The control socket; borrowed. */
+int consumer_get_fd(const Consumer *consumer);
 /* Queues nothing: -EAGAIN when the socket is full, which a healthy consumer never lets happen. fds
  * stay the caller's. */
 int consumer_send(Consumer *consumer, const ControlMessage *message, const int *fds, size_t n_fds);
@@ -49,4 +57,5 @@ Consumer *consumer_free(Consumer *consumer);
  * within its own time limit. */
 Consumer *consumer_release(Consumer *consumer);
 DEFINE_CLEANUP(Consumer, consumer_free);
+DEFINE_CLEANUP(Consumer, consumer_release);
 pid_t consumer_get_pid(const Consumer *consumer);

@@ -13,3 +13,5 @@ CONFIG_DIR=/etc/ktrace
 LIB_DIR=/usr/lib/ktrace
 
 daemon_pid() { systemctl show -P MainPID ktraced.service; }
+STATE_DIR=/run/ktrace/state
+service_manager() { true; }

@@ -16,3 +16,5 @@ daemon_pid() {
         busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus GetConnectionUnixProcessID s \
                 org.ktrace1 | cut -d' ' -f2
 }
+STATE_DIR=$NATIVE/run/state
+service_manager() { false; }

@@ -268,7 +268,7 @@ static void test_marks(Fixture *f, gconstpointer data _unused_) {
         /* Another event of the daemon's is nobody's mark. */
         uint8_t *event = page_add_at(&f->builder, now + 3, EVENT_ID_FORK, 77);
 
-        f->judge.marker_tid = 77;
+        f->judge.marker_tids[0] = 77;
         f->judge.marker_id = EVENT_ID_NAMES;
         note(f, LIFE_LOSS, now - 100, 0);
         judge(f);
@@ -278,7 +278,7 @@ static void test_marks(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmphex(page_get_u32(event - 4) & 31, ==, TYPE_PADDING);
         page_begin(&f->builder, f->page);
         idle = add(f, now + 3, 0);
-        f->judge.marker_tid = 0;
+        f->judge.marker_tids[0] = 0;
         judge(f);
         g_assert_false(was_kept(f, idle));
 }

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The service manager's store of descriptors, as this process uses it. Made by the manager, used by
+ * the session floor. The daemon's state of what they mean is elsewhere (session/store.c): a
+ * descriptor without a state is let go, a state without its descriptor is told.
+ *
+ * systemd takes a socket or a pipe out by itself when its other end has gone. A message that is on
+ * its way when we are killed may be lost: then the descriptor is. */
+
+#include "fd-store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "log.h"
+
+struct FdStore {
+        int *fds; /* -1: taken */
+        char **names;
+        size_t n;
+};
+
+int fd_store_new(FdStore **ret) {
+        _cleanup_(fd_store_free_cleanup) FdStore *store = calloc(1, sizeof(*store));
+
+        if (!store)
+                return -ENOMEM;
+        int n = sd_listen_fds_with_names(true, &store->names);
+        if (n < 0)
+                return n;
+        store->n = (size_t)n;
+        store->fds = calloc(store->n + 1, sizeof(int));
+        if (!store->fds)
+                return -ENOMEM;
+        for (size_t i = 0; i < store->n; i++)
+                store->fds[i] = SD_LISTEN_FDS_START + (int)i;
+        *ret = TAKE_PTR(store);
+        return 0;
+}
+
+FdStore *fd_store_free(FdStore *store) {
+        if (!store)
+                return NULL;
+        for (size_t i = 0; i < store->n; i++) {
+                if (store->fds)
+                        close_cleanup(&store->fds[i]);
+                free(store->names[i]);
+        }
+        free(store->names);
+        free(store->fds);
+        free(store);
+        return NULL;
+}
+
+void fd_store_put(FdStore *store, const char *name, int fd) {
+        char state[128];
+
+        if (!store)
+                return;
+        (void)snprintf(state, sizeof(state), "FDSTORE=1\nFDNAME=%s", name);
+        int r = sd_pid_notify_with_fds(0, false, state, &fd, 1);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot keep %s over a restart", name);
+}
+
+int fd_store_take(FdStore *store, const char *name) {
+        for (size_t i = 0; store && i < store->n; i++)
+                if (store->fds[i] >= 0 && strcmp(store->names[i], name) == 0)
+                        return TAKE_FD(store->fds[i]);
+        return -1;
+}
+
+void fd_store_close_rest(FdStore *store) {
+        for (size_t i = 0; store && i < store->n; i++)
+                if (store->fds[i] >= 0) {
+                        fd_store_forget(store, store->names[i]);
+                        close_cleanup(&store->fds[i]);
+                }
+}
+
+void fd_store_forget(FdStore *store, const char *name) {
+        if (store)
+                (void)sd_notifyf(false, "FDSTOREREMOVE=1\nFDNAME=%s", name);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Sessions of the daemon before this one, taken over from what it has kept (keep.c). Called once,
+ * in the event loop, when the tracefs is open and the catalogue is read, and before anything of
+ * ours without a session is removed.
+ *
+ * A session goes on only where all is as it was: it was at rest (a call that was under way nobody
+ * has answered), the rules decide the same of it, and what was laid in the kernel still stands
+ * (trace-adopt.c). Any other is over; its owner finds it gone, the journal tells why. Nothing is
+ * asked of polkit again: what was allowed counts as long as the decision is the same.
+ *
+ * The consumers have been reading all the while, so no record is lost by it. Marks in a pipe wait
+ * for us; processes that came to a scope are looked for again. A session of two events' probes and
+ * of users' own ones is not taken over yet: what they are made of was in the last daemon's memory. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "audit.h"
+#include "describe.h"
+#include "keep.h"
+#include "log.h"
+#include "probe-events.h"
+#include "session-parts.h"
+
+static uint64_t get_number(json_object *object, const char *key) {
+        json_object *value = json_object_object_get(object, key);
+
+        return json_object_is_type(value, json_type_int) ? json_object_get_uint64(value) : 0;
+}
+
+static bool get_boolean(json_object *object, const char *key) {
+        return json_object_get_boolean(json_object_object_get(object, key));
+}
+
+/* "" where there is none. */
+static const char *get_text(json_object *object, const char *key) {
+        json_object *value = json_object_object_get(object, key);
+
+        return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+/* NULL where there is none. */
+static json_object *get_list(json_object *object, const char *key, size_t *ret_n) {
+        json_object *value = json_object_object_get(object, key);
+        bool is_list = json_object_is_type(value, json_type_array);
+
+        *ret_n = is_list ? json_object_array_length(value) : 0;
+        return is_list ? value : NULL;
+}
+
+static uint64_t get_entry(json_object *list, size_t i) {
+        return json_object_get_uint64(json_object_array_get_idx(list, i));
+}
+
+/* The i-th of a list of pairs. */
+static uint64_t get_part(json_object *list, size_t i, size_t part) {
+        json_object *pair = json_object_array_get_idx(list, i);
+
+        return json_object_is_type(pair, json_type_array) ? get_entry(pair, part) : 0;
+}
+
+static int read_owner(json_object *object, Subject *ret) {
+        json_object *values = json_object_object_get(object, "owner"), *gids;
+        const char *unit = get_text(values, "unit");
+        size_t n;
+
+        gids = get_list(values, "gids", &n);
+        *ret = (Subject){
+                .uid = (uid_t)get_number(values, "uid"),
+                .is_active = get_boolean(values, "active"),
+                .gids = calloc(n + 1, sizeof(gid_t)),
+                .n_gids = n,
+        };
+        if (unit[0])
+                ret->unit = strdup(unit);
+        if (!ret->gids || (unit[0] && !ret->unit))
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                ret->gids[i] = (gid_t)get_entry(gids, i);
+        /* No number of a user's: "nobody is kept" must not read as root. */
+        return json_object_object_get(values, "uid") && n > 0 ? 0 : -EBADMSG;
+}
+
+static int read_spec(json_object *object, Spec **ret, Reason *reason) {
+        _cleanup_spec_ Spec *spec = spec_new();
+
+        if (!spec)
+                return -ENOMEM;
+        int r = spec_from_json(spec, json_object_object_get(object, "spec"), reason);
+        r = r ?: spec_complete(spec, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(spec);
+        return r;
+}
+
+/* What the rules say now is what they said then. */
+static int check_same(json_object *object, const Grant *grant, Reason *reason) {
+        _cleanup_json_ json_object *now = NULL;
+        json_object *then = json_object_object_get(object, "grant");
+
+        int r = keep_make_grant(grant, &now);
+        if (r < 0)
+                return r;
+        return json_object_equal(then, now)
+                               ? 0
+                               : reason_set(reason,
+                                                 KT_E_ACCESS_DENIED,
+                                                 "the rules or the events of this kernel have changed while ktraced was away");
+}
+
+static int decide(Session *session, json_object *object, Reason *reason) {
+        Registry *registry = session->registry;
+        Trace *trace = &session->trace;
+
+        int r = read_spec(object, &session->spec, reason);
+        r = r ?: registry_decide(registry,
+                             &session->owner,
+                             session->spec,
+                             &session->grant,
+                             reason);
+        r = r ?: trace_check_fence(session->spec, session->grant, reason);
+        r = r ?: check_same(object, session->grant, reason);
+        r = r ?: session_check_limits(session, &session->grant->limits, reason);
+        r = r ?: probe_events_hold(registry, session->grant, &trace->probes, &trace->n_probes);
+        for (size_t i = 0; r == 0 && i < trace->n_probes; i++)
+                if (probe_is_pair(trace->probes[i]))
+                        return reason_set(reason,
+                                        KT_E_FAILED,
+                                        "probes of two events do not outlive a restart");
+        return r;
+}
+
+static int read_members(Session *session, json_object *object) {
+        size_t n;
+        json_object *list = get_list(object, "members", &n);
+
+        session->members = calloc(n + 1, sizeof(ControlMember));
+        if (!session->members)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                session->members[i] = (ControlMember){
+                        .tid = (uint32_t)get_part(list, i, 0),
+                        .since_nsec = get_part(list, i, 1),
+                };
+        session->n_members = n;
+        return 0;
+}
+
+static int read_off(Trace *trace, json_object *object) {
+        size_t n;
+        json_object *list = get_list(object, "off", &n);
+
+        if (n == 0)
+                return 0;
+        trace->is_off = calloc(trace->grant->n_events + 1, sizeof(bool));
+        if (!trace->is_off)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                uint64_t at = get_entry(list, i);
+
+                if (at >= trace->grant->n_events)
+                        return -EBADMSG;
+                trace->is_off[at] = true;
+        }
+        return 0;
+}
+
+static int read_pids(Trace *trace, json_object *object) {
+        size_t n;
+        json_object *list = get_list(object, "pids", &n);
+
+        if (!list)
+                return 0;
+        if (n != trace->spec->n_pids)
+                return -EBADMSG;
+        trace->pids = calloc(n + 1, sizeof(pid_t));
+        if (!trace->pids)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                trace->pids[i] = (pid_t)get_entry(list, i);
+        return 0;
+}
+
+static int read_tasks(TaskSet *set, json_object *fence) {
+        size_t n;
+        json_object *list = get_list(fence, "tasks", &n);
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                Task task = { .tid = (pid_t)get_part(list, i, 0),
+                        .start_time = get_part(list, i, 1) };
+
+                r = task_set_add(set, &task, 1);
+        }
+        return r;
+}
+
+static int read_fence(Session *session, json_object *fence) {
+        Trace *trace = &session->trace;
+        Arm *arm = &trace->arm;
+
+        trace->has_guard = get_boolean(fence, "has-guard");
+        trace->is_guarded = get_boolean(fence, "guarded");
+        trace->guard_gid = (gid_t)get_number(fence, "guard-gid");
+        *arm = (Arm){
+                .is_judged = session->grant->fenced,
+                .single_thread = session->spec->scope == SCOPE_COMMAND,
+                .rule = { .owner = &session->owner,
+                                .needs_no_new_privs = get_boolean(fence, "no-new-privs"),
+                                .has_gid = json_object_object_get(fence, "gid"),
+                                .gid = (gid_t)get_number(fence, "gid") },
+                .report = { .n_processes = get_number(fence, "processes"),
+                                .n_threads = get_number(fence, "threads"),
+                                .n_joined = get_number(fence, "joined"),
+                                .n_left_out = get_number(fence, "left-out") },
+        };
+        snprintf(arm->report.left_out,
+                        sizeof(arm->report.left_out),
+                        "%s",
+                        get_text(fence, "why-left-out"));
+        session->report = arm->report;
+        int r = read_tasks(&arm->verified, fence);
+        return r ?: read_tasks(&arm->listed, fence);
+}
+
+static int read_trace(Session *session, json_object *object) {
+        Trace *trace = &session->trace;
+
+        trace->is_armed = session->is_armed = get_boolean(object, "armed");
+        trace->has_list = trace->is_armed && session->spec->scope != SCOPE_SYSTEM;
+        trace->is_live = session->state_before == SESSION_RUNNING;
+        trace->has_snapshot = trace->is_dirty = get_boolean(object, "has-snapshot");
+        snprintf(trace->policy_digest,
+                        sizeof(trace->policy_digest),
+                        "%s",
+                        get_text(object, "policy"));
+        session->counters = (FeedCounters){
+                .written_bytes = get_number(object, "written-bytes"),
+                .discarded_bytes = get_number(object, "discarded-bytes"),
+        };
+        int r = read_pids(trace, object);
+        r = r ?: read_off(trace, object);
+        r = r ?: read_members(session, object);
+        return r ?: read_fence(session, json_object_object_get(object, "fence"));
+}
+
+/* At rest: nobody waits for an answer that will never come. */
+static int read_state(json_object *object, SessionState *ret, Reason *reason) {
+        static const SessionState known[] = {
+                SESSION_CONFIGURED,
+                SESSION_RUNNING,
+                SESSION_STOPPED,
+                SESSION_FAILED,
+        };
+        const char *name = get_text(object, "state");
+
+        for (size_t i = 0; i < ELEMENTSOF(known); i++)
+                if (strcmp(name, session_state_to_string(known[i])) == 0) {
+                        *ret = known[i];
+                        return 0;
+                }
+        return reason_set(reason, KT_E_FAILED, "it was %s when ktraced ended", name);
+}
+
+static int fill(Session *session, json_object *object, Reason *reason) {
+        const char *peer = get_text(object, "peer"), *bus = session->registry->options.bus_id;
+
+        if (get_number(object, "version") != KEEP_VERSION)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "it was kept by another version of ktraced, which this one does not know");
+        int r = read_state(object, &session->state_before, reason);
+        r = r ?: read_owner(object, &session->owner);
+        if (r != 0)
+                return r;
+        /* Another bus: its name is somebody else's there. */
+        if (peer[0] && bus && strcmp(bus, get_text(object, "bus")) == 0) {
+                session->peer = strdup(peer);
+                if (!session->peer)
+                        return -ENOMEM;
+        }
+        r = decide(session, object, reason);
+        if (r != 0)
+                return r;
+        session_bind(session);
+        return read_trace(session, object);
+}
+
+/* The consumer has been reading all the time, or has gone: then there is no stream. */
+static void adopt_stream(Session *session, json_object *object) {
+        int fd = session_take_kept_fd(session, KEEP_STREAM);
+
+        if (fd < 0)
+                return;
+        if (get_number(object, "stream") == CONTROL_VERSION &&
+                        session_adopt_stream(session, fd) == 0)
+                return;
+        /* It writes what it has, and ends. */
+        session_unkeep_fd(session, KEEP_STREAM);
+        close(fd);
+}
+
+static void adopt_markers(Session *session) {
+        int fd;
+
+        while ((fd = session_take_kept_fd(session, KEEP_MARKER)) >= 0)
+                if (session_adopt_marker(session, fd) < 0)
+                        close(fd);
+}
+
+static void session_then_adopted(Session *session, int result, const Reason *reason) {
+        Registry *registry = session->registry;
+
+        registry->n_adopting--;
+        if (session->end != END_NOT) {
+                session_end_continue(session);
+                return;
+        }
+        if (result != 0) {
+                session_end(session,
+                                "restart",
+                                result > 0 ? reason->text
+                                           : "its instance cannot be taken over after a restart");
+                return;
+        }
+        session_resume(session, session->state_before);
+        session_record(session, AUDIT_ADOPTED, "taken over after a restart of ktraced");
+        if (!session->peer)
+                session_peer_gone(session);
+}
+
+/* fds are the store's until then: what is not adopted is closed with the rest. */
+static void adopt_fds(Session *session, json_object *object) {
+        session->trace.window_fd = session_take_kept_fd(session, KEEP_WINDOW);
+        adopt_stream(session, object);
+        adopt_markers(session);
+}
+
+static int new_session(Registry *registry, const char *id, Session **ret) {
+        if (strlen(id) != KT_ID_DIGITS || strspn(id, "0123456789abcdef") != KT_ID_DIGITS)
+                return -EBADMSG;
+        return session_new(registry, id, ret);
+}
+
+static void adopt_file(const char *id, json_object *object, void *userdata) {
+        Registry *registry = userdata;
+        Session *session = NULL;
+        Reason reason = {};
+
+        int r = new_session(registry, id, &session);
+        r = r ?: fill(session, object, &reason);
+        if (r != 0) {
+                audit_write(registry->audit,
+                                &(AuditRecord){
+                                                .kind = AUDIT_ENDED_RESTART,
+                                                .uid = session ? session->owner.uid : 0,
+                                                .session = id,
+                                                .text = reason.text[0] ? reason.text
+                                                                       : "it cannot be taken over",
+                                });
+                store_remove(registry->store, id);
+                session_free(session);
+                return;
+        }
+        adopt_fds(session, object);
+        registry->n_adopting++;
+        trace_plan_adopt(&session->trace, &session->plan);
+        session_submit(session, session_then_adopted);
+}
+
+void registry_adopt(Registry *registry) {
+        store_visit(registry->store, adopt_file, registry);
+        fd_store_close_rest(registry->options.fd_store);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A decision in writing, with what nobody but the daemon may know: a part of a session's state over
+ * a restart, where it is compared with what the rules say by then. Limits are left out, they count
+ * as they are then. A member that is added to a Grant has to be added here, as in policy/same.c. */
+
+#include <errno.h>
+
+#include "describe.h"
+#include "json.h"
+#include "keep.h"
+
+static int add_text(json_object *object, const char *key, const char *text) {
+        return text ? describe_put(object, key, json_object_new_string(text)) : 0;
+}
+
+static int add_texts(json_object *object, const char *key, char *const *texts, size_t n) {
+        json_object *list = json_object_new_array();
+
+        int r = describe_put(object, key, list);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = describe_append(list, json_object_new_string(texts[i]));
+        return r;
+}
+
+static int append_member(json_object *list, const GrantMember *member) {
+        json_object *object = json_object_new_object();
+
+        int r = describe_append(list, object);
+        r = r ?: add_text(object, "pid", member->pid_field);
+        return r ?: add_texts(object, "fields", member->fields, member->n_fields);
+}
+
+static int append_event(json_object *list, const GrantEvent *event) {
+        json_object *object = json_object_new_object(), *members;
+
+        int r = describe_append(list, object);
+        r = r ?: add_text(object, "system", event->system);
+        r = r ?: add_text(object, "name", event->name);
+        r = r ?: add_text(object, "filter", event->filter);
+        r = r ?: add_text(object, "policy-filter", event->policy_filter);
+        r = r ?: describe_put(object, "others", json_object_new_boolean(event->speaks_of_others));
+        r = r ?: describe_put(object, "program", json_object_new_boolean(event->is_of_program));
+        r = r ?: add_texts(object, "keep", event->keep, event->n_keep);
+        r = r ?: add_texts(object, "cut", event->cut, event->n_cut);
+        if (r == 0) {
+                members = json_object_new_array();
+                r = describe_put(object, "members", members);
+        }
+        for (size_t i = 0; r == 0 && i < event->n_members; i++)
+                r = append_member(members, &event->members[i]);
+        return r;
+}
+
+static int add_events(json_object *object, const char *key, const GrantEvent *events, size_t n) {
+        json_object *list = json_object_new_array();
+
+        int r = describe_put(object, key, list);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = append_event(list, &events[i]);
+        return r;
+}
+
+int keep_make_grant(const Grant *grant, json_object **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        json_object *requests = NULL;
+
+        if (!object)
+                return -ENOMEM;
+        int r = add_text(object, "rule", grant->rule);
+        r = r ?: describe_put(object, "fenced", json_object_new_boolean(grant->fenced));
+        r = r ?: describe_put(object, "redacted", json_object_new_boolean(grant->redacted));
+        r = r ?: describe_put(object, "addresses", json_object_new_int(grant->addresses));
+        r = r ?: describe_put(object, "allow-setuid", json_object_new_boolean(grant->allow_setuid));
+        r = r ?: add_text(object, "polkit", grant->polkit_action);
+        r = r ?: add_events(object, "events", grant->events, grant->n_events);
+        r = r ?: add_events(object, "sources", grant->sources, grant->n_sources);
+        if (r == 0) {
+                requests = json_object_new_array();
+                r = describe_put(object, "requests", requests);
+        }
+        r = r ?: describe_requests(grant, requests);
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a session leaves to the daemon that comes after this one, after a kill, an upgrade or a
+ * restart: its state in a file of the store, written before the kernel is touched and whenever a
+ * call was done, and in the service manager's hands what cannot be written. Called by the files of
+ * the session in the event loop; read by adopt.c.
+ *
+ * The file is root's alone: it holds what policy joins to filters, and says what polkit has
+ * allowed. Both daemons need not be of one build: what this one does not know it does not adopt. */
+
+#include "keep.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "control.h"
+#include "describe.h"
+#include "log.h"
+#include "session-parts.h"
+
+static int put_text(json_object *object, const char *key, const char *text) {
+        return text ? describe_put(object, key, json_object_new_string(text)) : 0;
+}
+
+static int put_number(json_object *object, const char *key, uint64_t number) {
+        return describe_put(object, key, json_object_new_uint64(number));
+}
+
+static int put_boolean(json_object *object, const char *key, bool value) {
+        return describe_put(object, key, json_object_new_boolean(value));
+}
+
+/* Adds an empty list. */
+static int put_list(json_object *object, const char *key, json_object **ret) {
+        *ret = json_object_new_array();
+        return describe_put(object, key, *ret);
+}
+
+static int append_pair(json_object *list, uint64_t a, uint64_t b) {
+        json_object *pair = json_object_new_array();
+
+        int r = describe_append(list, pair);
+        r = r ?: describe_append(pair, json_object_new_uint64(a));
+        return r ?: describe_append(pair, json_object_new_uint64(b));
+}
+
+static int put_owner(json_object *object, const Subject *owner) {
+        json_object *values = json_object_new_object(), *gids = NULL;
+
+        int r = describe_put(object, "owner", values);
+        r = r ?: put_number(values, "uid", owner->uid);
+        r = r ?: put_boolean(values, "active", owner->is_active);
+        r = r ?: put_text(values, "unit", owner->unit);
+        r = r ?: put_list(values, "gids", &gids);
+        for (size_t i = 0; r == 0 && i < owner->n_gids; i++)
+                r = describe_append(gids, json_object_new_uint64(owner->gids[i]));
+        return r;
+}
+
+static int put_off(json_object *object, const Session *session) {
+        const Trace *trace = &session->trace;
+        json_object *list = NULL;
+
+        int r = put_list(object, "off", &list);
+        for (size_t i = 0; r == 0 && trace->is_off && i < session->grant->n_events; i++)
+                if (trace->is_off[i])
+                        r = describe_append(list, json_object_new_uint64(i));
+        return r;
+}
+
+static int put_pids(json_object *object, const Trace *trace) {
+        json_object *list = NULL;
+
+        int r = trace->pids ? put_list(object, "pids", &list) : 0;
+        for (size_t i = 0; r == 0 && trace->pids && i < trace->spec->n_pids; i++)
+                r = describe_append(list, json_object_new_uint64((uint64_t)trace->pids[i]));
+        return r;
+}
+
+static int append_members(json_object *list, const ControlMember *members, size_t n) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = append_pair(list, members[i].tid, members[i].since_nsec);
+        return r;
+}
+
+static int put_members(json_object *object, const Session *session) {
+        const ControlMember *later = NULL;
+        size_t n = session->newcomers ? newcomers_get_members(session->newcomers, &later) : 0;
+        json_object *list = NULL;
+
+        int r = put_list(object, "members", &list);
+        r = r ?: append_members(list, session->members, session->n_members);
+        return r ?: append_members(list, later, n);
+}
+
+static int put_report(json_object *object, const ArmReport *report) {
+        int r = put_number(object, "processes", report->n_processes);
+
+        r = r ?: put_number(object, "threads", report->n_threads);
+        r = r ?: put_number(object, "joined", report->n_joined);
+        r = r ?: put_number(object, "left-out", report->n_left_out);
+        return r ?: put_text(object, "why-left-out", report->left_out);
+}
+
+/* What was listed, and how it is guarded. */
+static int put_fence(json_object *object, const Session *session) {
+        const Trace *trace = &session->trace;
+        const ProcessRule *rule = &trace->arm.rule;
+        json_object *fence = json_object_new_object(), *tasks = NULL;
+
+        int r = describe_put(object, "fence", fence);
+        r = r ?: put_boolean(fence, "has-guard", trace->has_guard);
+        r = r ?: put_boolean(fence, "guarded", trace->is_guarded);
+        r = r ?: put_number(fence, "guard-gid", trace->guard_gid);
+        r = r ?: put_boolean(fence, "no-new-privs", rule->needs_no_new_privs);
+        if (r == 0 && rule->has_gid)
+                r = put_number(fence, "gid", rule->gid);
+        r = r ?: put_report(fence, &session->report);
+        r = r ?: put_list(fence, "tasks", &tasks);
+        for (size_t i = 0; r == 0 && i < trace->arm.verified.n; i++)
+                r = append_pair(tasks,
+                                (uint64_t)trace->arm.verified.tasks[i].tid,
+                                trace->arm.verified.tasks[i].start_time);
+        return r;
+}
+
+static int put_counters(json_object *object, const Session *session) {
+        FeedCounters counters = {};
+
+        if (session->feed)
+                feed_get_counters(session->feed, &counters);
+        int r = put_number(object,
+                        "written-bytes",
+                        session->counters.written_bytes + counters.written_bytes);
+        return r ?: put_number(object,
+                            "discarded-bytes",
+                            session->counters.discarded_bytes + counters.discarded_bytes);
+}
+
+static int put_stream(json_object *object, const Session *session) {
+        return session->feed && feed_is_reading(session->feed)
+                               ? put_number(object, "stream", CONTROL_VERSION)
+                               : 0;
+}
+
+static int put_policy(json_object *object, const Session *session) {
+        json_object *spec = NULL, *grant = NULL;
+
+        int r = spec_to_json(session->spec, &spec);
+        r = r ?: describe_put(object, "spec", spec);
+        r = r ?: keep_make_grant(session->grant, &grant);
+        r = r ?: describe_put(object, "grant", grant);
+        return r ?: put_text(object, "policy", session->trace.policy_digest);
+}
+
+static int make(const Session *session, json_object **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        if (!object)
+                return -ENOMEM;
+        int r = put_number(object, "version", KEEP_VERSION);
+        r = r ?: put_text(object, "state", session_state_to_string(session->state));
+        r = r ?: put_owner(object, &session->owner);
+        r = r ?: put_text(object, "bus", session->registry->options.bus_id);
+        r = r ?: put_text(object, "peer", session->peer);
+        r = r ?: put_policy(object, session);
+        r = r ?: put_boolean(object, "armed", session->trace.is_armed);
+        r = r ?: put_boolean(object, "has-snapshot", session->trace.has_snapshot);
+        r = r ?: put_off(object, session);
+        r = r ?: put_pids(object, &session->trace);
+        r = r ?: put_members(object, session);
+        r = r ?: put_fence(object, session);
+        r = r ?: put_counters(object, session);
+        r = r ?: put_stream(object, session);
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r;
+}
+
+void session_keep(Session *session) {
+        _cleanup_json_ json_object *object = NULL;
+        Store *store = session->registry->store;
+
+        /* What a plan may be changing is kept when that is over. */
+        if (!store || session->end != END_NOT || session->registry->is_closing ||
+                        session->plan_in_flight)
+                return;
+        int r = make(session, &object);
+        r = r ?: store_save(store, session->id, object);
+        if (r < 0)
+                log_errno(r,
+                                LOG_WARNING,
+                                SESSION_CONTEXT(session),
+                                "the session will not outlive a restart");
+}
+
+void session_unkeep(const Session *session) {
+        store_remove(session->registry->store, session->id);
+}
+
+void session_unkeep_fds(const Session *session) {
+        for (KeepFd kind = 0; kind < _KEEP_FD_N; kind++)
+                session_unkeep_fd(session, kind);
+}
+
+static void make_name(const Session *session, KeepFd kind, char name[static 32]) {
+        static const char *const names[_KEEP_FD_N] = {
+                [KEEP_STREAM] = "stream",
+                [KEEP_WINDOW] = "window",
+                [KEEP_MARKER] = "marker",
+        };
+
+        (void)snprintf(name, 32, "%s-%s", names[kind], session->id);
+}
+
+void session_keep_fd(const Session *session, KeepFd kind, int fd) {
+        char name[32];
+
+        make_name(session, kind, name);
+        fd_store_put(session->registry->options.fd_store, name, fd);
+}
+
+void session_unkeep_fd(const Session *session, KeepFd kind) {
+        char name[32];
+
+        make_name(session, kind, name);
+        fd_store_forget(session->registry->options.fd_store, name);
+}
+
+int session_take_kept_fd(const Session *session, KeepFd kind) {
+        char name[32];
+
+        make_name(session, kind, name);
+        return fd_store_take(session->registry->options.fd_store, name);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "registry.h"
+
+/* What is kept of sessions for the daemon that comes after this one. */
+
+#define KEEP_VERSION 1
+
+/* What is kept is as the session is now. Called before the kernel is touched, and when something
+ * changed that a next daemon must know. Never fails: a session that cannot be kept ends with us. */
+void session_keep(Session *session);
+/* No daemon after this one shall take it over; its descriptors may still be needed. */
+void session_unkeep(const Session *session);
+
+/* A descriptor of the session's, in the service manager's hands: KIND-ID. */
+typedef enum KeepFd {
+        KEEP_STREAM, /* the consumer's control socket */
+        KEEP_WINDOW, /* what the last snapshot has left */
+        KEEP_MARKER, /* ends of marker pipes */
+        _KEEP_FD_N,
+} KeepFd;
+
+void session_keep_fd(const Session *session, KeepFd kind, int fd);
+void session_unkeep_fd(const Session *session, KeepFd kind);
+void session_unkeep_fds(const Session *session);
+/* -1: none is left. */
+int session_take_kept_fd(const Session *session, KeepFd kind);
+
+/* A decision in writing, whole but for its limits. */
+int keep_make_grant(const Grant *grant, json_object **ret);
+
+/* Takes over what the last daemon has kept; the rest of its sessions is gone, and told in the
+ * journal. Their plans are on their way when it returns: until registry_is_adopting is false nobody is
+ * shown them. */
+void registry_adopt(Registry *registry);

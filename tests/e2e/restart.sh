@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The daemon is killed or restarted: what goes on, and what is told of what does not. Where a service manager keeps
+# descriptors (the guest), streams go on as well.
+
+restart_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        files_end
+}
+manager() { service_manager || skip "no service manager keeps the streams' sockets here"; }
+# killed: and another one is there.
+killed() {
+        local pid
+        pid=$(daemon_pid)
+        kill -KILL "$pid"
+        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
+        within 10 another "$pid" || fail "no daemon came"
+}
+another() { # PID: who answers is another one
+        ktracectl status >/dev/null && [ "$(daemon_pid)" != "$1" ]
+}
+state_of() { ktracectl --json=short show "$1" | jq -r .state; }
+calls() { "$TARGET" calls "$1" "$2"; }
+recorder() { # of two system calls that nobody makes by chance, of all processes
+        ktracectl create box --mode flight --scope system -b 256 -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' "$@"
+        ktracectl start box
+}
+has() { count "$1" ".fields.id == $2"; }
+
+case_restart_flight() { # a flight recorder goes on: a snapshot has what came before the kill, while nobody was there, and after
+        trap restart_end EXIT
+        local pid
+        recorder
+        calls 100 1000
+        pid=$(daemon_pid)
+        kill -KILL "$pid"
+        calls 10 1000
+        within 10 another "$pid" || fail "no daemon came"
+        same running "$(state_of box)" "state"
+        calls 1 1000
+        expect 0 ktracectl snapshot box -o t.kts
+        same 111 "$(has t.kts 1000)" "calls"
+        expect 0 ktracectl snapshot box -o u.kts
+        same 111 "$(has u.kts 1000)" "calls of the next snapshot"
+        ktracectl stop box
+        killed
+        same stopped "$(state_of box)" "state"
+        calls 5 1000
+        ktracectl start box
+        calls 7 1000
+        expect 0 ktracectl snapshot box -o v.kts
+        [ "$(has v.kts 1000)" -ge 7 ] || fail "$(has v.kts 1000) calls after the second start"
+        ktracectl destroy box
+}
+
+case_restart_snapshots() { # what a snapshot has told is told again by the next daemon
+        manager
+        trap restart_end EXIT
+        recorder
+        calls 100 1000
+        expect 0 ktracectl snapshot box -o t.kts
+        killed
+        calls 5 1000
+        expect 0 ktracectl snapshot box -o u.kts
+        same '100 105' "$(has t.kts 1000) $(has u.kts 1000)" "calls"
+        ktracectl clear box
+        killed
+        calls 3 1000
+        expect 0 ktracectl snapshot box -o v.kts
+        same 3 "$(has v.kts 1000)" "calls after it was cleared"
+        ktracectl destroy box
+}
+
+case_restart_off() { # what was turned off stays off, what was not started is not
+        trap restart_end EXIT
+        ktracectl create box --mode flight --scope system -b 256 -e raw_syscalls:sys_enter -f 'id == 1000' -e raw_syscalls:sys_exit -f 'id == 1000'
+        killed
+        same configured "$(state_of box)" "state"
+        ktracectl start box
+        ktracectl set box raw_syscalls:sys_exit off
+        killed
+        calls 4 1000
+        expect 0 ktracectl snapshot box -o t.kts
+        same '4 0' "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "sys_exit"')" "events"
+        ktracectl set box raw_syscalls:sys_exit on
+        calls 3 1000
+        expect 0 ktracectl snapshot box -o t.kts
+        same '7 3' "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "sys_exit"')" "events"
+        ktracectl destroy box
+}
+
+case_restart_rules() { # rules that decide otherwise by then end it, and the journal tells
+        trap restart_end EXIT
+        mkdir -p "$CONFIG_DIR/policy.d"
+        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "scopes": ["system"], "events": ["raw_syscalls:*"], "redact": false}]}\n' "$USER_UID" \
+                >"$CONFIG_DIR/policy.d/10-case.json"
+        ktracectl policy reload
+        expect 0 user ktracectl create box --mode flight --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
+        user ktracectl start box
+        killed
+        same running "$(user ktracectl --json=short show box | jq -r .state)" "state under the same rules"
+        rm "$CONFIG_DIR/policy.d/10-case.json"
+        killed
+        same '[]' "$(user ktracectl list --json=short)" "sessions"
+        within 5 no_instance || fail "the instance is still there"
+}
+
+case_restart_garbage() { # a state that nobody wrote, or half of one, is nobody's session
+        trap restart_end EXIT
+        local state pid
+        recorder
+        state=$STATE_DIR
+        cp "$state"/*.json kept.json
+        head -c 200 kept.json >"$state/00000000deadbeef.json"
+        echo '{"version": 1}' >"$state/00000000deadbee0.json"
+        echo '{"version": 99}' >"$state/00000000deadbee1.json"
+        cp kept.json "$state/not-an-id.json"
+        jq '.owner = {}' kept.json >"$state/00000000deadbee2.json"
+        mkdir "$TRACEFS/instances/ktrace-00000000deadbee2"
+        killed
+        same running "$(state_of box)" "state"
+        same 1 "$(ktracectl list --json=short | jq length)" "sessions"
+        n_instances 1 || fail "$(ls "$TRACEFS/instances")"
+        same 1 "$(ls "$state" | wc -l)" "files: $(ls "$state")"
+        ktracectl destroy box
+        same 0 "$(ls "$state" | wc -l)" "files: $(ls "$state")"
+}
+
+case_restart_owner_gone() { # a session of a client that has left meanwhile is over
+        trap restart_end EXIT
+        background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 60
+        within 30 is_running || fail "did not start: $(cat background.err)"
+        kill -STOP "$(daemon_pid)"
+        pkill -9 -x -P "$BACKGROUND" ktracectl || kill -9 "$BACKGROUND"
+        killed
+        within 10 no_instance || fail "the instance is still there"
+        same '[]' "$(user ktracectl list --json=short)" "sessions left"
+}
+
+case_restart_record() { # a recording does not notice: not one event is missing, and none is there twice
+        manager
+        trap restart_end EXIT
+        local i
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 1500 2000
+        for i in 1 2 3; do
+                sleep 0.5
+                killed
+        done
+        wait "$RECORDING" || fail "status $?: $(cat background.err)"
+        same 1500 "$(count t.kts '.event == "sys_enter"')" "calls: $(cat background.err)"
+        ktracectl report t.kts --receipt | grep -q . || fail "no receipt"
+}
+
+case_restart_systemctl() { # systemctl restart leaves sessions alone, systemctl stop ends them
+        manager
+        trap restart_end EXIT
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 1000 2000
+        recorder
+        calls 10 1000
+        systemctl restart ktraced.service
+        calls 10 1000
+        expect 0 ktracectl snapshot box -o u.kts
+        same 20 "$(has u.kts 1000)" "calls"
+        wait "$RECORDING" || fail "status $?: $(cat background.err)"
+        same 1000 "$(count t.kts '.event == "sys_enter"')" "calls"
+        systemctl stop ktraced.service
+        no_instance || fail "left: $(ls "$TRACEFS/instances")"
+        same '[]' "$(ktracectl list --json=short)" "sessions"
+}
+
+case_restart_marks() { # a marker pipe is the next daemon's: what is written while nobody reads is in the stream, in order
+        manager
+        trap restart_end EXIT
+        background user python3 - <<'EOS'
+import dbus, os, subprocess, time
+bus = dbus.SystemBus()
+manager = dbus.Interface(bus.get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
+id, path = manager.CreateSession(dbus.Dictionary({"scope": "own", "events": dbus.Array(["sched:sched_process_exec"])}, signature="sv"))
+session = dbus.Interface(bus.get_object("org.ktrace1", path), "org.ktrace1.Session")
+stream = session.OpenStream(dbus.Dictionary({}, signature="sv")).take()
+session.Start()
+marker = session.OpenMarker().take()
+os.write(marker, b"one")
+print(id, flush=True)
+while not os.path.exists("killed"):
+    time.sleep(0.05)
+os.write(marker, b"two")
+while not os.path.exists("there"):
+    time.sleep(0.05)
+os.write(marker, b"three")
+session = dbus.Interface(dbus.SystemBus(private=True).get_object("org.ktrace1", path), "org.ktrace1.Session")
+session.Mark("four")
+time.sleep(1)
+session.Stop()
+session.Destroy()
+with open("t.kts", "wb") as out:
+    while data := os.read(stream, 65536):
+        out.write(data)
+EOS
+        within 20 test -s background.out || fail "$(cat background.err)"
+        local pid
+        pid=$(daemon_pid)
+        sleep 0.5
+        kill -KILL "$pid"
+        : >killed
+        within 10 another "$pid" || fail "no daemon came"
+        : >there
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        same 'one two three four' "$(ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' | xargs)" "marks"
+}
+
+case_restart_tampered() { # what somebody did to a fenced session while no daemon watched ends it, and nothing more is told
+        manager
+        trap restart_end EXIT
+        local pid instance
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 2000 2000
+        instance=$(echo "$TRACEFS"/instances/ktrace-*)
+        kill -STOP "$(daemon_pid)"
+        echo 0 >"$instance/events/raw_syscalls/sys_enter/filter"
+        killed
+        wait "$RECORDING" && fail "it ended well" || true
+        grep -qE 'interference|changed|gone' background.err || fail "not told: $(cat background.err)"
+        within 10 no_instance || fail "the instance is still there"
+}
+
+case_restart_guard() { # the guard watches while nobody is there: a command that gains rights ends the trace in the kernel
+        manager
+        command -v su >/dev/null || skip "no su"
+        trap restart_end EXIT
+        local pid
+        recording user ktracectl record -q --allow-setuid -e raw_syscalls:sys_enter -o t.kts -- sh -c 'while [ ! -e go ]; do sleep 0.1; done; echo wrong | su root -c true; touch done; sleep 3'
+        pid=$(daemon_pid)
+        kill -STOP "$pid"
+        : >go
+        within 20 test -e done || fail "$(cat background.err)"
+        kill -KILL "$pid"
+        within 10 another "$pid" || fail "no daemon came"
+        wait "$RECORDING" || true
+        # Nothing of su's own: it opens the shadow file, by a call of a task that is root's.
+        same 0 "$(count t.kts '.comm == "su" and .fields.id == 257' || true)" "calls of su's"
+        within 10 no_instance || fail "the instance is still there"
+}
+
+case_restart_many() { # sixteen sessions and twenty kills at any moment: nothing is orphaned, nothing is lost
+        manager
+        trap restart_end EXIT
+        local i pid
+        for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+                ktracectl create "box$i" --mode flight --scope system -b 16 -e raw_syscalls:sys_enter -f "id == $((1000 + i))"
+                ktracectl start "box$i"
+        done
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 8000 1000
+        for i in $(seq 20); do
+                calls 1 $((1000 + i % 15 + 1))
+                pid=$(daemon_pid)
+                [ "$pid" = 0 ] || kill -KILL "$pid" 2>/dev/null || true
+                sleep "0.$((i % 7))"
+        done
+        within 10 ktracectl status || fail "no daemon came"
+        same 16 "$(ktracectl list --json=short | jq length)" "sessions"
+        for i in 1 15; do
+                expect 0 ktracectl snapshot "box$i" -o s.kts
+                [ "$(has s.kts $((1000 + i)))" -ge 1 ] || fail "box$i has none"
+        done
+        wait "$RECORDING" || fail "status $?: $(cat background.err)"
+        same 8000 "$(count t.kts '.event == "sys_enter"')" "calls: $(cat background.err)"
+        for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+                ktracectl destroy "box$i"
+        done
+}
