@@ -11,10 +11,11 @@ typedef struct FdStore FdStore;
 int fd_store_new(FdStore **ret);
 FdStore *fd_store_free(FdStore *store);
 DEFINE_CLEANUP(FdStore, fd_store_free);
-/* A copy is kept; fd stays the caller's. A full store, or none: it does not outlive us, that is all.
- * All of these take NULL for none. */
+/* A copy is kept; fd stays the caller's. A full store, or none: it does not outlive us, that is
+ * all. All of these take NULL for none. */
 void fd_store_put(FdStore *store, const char *name, int fd);
-/* The next of this name that was left, the caller's from now on; it stays in the store. -1: none. */
+/* The next of this name that was left, the caller's from now on; it stays in the store. -1: none.
+ */
 int fd_store_take(FdStore *store, const char *name);
 /* What was left and nobody has taken is closed and forgotten. */
 void fd_store_close_rest(FdStore *store);

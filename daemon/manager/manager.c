@@ -363,15 +363,16 @@ static int wait_while(Manager *manager, bool (*is_at_it)(const Registry *registr
         return r < 0 ? r : 0;
 }
 
-static void watch_creator(Session *session, void *userdata) {
+static void watch_peer(const char *peer, void *userdata) {
         Manager *manager = userdata;
-        const char *peer = session_get_peer(session);
-        int r = peer ? auth_watch(manager->auth, peer) : 0;
+        int r = auth_watch(manager->auth, peer);
 
-        if (r < 0) {
+        if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot watch for %s", peer);
-                on_peer_gone(peer, manager);
-        }
+}
+
+static void watch_peers(Session *session, void *userdata) {
+        session_visit_peers(session, watch_peer, userdata);
 }
 
 /* Who starts us by the first call finds the catalogue's programs looked into, and who has a session
@@ -401,7 +402,7 @@ static int open_door(Manager *manager) {
                         manager,
                         &manager->door);
         if (r == 0) /* who has left the bus while we were away is told like any other */
-                registry_visit(manager->registry, &root, REACH_ALL, watch_creator, manager);
+                registry_visit(manager->registry, &root, REACH_ALL, watch_peers, manager);
         return r;
 }
 

@@ -10,8 +10,9 @@
  * asked of polkit again: what was allowed counts as long as the decision is the same.
  *
  * The consumers have been reading all the while, so no record is lost by it. Marks in a pipe wait
- * for us; processes that came to a scope are looked for again. A session of two events' probes and
- * of users' own ones is not taken over yet: what they are made of was in the last daemon's memory. */
+ * for us; processes that came to a scope are looked for again. Not taken over are sessions with
+ * triggers, with probes of two events and with users' own ones: what these are made of was in the
+ * last daemon's memory. */
 
 #include <errno.h>
 #include <string.h>
@@ -114,15 +115,15 @@ static int decide(Session *session, json_object *object, Reason *reason) {
         Trace *trace = &session->trace;
 
         int r = read_spec(object, &session->spec, reason);
-        r = r ?: registry_decide(registry,
-                             &session->owner,
-                             session->spec,
-                             &session->grant,
-                             reason);
+        r = r ?: registry_decide(registry, &session->owner, session->spec, &session->grant, reason);
         r = r ?: trace_check_fence(session->spec, session->grant, reason);
         r = r ?: check_same(object, session->grant, reason);
         r = r ?: session_check_limits(session, &session->grant->limits, reason);
         r = r ?: probe_events_hold(registry, session->grant, &trace->probes, &trace->n_probes);
+        if (r == 0 && session->spec->n_triggers > 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "sessions with triggers do not outlive a restart");
         for (size_t i = 0; r == 0 && i < trace->n_probes; i++)
                 if (probe_is_pair(trace->probes[i]))
                         return reason_set(reason,
@@ -263,24 +264,35 @@ static int read_state(json_object *object, SessionState *ret, Reason *reason) {
         return reason_set(reason, KT_E_FAILED, "it was %s when ktraced ended", name);
 }
 
-static int fill(Session *session, json_object *object, Reason *reason) {
+/* Another bus: their names are somebody else's there. */
+static int read_peers(Session *session, json_object *object) {
         const char *peer = get_text(object, "peer"), *bus = session->registry->options.bus_id;
+        size_t n;
+        json_object *list = get_list(object, "subscribers", &n);
 
+        if (!bus || strcmp(bus, get_text(object, "bus")) != 0)
+                return 0;
+        if (peer[0] && !(session->peer = strdup(peer)))
+                return -ENOMEM;
+        for (size_t i = 0; i < MIN_OF(n, (size_t)SUBSCRIBERS_MAX); i++) {
+                json_object *name = json_object_array_get_idx(list, i);
+
+                session->subscribers[i] = strdup(json_object_get_string(name) ?: "");
+                if (!session->subscribers[i])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int fill(Session *session, json_object *object, Reason *reason) {
         if (get_number(object, "version") != KEEP_VERSION)
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "it was kept by another version of ktraced, which this one does not know");
         int r = read_state(object, &session->state_before, reason);
         r = r ?: read_owner(object, &session->owner);
-        if (r != 0)
-                return r;
-        /* Another bus: its name is somebody else's there. */
-        if (peer[0] && bus && strcmp(bus, get_text(object, "bus")) == 0) {
-                session->peer = strdup(peer);
-                if (!session->peer)
-                        return -ENOMEM;
-        }
-        r = decide(session, object, reason);
+        r = r ?: read_peers(session, object);
+        r = r ?: decide(session, object, reason);
         if (r != 0)
                 return r;
         session_bind(session);

@@ -57,6 +57,15 @@ static int put_owner(json_object *object, const Subject *owner) {
         return r;
 }
 
+static int put_subscribers(json_object *object, const Session *session) {
+        json_object *list = NULL;
+
+        int r = put_list(object, "subscribers", &list);
+        for (size_t i = 0; r == 0 && i < SUBSCRIBERS_MAX && session->subscribers[i]; i++)
+                r = describe_append(list, json_object_new_string(session->subscribers[i]));
+        return r;
+}
+
 static int put_off(json_object *object, const Session *session) {
         const Trace *trace = &session->trace;
         json_object *list = NULL;
@@ -134,9 +143,11 @@ static int put_counters(json_object *object, const Session *session) {
         int r = put_number(object,
                         "written-bytes",
                         session->counters.written_bytes + counters.written_bytes);
-        return r ?: put_number(object,
-                            "discarded-bytes",
-                            session->counters.discarded_bytes + counters.discarded_bytes);
+        return r
+                               ?: put_number(object,
+                                                  "discarded-bytes",
+                                                  session->counters.discarded_bytes +
+                                                                  counters.discarded_bytes);
 }
 
 static int put_stream(json_object *object, const Session *session) {
@@ -165,6 +176,7 @@ static int make(const Session *session, json_object **ret) {
         r = r ?: put_owner(object, &session->owner);
         r = r ?: put_text(object, "bus", session->registry->options.bus_id);
         r = r ?: put_text(object, "peer", session->peer);
+        r = r ?: put_subscribers(object, session);
         r = r ?: put_policy(object, session);
         r = r ?: put_boolean(object, "armed", session->trace.is_armed);
         r = r ?: put_boolean(object, "has-snapshot", session->trace.has_snapshot);

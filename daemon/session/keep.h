@@ -31,6 +31,6 @@ int session_take_kept_fd(const Session *session, KeepFd kind);
 int keep_make_grant(const Grant *grant, json_object **ret);
 
 /* Takes over what the last daemon has kept; the rest of its sessions is gone, and told in the
- * journal. Their plans are on their way when it returns: until registry_is_adopting is false nobody is
- * shown them. */
+ * journal. Their plans are on their way when it returns: until registry_is_adopting is false nobody
+ * is shown them. */
 void registry_adopt(Registry *registry);

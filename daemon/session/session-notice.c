@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "keep.h"
 #include "log.h"
 #include "session-parts.h"
 #include "spec-trigger.h"
@@ -32,7 +33,10 @@ int session_subscribe(Session *session, const char *peer, Reason *reason) {
                                 "%d connections are told of the session already",
                                 SUBSCRIBERS_MAX);
         session->subscribers[i] = strdup(peer);
-        return session->subscribers[i] ? 0 : -ENOMEM;
+        if (!session->subscribers[i])
+                return -ENOMEM;
+        session_keep(session);
+        return 0;
 }
 
 void session_unsubscribe(Session *session, const char *peer) {

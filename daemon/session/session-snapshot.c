@@ -107,9 +107,9 @@ static int check_snapshot(const Session *session, Reason *reason) {
 }
 
 int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason) {
-        static const FeedHandlers handlers = { .on_ready = on_ready,
-                .on_reading = on_reading,
-                .on_released = on_released };
+        static const FeedHandlers handlers = {
+                .on_ready = on_ready, .on_reading = on_reading, .on_released = on_released
+        };
         Snapshot *snapshot;
 
         int r = check_snapshot(session, reason);

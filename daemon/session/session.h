@@ -103,8 +103,8 @@ DEFINE_CLEANUP(Registry, registry_free);
 /* Frees it and leaves the sessions to the daemon that follows. */
 Registry *registry_leave(Registry *registry);
 /* Opens the tracefs if it is there, takes over the sessions of the daemon before this one and
- * removes instances of ours that no session owns. Once, when the catalogue is loaded; else the first
- * call that needs the tracefs does so. */
+ * removes instances of ours that no session owns. Once, when the catalogue is loaded; else the
+ * first call that needs the tracefs does so. */
 void registry_open(Registry *registry);
 /* Sessions of the last daemon are still on their way. */
 bool registry_is_adopting(const Registry *registry);

@@ -31,7 +31,8 @@ static int step_open(void *context, Reason *reason) {
         return r ?: instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
 }
 
-/* Both are laid for good: the watch first, so that no write between it and the reading is missed. */
+/* Both are laid for good: the watch first, so that no write between it and the reading is missed.
+ */
 static int step_verify(void *context, Reason *reason) {
         Trace *trace = context;
         bool has_fired;

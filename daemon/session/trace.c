@@ -233,7 +233,7 @@ static const PlanStep create_steps[] = {
         { "cpus", trace_step_cpus, NULL },
         { "tracer", trace_step_tracer, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
-        { "probes", trace_step_probes, NULL },                     /* they go when nobody holds them */
+        { "probes", trace_step_probes, NULL },               /* they go when nobody holds them */
         { "pairs-defined", trace_step_pairs_defined, NULL }, /* they go with the instance */
         { "triggers-made", trace_step_triggers_made, NULL },
         { "marker", trace_step_marker, NULL },

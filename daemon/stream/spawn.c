@@ -169,12 +169,8 @@ static int connect_consumer(const ConsumerLauncher *launcher, int *ret_fd) {
 }
 
 static int watch_consumer(sd_event *event, Consumer *consumer) {
-        int r = sd_event_add_io(event,
-                        &consumer->source,
-                        consumer->fd,
-                        EPOLLIN,
-                        consumer_on_io,
-                        consumer);
+        int r = sd_event_add_io(
+                        event, &consumer->source, consumer->fd, EPOLLIN, consumer_on_io, consumer);
 
         if (r >= 0)
                 (void)sd_event_source_set_description(consumer->source, "consumer");

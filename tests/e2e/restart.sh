@@ -91,7 +91,7 @@ case_restart_off() { # what was turned off stays off, what was not started is no
 case_restart_rules() { # rules that decide otherwise by then end it, and the journal tells
         trap restart_end EXIT
         mkdir -p "$CONFIG_DIR/policy.d"
-        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "scopes": ["system"], "events": ["raw_syscalls:*"], "redact": false}]}\n' "$USER_UID" \
+        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "scopes": ["system"], "processes": "any", "events": ["raw_syscalls:*"]}]}\n' "$USER_UID" \
                 >"$CONFIG_DIR/policy.d/10-case.json"
         ktracectl policy reload
         expect 0 user ktracectl create box --mode flight --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
