@@ -186,7 +186,19 @@ int marker_adopt(struct MarkerList *list,
                 bool (*is_open)(void *userdata),
                 void *userdata,
                 int fd) {
-        return marker_add(list, event, &(Marker){ list, trace, is_open, userdata, .fd = fd });
+        int r = marker_add(list, event, &(Marker){ list, trace, is_open, userdata, .fd = fd });
+
+        if (r == 0)
+                (void)sd_event_source_set_enabled(
+                                TAILQ_LAST(list, MarkerList)->source, SD_EVENT_OFF);
+        return r;
+}
+
+void marker_resume_all(struct MarkerList *list) {
+        Marker *marker;
+
+        TAILQ_FOREACH(marker, list, markers)
+        (void)sd_event_source_set_enabled(marker->source, SD_EVENT_ON);
 }
 
 void marker_close_all(struct MarkerList *list) {

@@ -26,11 +26,12 @@ int marker_open(struct MarkerList *list,
                 int *ret_fd,
                 int *ret_kept,
                 Reason *reason);
-/* fd: consumed on 0. */
+/* Its marks wait until the session is as it was. fd: consumed on 0. */
 int marker_adopt(struct MarkerList *list,
                 sd_event *event,
                 const Trace *trace,
                 bool (*is_open)(void *userdata),
                 void *userdata,
                 int fd);
+void marker_resume_all(struct MarkerList *list);
 void marker_close_all(struct MarkerList *list);

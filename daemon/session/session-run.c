@@ -192,6 +192,7 @@ void session_resume(Session *session, SessionState state) {
         if (state == SESSION_CONFIGURED && session->spec->lifetime == LIFETIME_CLIENT)
                 session_set_timer(session, session->registry->options.limits.setup_timeout_usec);
         session_set_state(session, state);
+        marker_resume_all(&session->markers);
 }
 
 /* since: of the trace's clock. Before the first start nothing was recorded. */
