@@ -75,7 +75,11 @@ static int on_away_too_long(sd_event_source *source, uint64_t usec, void *userda
 }
 
 static int on_session_sought(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
-        set_away(userdata, false, sd_bus_message_is_method_error(message, NULL));
+        /* Any other error is of one that has gone as well: the next one is waited for. */
+        if (!sd_bus_message_is_method_error(message, NULL))
+                set_away(userdata, false, false);
+        else if (sd_bus_message_is_method_error(message, error_get(KT_E_NO_SUCH_SESSION)->bus_name))
+                set_away(userdata, false, true);
         return 0;
 }
 
