@@ -18,7 +18,7 @@
 #define SIGNAL_BURST_USEC ((uint64_t)300 * 1000)
 
 /* systemd starts it again within a fraction of that. */
-#define AWAY_USEC ((uint64_t)5 * 1000 * 1000)
+#define AWAY_USEC ((uint64_t)20 * 1000 * 1000)
 
 static const int watch_signals[] = { SIGINT, SIGTERM, SIGHUP };
 

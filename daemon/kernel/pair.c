@@ -87,7 +87,10 @@ int pair_remove(const Tracefs *tracefs, const char *name) {
         return r == -ENOENT ? 0 : r;
 }
 
-int pair_remove_all(const Tracefs *tracefs, const char *prefix) {
+int pair_remove_all(const Tracefs *tracefs,
+                const char *prefix,
+                bool (*keeps)(const char *event, void *userdata),
+                void *userdata) {
         static const char head[] = "s:" PAIR_SYSTEM "/";
         _cleanup_free_ char *text = NULL;
         int r = 0;
@@ -106,6 +109,8 @@ int pair_remove_all(const Tracefs *tracefs, const char *prefix) {
                                 strncmp(name, prefix, strlen(prefix)) != 0)
                         continue;
                 name[strcspn(name, "\t \n")] = '\0';
+                if (keeps && keeps(name, userdata))
+                        continue;
                 error = pair_remove(tracefs, name);
                 r = r ?: error;
         }

@@ -15,7 +15,10 @@ int pair_define(const Tracefs *tracefs, const char *name, const char *fields, Re
 /* 0 when there is none, -EBUSY while a trigger makes records of it or an instance has it on. */
 int pair_remove(const Tracefs *tracefs, const char *name);
 /* All whose names begin so. -EBUSY: some are left. */
-int pair_remove_all(const Tracefs *tracefs, const char *prefix);
+int pair_remove_all(const Tracefs *tracefs,
+                const char *prefix,
+                bool (*keeps)(const char *event, void *userdata),
+                void *userdata);
 
 /* A trigger of an event. Wipes the instance's rings: the kernel sets the clock again. */
 int pair_lay(const Instance *instance,

@@ -172,7 +172,7 @@ static int read_all(const Tracefs *tracefs, ProbeKind kind, char **ret) {
 static int remove_groups(const Tracefs *tracefs,
                 ProbeKind kind,
                 const char *prefix,
-                const char *except) {
+                const ProbeKeeper *keeper) {
         _cleanup_free_ char *text = NULL;
         char batch[PROBE_BATCH_MAX + EVENT_MAX + 8];
         size_t used = 0, size;
@@ -184,7 +184,7 @@ static int remove_groups(const Tracefs *tracefs,
         for (const char *line = text; r == 0 && *line; line += line[0] == '\n') {
                 if ((kind != PROBE_EVENT || *line == 'e') &&
                                 line_is_of(line, prefix, &event, &size) && size < EVENT_MAX &&
-                                strncmp(event, except, strlen(except)) != 0 &&
+                                !keeper->keeps(event, size, keeper->userdata) &&
                                 line_is_first(text, event, size))
                         used += (size_t)snprintf(batch + used,
                                         sizeof(batch) - used,
@@ -198,12 +198,12 @@ static int remove_groups(const Tracefs *tracefs,
         return r ?: write_batch(tracefs, kind, batch, &used);
 }
 
-int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const char *except) {
+int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const ProbeKeeper *keeper) {
         int r = 0;
 
         /* What is in use of one kind keeps none of the other. */
         for (ProbeKind kind = 0; kind < _PROBE_KIND_N; kind++) {
-                int error = remove_groups(tracefs, kind, prefix, except);
+                int error = remove_groups(tracefs, kind, prefix, keeper);
 
                 r = r ?: error;
         }

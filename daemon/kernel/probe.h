@@ -41,9 +41,16 @@ int probe_remove(const Tracefs *tracefs, ProbeKind kind, const char *group, cons
 int probe_define(const Tracefs *tracefs, ProbeKind kind, const char *lines, Reason *reason);
 /* Is what stands in the kernel this definition, with all its lines? */
 bool probe_line_is_same(const char *stands, const char *definition);
-/* All of the groups that begin so, of all kinds, but that one ("GROUP/"). What is in use stays,
- * and what comes behind it: -EBUSY. */
-int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const char *except);
+
+/* Which definitions stay; event: "GROUP/NAME", `size` bytes. */
+typedef struct ProbeKeeper {
+        bool (*keeps)(const char *event, size_t size, void *userdata);
+        void *userdata;
+} ProbeKeeper;
+
+/* All others of the groups that begin so, of all kinds. What is in use stays, and what comes behind
+ * it: -EBUSY. */
+int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const ProbeKeeper *keeper);
 /* Of all instances since it was defined. file: of a user's, the path in its definition; misses are
  * not counted there. -ENOENT: the kernel has none or, of its own functions, several of that name.
  */

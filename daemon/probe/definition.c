@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "json.h"
 #include "quote.h"
 #include "user-spot.h"
 #include "utf8.h"
@@ -347,6 +348,60 @@ int definition_from_json(json_object *object, Definition **ret, Reason *reason) 
         r = r ?: definition_complete(d, reason);
         if (r == 0)
                 *ret = TAKE_PTR(d);
+        return r;
+}
+
+/* Takes value, NULL is -ENOMEM. */
+static int put(json_object *object, const char *key, json_object *value) {
+        if (value && json_object_object_add(object, key, value) == 0)
+                return 0;
+        json_object_put(value);
+        return -ENOMEM;
+}
+
+static int put_list(json_object *object, const char *key, char *const *texts, size_t n) {
+        json_object *list = json_object_new_array();
+        int r = put(object, key, list);
+
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                json_object *text = json_object_new_string(texts[i]);
+
+                if (!text || json_object_array_add(list, text) < 0) {
+                        json_object_put(text);
+                        r = -ENOMEM;
+                }
+        }
+        return r;
+}
+
+int definition_to_json(const Definition *d, json_object **ret) {
+        const struct {
+                const char *key;
+                const char *value;
+        } strings[] = {
+                { "name", d->name },
+                { "on", d->on },
+                { "event", d->event },
+                { "from", d->from },
+                { "to", d->to },
+                { "raw", d->raw },
+                { "about", d->about },
+        };
+
+        _cleanup_json_ json_object *object = json_object_new_object();
+        int r = object ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(strings); i++)
+                if (strings[i].value)
+                        r = put(object, strings[i].key, json_object_new_string(strings[i].value));
+        if (r == 0 && d->is_return)
+                r = put(object, "return", json_object_new_boolean(true));
+        if (r == 0 && d->n_keys > 0)
+                r = put_list(object, "key", d->keys, d->n_keys);
+        if (r == 0 && d->n_args > 0)
+                r = put_list(object, "args", d->args, d->n_args);
+        if (r == 0)
+                *ret = TAKE_PTR(object);
         return r;
 }
 

@@ -56,5 +56,7 @@ int definition_add_key(Definition *d, const char *value, Reason *reason);
 int definition_complete(const Definition *d, Reason *reason);
 /* All of it from an object of a catalogue file. */
 int definition_from_json(json_object *object, Definition **ret, Reason *reason);
+/* The same object again. */
+int definition_to_json(const Definition *d, json_object **ret);
 /* One line for people: "p:NAME on FUNCTION …", as it was written. */
 int definition_to_text(const Definition *d, char **ret);

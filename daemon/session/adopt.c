@@ -11,8 +11,8 @@
  *
  * The consumers have been reading all the while, so no record is lost by it. Marks in a pipe wait
  * for us; processes that came to a scope are looked for again. Not taken over are sessions with
- * triggers, with probes of two events and with users' own ones: what these are made of was in the
- * last daemon's memory. */
+ * probes of users' own in programs: what was found in their files was in the last daemon's memory.
+ */
 
 #include <errno.h>
 #include <string.h>
@@ -120,15 +120,6 @@ static int decide(Session *session, json_object *object, Reason *reason) {
         r = r ?: check_same(object, session->grant, reason);
         r = r ?: session_check_limits(session, &session->grant->limits, reason);
         r = r ?: probe_events_hold(registry, session->grant, &trace->probes, &trace->n_probes);
-        if (r == 0 && session->spec->n_triggers > 0)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "sessions with triggers do not outlive a restart");
-        for (size_t i = 0; r == 0 && i < trace->n_probes; i++)
-                if (probe_is_pair(trace->probes[i]))
-                        return reason_set(reason,
-                                        KT_E_FAILED,
-                                        "probes of two events do not outlive a restart");
         return r;
 }
 
@@ -360,6 +351,8 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
         Session *session = NULL;
         Reason reason = {};
 
+        if (strchr(id, '.')) /* a probe's */
+                return;
         int r = new_session(registry, id, &session);
         r = r ?: fill(session, object, &reason);
         if (r != 0) {
@@ -382,6 +375,7 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
 }
 
 void registry_adopt(Registry *registry) {
+        probe_set_adopt(registry->probes);
         store_visit(registry->store, adopt_file, registry);
         fd_store_close_rest(registry->options.fd_store);
 }

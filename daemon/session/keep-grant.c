@@ -39,6 +39,8 @@ static int append_event(json_object *list, const GrantEvent *event) {
         r = r ?: add_text(object, "name", event->name);
         r = r ?: add_text(object, "filter", event->filter);
         r = r ?: add_text(object, "policy-filter", event->policy_filter);
+        r = r ?: describe_put(object, "off", json_object_new_boolean(event->is_off));
+        r = r ?: describe_put(object, "unrecorded", json_object_new_boolean(event->is_unrecorded));
         r = r ?: describe_put(object, "others", json_object_new_boolean(event->speaks_of_others));
         r = r ?: describe_put(object, "program", json_object_new_boolean(event->is_of_program));
         r = r ?: add_texts(object, "keep", event->keep, event->n_keep);
@@ -61,6 +63,23 @@ static int add_events(json_object *object, const char *key, const GrantEvent *ev
         return r;
 }
 
+static int add_triggers(json_object *object, const Grant *grant) {
+        json_object *list = json_object_new_array();
+
+        int r = describe_put(object, "triggers", list);
+        for (size_t i = 0; r == 0 && i < grant->n_triggers; i++) {
+                const GrantTrigger *trigger = &grant->triggers[i];
+                json_object *entry = json_object_new_object();
+
+                r = describe_append(list, entry);
+                r = r ?: describe_put(entry, "event", json_object_new_uint64(trigger->event));
+                r = r ?: describe_put(entry, "target", json_object_new_uint64(trigger->target));
+                r = r ?: add_text(entry, "filter", trigger->filter);
+                r = r ?: add_text(entry, "hist", trigger->hist);
+        }
+        return r;
+}
+
 int keep_make_grant(const Grant *grant, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *requests = NULL;
@@ -75,6 +94,7 @@ int keep_make_grant(const Grant *grant, json_object **ret) {
         r = r ?: add_text(object, "polkit", grant->polkit_action);
         r = r ?: add_events(object, "events", grant->events, grant->n_events);
         r = r ?: add_events(object, "sources", grant->sources, grant->n_sources);
+        r = r ?: add_triggers(object, grant);
         if (r == 0) {
                 requests = json_object_new_array();
                 r = describe_put(object, "requests", requests);

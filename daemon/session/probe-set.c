@@ -53,6 +53,7 @@ Probe *probe_free(Probe *probe) {
         if (!probe)
                 return NULL;
         if (probe->set) {
+                probe_unkeep(probe);
                 forget_origin(probe);
                 TAILQ_REMOVE(&probe->set->list, probe, probes);
                 probe_look_forget(probe->set, probe);
@@ -66,13 +67,18 @@ Probe *probe_free(Probe *probe) {
         return NULL;
 }
 
+bool probe_is_guard(const char *event, size_t size _unused_, void *userdata _unused_) {
+        return strncmp(event, CRED_GUARD_GROUP "/", strlen(CRED_GUARD_GROUP "/")) == 0;
+}
+
 ProbeSet *probe_set_free(ProbeSet *set) {
         Probe *probe;
 
         if (!set)
                 return NULL;
         if (set->has_defined) {
-                int r = probe_remove_groups(set->tracefs, PROBE_GROUP_PREFIX, CRED_GUARD_GROUP "/");
+                static const ProbeKeeper keeper = { probe_is_guard, NULL };
+                int r = probe_remove_groups(set->tracefs, PROBE_GROUP_PREFIX, &keeper);
                 if (r < 0)
                         log_errno(r, LOG_WARNING, NULL, "cannot remove the probes");
         }

@@ -9,6 +9,7 @@
 #include "probe-file.h"
 #include "probe.h"
 #include "probes.h"
+#include "store.h"
 #include "worker.h"
 
 #define PROBE_GROUP_PREFIX    "ktrace_"
@@ -63,6 +64,7 @@ TAILQ_HEAD(ProbeList, Probe);
 
 struct ProbeSet {
         Worker *worker;
+        Store *store;             /* borrowed; NULL: nothing outlives this daemon */
         Probes *kernel;           /* functions and types */
         Inspections *inspections; /* borrowed */
         const Tracefs *tracefs;   /* NULL until it is open */
@@ -80,6 +82,13 @@ ProbeSet *probe_set_free(ProbeSet *set);
 DEFINE_CLEANUP(ProbeSet, probe_set_free);
 /* Nobody's definition would be lost with the daemon. */
 bool probe_set_is_idle(const ProbeSet *set);
+/* Of users, for the daemon that comes after this one; those in programs are not. */
+void probe_keep(const Probe *probe);
+void probe_unkeep(const Probe *probe);
+/* Takes over what the last one has kept; they are resolved when they are needed. */
+void probe_set_adopt(ProbeSet *set);
+/* The guard's is nobody's probe. */
+bool probe_is_guard(const char *event, size_t size, void *userdata);
 /* Takes the definition. */
 int probe_set_add(ProbeSet *set,
                 Definition *definition,

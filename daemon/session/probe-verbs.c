@@ -222,6 +222,7 @@ static int take_new(Registry *registry,
                 return r;
         }
         probe->is_approved = request->is_authorized;
+        probe_keep(probe);
         *ret = probe;
         return 0;
 }

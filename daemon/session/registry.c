@@ -14,86 +14,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cred-guard.h"
 #include "keep.h"
 #include "log.h"
-#include "pair.h"
-#include "probe.h"
-
-/* Consumers of a killed daemon let their rings go within a moment. */
-#define ORPHAN_TRIES      20
-#define ORPHAN_RETRY_USEC 50000
-
-/* What keeps it from going. */
-static void lift_pairs(const Tracefs *tracefs, const char *name) {
-        _cleanup_(instance_free_cleanup) Instance *instance = NULL;
-
-        int r = instance_open(tracefs, name, &instance);
-        r = r ?: pair_lift_all(instance);
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot lift the triggers of %s", name);
-}
-
-static void remove_orphan(const Tracefs *tracefs, const char *name) {
-        int r = 0;
-
-        for (unsigned i = 0; i < ORPHAN_TRIES; i++) {
-                r = instance_remove(tracefs, name);
-                if (r != -EBUSY)
-                        break;
-                if (i == 0 && pair_is_supported(tracefs))
-                        lift_pairs(tracefs, name);
-                (void)usleep(ORPHAN_RETRY_USEC);
-        }
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned instance %s", name);
-        else
-                log_notice("removed orphaned instance %s", name);
-}
-
-/* An administrator's ktrace-something is not ours. */
-static bool is_session_instance(const char *name) {
-        const char *id = name + strlen(KT_INSTANCE_PREFIX);
-
-        return strlen(id) == KT_ID_DIGITS && strspn(id, "0123456789abcdef") == KT_ID_DIGITS;
-}
-
-static bool is_owned(const Registry *registry, const char *name) {
-        const Session *session;
-
-        TAILQ_FOREACH(session, &registry->sessions, sessions)
-        if (strcmp(name + strlen(KT_INSTANCE_PREFIX), session->id) == 0)
-                return true;
-        return false;
-}
-
-static void remove_orphans(const Registry *registry) {
-        const Tracefs *tracefs = registry->tracefs;
-        char **names = NULL;
-
-        int r = instance_list(tracefs, &names);
-        if (r < 0) {
-                log_errno(r, LOG_WARNING, NULL, "cannot look for orphaned instances");
-                return;
-        }
-        for (char **name = names; *name; name++)
-                if (is_session_instance(*name) && !is_owned(registry, *name))
-                        remove_orphan(tracefs, *name);
-        instance_list_free(names);
-        r = cred_guard_remove_unused(tracefs);
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot remove an orphaned guard");
-        r = pair_remove_all(tracefs, PROBE_GROUP_PREFIX);
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned events");
-        /* Some are those of a session that goes on: then they go when nothing is left to do. */
-        registry->probes->has_defined = registry->n_adopting > 0;
-        if (registry->n_adopting > 0)
-                return;
-        r = probe_remove_groups(tracefs, PROBE_GROUP_PREFIX, CRED_GUARD_GROUP "/");
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned probes");
-}
 
 int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason) {
         if (!registry->tracefs) {
@@ -102,7 +24,7 @@ int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason
                         return r;
                 registry->probes->tracefs = registry->tracefs;
                 registry_adopt(registry);
-                remove_orphans(registry);
+                registry_remove_orphans(registry);
         }
         if (ret)
                 *ret = registry->tracefs;
@@ -153,6 +75,7 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
                 return r;
         inspections_on_changed(registry->inspections, on_probes_changed, registry);
         registry->probes->inspections = registry->inspections;
+        registry->probes->store = registry->store;
         registry->probes->on_changed = on_probes_changed;
         registry->probes->userdata = registry;
         *ret = TAKE_PTR(registry);
@@ -195,6 +118,7 @@ Registry *registry_free(Registry *registry) {
         close_work(registry);
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_end_now(session);
+        store_clear(registry->store);
         return free_rest(registry);
 }
 
@@ -202,8 +126,7 @@ Registry *registry_leave(Registry *registry) {
         Session *session;
 
         close_work(registry);
-        if (!TAILQ_EMPTY(&registry->sessions)) /* what stands in the kernel may be theirs */
-                registry->probes->has_defined = false;
+        registry->probes->has_defined = false; /* what stands in the kernel is the next one's */
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_leave(session);
         return free_rest(registry);

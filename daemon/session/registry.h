@@ -146,6 +146,8 @@ int registry_judge(Registry *registry,
 /* Takes over what the session's client has not read yet. */
 void registry_drain(Registry *registry, Feed *feed, uid_t uid);
 void registry_changed(Registry *registry);
+/* Of ours, what neither a session nor a probe answers for. Blocks. */
+void registry_remove_orphans(const Registry *registry);
 
 /* Any reason but the owner's own Destroy; told to the owner. */
 void session_end(Session *session, const char *code, const char *reason);

@@ -108,6 +108,18 @@ static void visit_file(Store *store,
         visit(name, object, userdata);
 }
 
+void store_clear(Store *store) {
+        struct dirent **entries = NULL;
+        int n = store ? scandirat(store->fd, ".", &entries, NULL, alphasort) : 0;
+
+        for (int i = 0; i < n; i++) {
+                if (entries[i]->d_name[0] != '.')
+                        (void)unlinkat(store->fd, entries[i]->d_name, 0);
+                free(entries[i]);
+        }
+        free(entries);
+}
+
 void store_visit(Store *store,
                 void (*visit)(const char *name, json_object *object, void *userdata),
                 void *userdata) {

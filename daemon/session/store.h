@@ -15,6 +15,8 @@ DEFINE_CLEANUP(Store, store_free);
 /* As a whole or not at all. name: without a '/'. */
 int store_save(Store *store, const char *name, json_object *object);
 void store_remove(Store *store, const char *name);
+/* All of them. */
+void store_clear(Store *store);
 /* Calls visit for each file; one that cannot be read is removed, with a line in the journal. */
 void store_visit(Store *store,
                 void (*visit)(const char *name, json_object *object, void *userdata),

@@ -15,6 +15,7 @@
 #include "trace-fence.h"
 #include "trace-pairs.h"
 #include "trace-parts.h"
+#include "trace-triggers.h"
 
 static int step_open(void *context, Reason *reason) {
         Trace *trace = context;
@@ -51,7 +52,9 @@ static int step_events(void *context, Reason *reason _unused_) {
         const Grant *grant = trace->grant;
         const char *system, *name;
 
-        if (trace_is_judged(trace) || !trace->is_live || trace->next == grant->n_events) {
+        /* What a trigger has turned off shall stay off. */
+        if (trace_is_judged(trace) || !trace->is_live || trace->n_triggers > 0 ||
+                        trace->next == grant->n_events) {
                 trace->next = 0;
                 return 0;
         }
@@ -68,6 +71,8 @@ static const PlanStep adopt_steps[] = {
         { "statistics", trace_step_statistics, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
         { "probes", trace_step_probes, NULL },
+        { "pairs", trace_step_pairs_adopted, NULL },
+        { "triggers", trace_step_triggers_adopted, NULL },
         { "marker", trace_step_marker, NULL },
         { "metadata", trace_step_metadata, NULL },
         { "watch", trace_step_watch, NULL },

@@ -160,6 +160,20 @@ static int lay_pair(const Trace *trace, TracePair *pair, Reason *reason) {
                      : r;
 }
 
+int trace_step_pairs_adopted(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        int r = add_pairs(trace, reason);
+        for (size_t i = 0; r == 0 && i < trace->n_pairs; i++) {
+                TracePair *pair = &trace->pairs[i];
+
+                pair->is_defined = true;
+                if (trace->is_armed)
+                        r = make_triggers(trace, pair, &pair->from, &pair->to);
+        }
+        return r;
+}
+
 int trace_step_pairs(void *context, Reason *reason) {
         Trace *trace = context;
         int r = 0;

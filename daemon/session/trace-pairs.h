@@ -10,6 +10,8 @@
 uint64_t trace_count_pairs_kb(ProbeSet *set, const Grant *grant);
 /* Step of create, when the probes stand: an event for each. Gone with the instance. */
 int trace_step_pairs_defined(void *context, Reason *reason);
+/* Of one that is taken over: what create and the first start have made stands. */
+int trace_step_pairs_adopted(void *context, Reason *reason);
 /* Steps of arm, behind the pids' judgement and the filters: the triggers. */
 int trace_step_pairs(void *context, Reason *reason);
 void trace_undo_pairs(void *context);

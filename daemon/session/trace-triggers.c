@@ -311,6 +311,26 @@ void trace_clear_triggers(Trace *trace) {
 
 /* Laying and lifting */
 
+static bool has_twin(const Trace *trace, size_t event) {
+        for (size_t i = 0; i < trace->n_triggers; i++)
+                if (trace->triggers[i].event == event && trace->triggers[i].has_twin)
+                        return true;
+        return false;
+}
+
+int trace_step_triggers_adopted(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        int r = trace_step_triggers_made(trace, reason);
+        for (size_t i = 0; r == 0 && trace->is_armed && i < trace->n_triggers; i++) {
+                TraceTrigger *t = &trace->triggers[i];
+
+                t->is_laid = trace->is_live || t->is_hist;
+                t->has_twin = t->is_hist && trace->is_guarded && !has_twin(trace, t->event);
+        }
+        return r;
+}
+
 int trace_step_window(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
@@ -319,13 +339,6 @@ int trace_step_window(void *context, Reason *reason _unused_) {
                         return instance_set_tracing(
                                         trace->instance, !trace_begins_closed(trace->spec));
         return 0;
-}
-
-static bool has_twin(const Trace *trace, size_t event) {
-        for (size_t i = 0; i < trace->n_triggers; i++)
-                if (trace->triggers[i].event == event && trace->triggers[i].has_twin)
-                        return true;
-        return false;
 }
 
 static int lay_twin(Trace *trace, TraceTrigger *t) {

@@ -15,6 +15,8 @@ bool trace_begins_closed(const Spec *spec);
 
 /* Step of create: what each is in this kernel. */
 int trace_step_triggers_made(void *context, Reason *reason);
+/* Of one that is taken over: as the last start or stop has left them. */
+int trace_step_triggers_adopted(void *context, Reason *reason);
 /* Step of start, before events go on: the window of a session that needs no fence. */
 int trace_step_window(void *context, Reason *reason);
 /* The last step of start, a trigger at a time. */

@@ -229,7 +229,7 @@ case_pair_again() { # stopped and started again: nothing that was recorded is go
         ktracectl probes remove slept
 }
 
-case_pair_orphans() { # of a daemon that was killed: neither triggers nor events nor the instance that they keep
+case_pair_orphans() { # of a daemon that was killed: its pairs go on, and what is nobody's goes
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
         ktracectl create left --probe slept --scope system
@@ -240,8 +240,14 @@ case_pair_orphans() { # of a daemon that was killed: neither triggers nor events
         grep -q 'synthetic/ktrace_0123456789abcdef_0' out err || fail "not found: $(cat out err)"
         kill -KILL "$(daemon_pid)"
         within 10 ktracectl list
+        ! grep -q 'ktrace_0123456789abcdef_0' "$TRACEFS/dynamic_events" || fail "left"
+        same running "$(ktracectl --json=short show left | jq -r .state)" "state"
+        sleep 0.1
+        within 10 recorded 1 || fail "nothing is paired any more"
+        ktracectl destroy left
         nothing_paired
         same '' "$(ls "$TRACEFS/instances" | grep ktrace- || true)" "instances"
+        ktracectl probes remove slept
 }
 
 case_pair_dropped() { # more keys than are remembered: the rest is counted, and told

@@ -153,14 +153,27 @@ case_probes_foreign_removal() { # somebody takes it out of the kernel: told, and
         ktracectl probes remove mine
 }
 
-case_probes_crash() { # a daemon that is killed leaves no probe behind: the next one removes them
+case_probes_crash() { # a daemon that is killed: the next one has the definitions, and removes what is nobody's
         kprobes
         ktracectl probes add mine --on vfs_read count
+        ktracectl create box --mode flight --scope system -b 64 --probe mine -f 'common_pid == 1'
+        ktracectl start box
+        echo 'p:ktrace_u0/nobodys vfs_read' >>"$TRACEFS/kprobe_events"
         grep -q ktrace_u0/mine "$TRACEFS/kprobe_events" || fail "not defined"
         kill -KILL "$(daemon_pid)"
         within 10 ktracectl list
-        ! grep -q ktrace_u0 "$TRACEFS/kprobe_events" || fail "left: $(cat "$TRACEFS/kprobe_events")"
+        same running "$(ktracectl --json=short show box | jq -r .state)" "state"
+        ! grep -q nobodys "$TRACEFS/kprobe_events" || fail "left: $(cat "$TRACEFS/kprobe_events")"
+        same defined "$(ktracectl --json probes show mine | jq -r .state)" "state"
+        refused 1 'has it|session' ktracectl probes remove mine
+        ktracectl destroy box
+        expect 0 ktracectl record -q --probe mine -o t.kts -- cat /etc/hostname
+        [ "$(count t.kts '.event == "mine"')" -gt 0 ] || fail "nothing recorded"
+        ktracectl probes remove mine
+        kill -KILL "$(daemon_pid)"
+        within 10 ktracectl list
         refused 1 'no such probe' ktracectl probes show mine
+        ! grep -q ktrace_u0 "$TRACEFS/kprobe_events" || fail "left: $(cat "$TRACEFS/kprobe_events")"
 }
 
 case_probes_catalogue() { # every shipped entry resolves on this kernel

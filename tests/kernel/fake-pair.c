@@ -119,7 +119,10 @@ int pair_remove(const Tracefs *tracefs, const char *name) {
         return fake_finish(r, "pair -:%s", name);
 }
 
-int pair_remove_all(const Tracefs *tracefs, const char *prefix) {
+int pair_remove_all(const Tracefs *tracefs,
+                const char *prefix,
+                bool (*keeps)(const char *event, void *userdata),
+                void *userdata) {
         (void)tracefs;
         (void)prefix;
         return 0;

@@ -103,7 +103,7 @@ static void test_left(Instance *instance) {
         g_assert_cmpint(pair_lift_all(instance), ==, 0);
         g_autofree char *to = read_trigger(instance, "events/raw_syscalls/sys_exit/trigger");
         g_assert_cmpint(*to, ==, '#');
-        g_assert_cmpint(pair_remove_all(instance->tracefs, EVENT), ==, 0);
+        g_assert_cmpint(pair_remove_all(instance->tracefs, EVENT, NULL, NULL), ==, 0);
         g_assert_cmpint(pair_define(instance->tracefs, EVENT, "u64 a", NULL), ==, 0);
         g_assert_cmpint(pair_remove(instance->tracefs, EVENT), ==, 0);
 }

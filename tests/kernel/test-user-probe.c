@@ -39,6 +39,10 @@ static char *read_probe(const Instance *instance, const char *name) {
 /* A path of /proc/self/fd with an O_PATH descriptor names a file; what is written with all digits
  * reads back as it was; a second place of one event is a line behind the first; counts are told by
  * the file as it was written. */
+static bool begins_so(const char *event, size_t size _unused_, void *userdata) {
+        return strncmp(event, userdata, strlen(userdata)) == 0;
+}
+
 static void test_reads_back(Instance *instance) {
         _cleanup_close_ int fd = open_self(instance);
         uint64_t hits = 1, misses = 1;
@@ -176,11 +180,19 @@ static void test_groups(Instance *instance) {
         const char *const lines[] = { one, two, three };
         for (size_t i = 0; i < ELEMENTSOF(lines); i++)
                 g_assert_cmpint(probe_add(instance->tracefs, PROBE_USER, lines[i]), ==, 0);
-        g_assert_cmpint(probe_remove_groups(instance->tracefs, GROUP, GROUP "/v"), ==, 0);
+        g_assert_cmpint(probe_remove_groups(instance->tracefs,
+                                        GROUP,
+                                        &(ProbeKeeper){ begins_so, (char *)GROUP "/v" }),
+                        ==,
+                        0);
         g_autofree char *gone = read_probe(instance, "u"), *kept = read_probe(instance, "v");
         g_assert_null(gone);
         g_assert_cmpstr(kept, ==, two);
-        g_assert_cmpint(probe_remove_groups(instance->tracefs, GROUP, GROUP "/w"), ==, 0);
+        g_assert_cmpint(probe_remove_groups(instance->tracefs,
+                                        GROUP,
+                                        &(ProbeKeeper){ begins_so, (char *)GROUP "/w" }),
+                        ==,
+                        0);
         g_autofree char *last = read_probe(instance, "v");
         g_assert_null(last);
 }
