@@ -222,7 +222,9 @@ static int read_trace(Session *session, json_object *object) {
         trace->is_armed = session->is_armed = get_boolean(object, "armed");
         trace->has_list = trace->is_armed && session->spec->scope != SCOPE_SYSTEM;
         trace->is_live = session->state_before == SESSION_RUNNING;
-        trace->has_snapshot = trace->is_dirty = get_boolean(object, "has-snapshot");
+        trace->has_snapshot = get_boolean(object, "has-snapshot");
+        trace->has_caught = get_boolean(object, "caught");
+        trace->is_dirty = get_boolean(object, "taking");
         snprintf(trace->policy_digest,
                         sizeof(trace->policy_digest),
                         "%s",

@@ -75,7 +75,7 @@ static int add_triggers(json_object *object, const Grant *grant) {
                 r = r ?: describe_put(entry, "event", json_object_new_uint64(trigger->event));
                 r = r ?: describe_put(entry, "target", json_object_new_uint64(trigger->target));
                 r = r ?: add_text(entry, "filter", trigger->filter);
-                r = r ?: add_text(entry, "hist", trigger->hist);
+                r = r ?: add_text(entry, "hist", trigger->hist.command);
         }
         return r;
 }

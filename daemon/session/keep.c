@@ -180,6 +180,8 @@ static int make(const Session *session, json_object **ret) {
         r = r ?: put_policy(object, session);
         r = r ?: put_boolean(object, "armed", session->trace.is_armed);
         r = r ?: put_boolean(object, "has-snapshot", session->trace.has_snapshot);
+        r = r ?: put_boolean(object, "caught", session->trace.has_caught);
+        r = r ?: put_boolean(object, "taking", session->trace.is_taken || session->trace.is_dirty);
         r = r ?: put_off(object, session);
         r = r ?: put_pids(object, &session->trace);
         r = r ?: put_members(object, session);

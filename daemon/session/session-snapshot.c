@@ -43,6 +43,7 @@ static void on_reading(Feed *feed _unused_, void *userdata) {
         const Snapshot *snapshot = userdata;
 
         session_unkeep_fd(snapshot->session, KEEP_WINDOW);
+        session_keep(snapshot->session);
 }
 
 static void on_released(Feed *feed, void *userdata) {
@@ -53,6 +54,7 @@ static void on_released(Feed *feed, void *userdata) {
                 notices_take_snapshot(session->notices);
         if (session->trace.window_fd >= 0 && !session->trace.is_taken)
                 session_keep_fd(session, KEEP_WINDOW, session->trace.window_fd);
+        session_keep(session);
         request_answer_cancelled(&snapshot->request, session);
         registry_drain(session->registry, feed, session->owner.uid);
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
