@@ -50,6 +50,29 @@ static int describe_spec(json_object *session, json_object *spec) {
         return 0;
 }
 
+/* "raw_syscalls:sys_enter closed", one for each event that triggers turn on and off. */
+static int describe_windows(json_object *session) {
+        json_object *windows = get(session, "windows"), *lines = json_object_new_array();
+        size_t n = json_object_is_type(windows, json_type_array) ? json_object_array_length(windows)
+                                                                 : 0;
+
+        if (!lines)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                json_object *window = json_object_array_get_idx(windows, i);
+                const char *event = json_object_get_string(get(window, "event"));
+                char text[300];
+
+                (void)snprintf(text,
+                                sizeof(text),
+                                "%s %s",
+                                event && *event ? event : "all events",
+                                json_object_get_boolean(get(window, "open")) ? "open" : "closed");
+                (void)json_object_array_add(lines, json_object_new_string(text));
+        }
+        return json_object_object_add(session, "windows", lines) < 0 ? -ENOMEM : 0;
+}
+
 static void describe_counts(json_object *session, json_object *statistics) {
         char events[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX],
                         discarded[TABLE_NUMBER_MAX], text[160];
@@ -141,6 +164,7 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "stream", "Stream", false },
                 { "cpus", "CPUs", false },
                 { "off", "Turned off", false },
+                { "windows", "Windows", false },
                 { "cost", "Costs", false },
                 /* From here on only `show`. */
                 { "lifetime", "Lifetime", false },
@@ -157,9 +181,10 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
         if (r < 0)
                 return r;
         describe_counts(session, statistics);
-        if (describe_cpus(session, statistics) < 0 || describe_cost(session, statistics) < 0)
+        if (describe_windows(session) < 0 || describe_cpus(session, statistics) < 0 ||
+                        describe_cost(session, statistics) < 0)
                 return -ENOMEM;
-        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 10);
+        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 11);
         return 0;
 }
 

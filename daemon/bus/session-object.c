@@ -18,6 +18,7 @@
 #include "change-reader.h"
 #include "log.h"
 #include "variant.h"
+#include "window-look.h"
 
 static Session *find_session(Door *door, const Peer *peer, SessionReach reach, const char *path) {
         size_t prefix = strlen(KT_SESSION_PREFIX "/");
@@ -280,7 +281,19 @@ static int call_json(Door *door, sd_bus_message *m, int (*get)(const Session *, 
         return call_reply_json(m, r, o, &reason);
 }
 
+static int answer_description(sd_bus_message *m, Request *request) {
+        return call_reply_json(m, 0, request->list, NULL);
+}
+
 static int method_describe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        Session *session = NULL;
+        Reason reason = { "" };
+
+        int r = get_session(userdata, m, PURPOSE_MANAGE, &session, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        if (session_has_windows(session))
+                return call_verb(userdata, m, PURPOSE_MANAGE, session_look, answer_description);
         return call_json(userdata, m, session_describe);
 }
 

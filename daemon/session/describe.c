@@ -11,6 +11,7 @@
 #include "metadata.h"
 #include "registry.h"
 #include "trace-pairs.h"
+#include "window-look.h"
 
 int describe_put(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
@@ -217,6 +218,7 @@ int session_describe(const Session *session, json_object **ret) {
         r = r ?: describe_off(session, off);
         r = r ?: describe_requests(session->grant, requests);
         r = r ?: describe_notes(session, notes);
+        r = r ?: windows_describe(session, object);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

@@ -30,6 +30,7 @@ typedef enum SessionEnd {
 
 typedef struct Snapshot Snapshot;
 typedef struct HistCall HistCall;
+typedef struct Look Look;
 
 struct Session {
         Registry *registry;
@@ -62,6 +63,8 @@ struct Session {
         FeedCounters counters;             /* of feeds that are over */
         TAILQ_HEAD(, Snapshot) snapshots;  /* not taken yet */
         TAILQ_HEAD(, HistCall) hist_calls; /* not answered yet */
+        TAILQ_HEAD(, Look) looks;          /* at its windows, in flight */
+        TraceWindows windows;              /* as last looked at */
         struct MarkerList markers;
         char *subscribers[SUBSCRIBERS_MAX]; /* unique names; no holes */
         Notices *notices;

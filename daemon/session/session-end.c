@@ -17,6 +17,7 @@
 #include "log.h"
 #include "metadata.h"
 #include "session-parts.h"
+#include "window-look.h"
 
 #define USEC_PER_MSEC     1000ULL
 #define REMOVE_RETRY_USEC (50 * USEC_PER_MSEC)
@@ -121,6 +122,7 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         session->end = END_WANTED;
         session_unkeep(session);
         session_set_timer(session, 0);
+        session_forget_looks(session);
         marker_close_all(&session->markers);
         session_stop_notices(session);
         if (session->meter)
@@ -167,6 +169,7 @@ void session_end_now(Session *session) {
         session_unkeep(session);
         session_unkeep_fds(session);
         session->interference = interference_free(session->interference);
+        session_forget_looks(session);
         session_release_notices(session);
         if (session->trace.instance) {
                 (void)instance_disable_all(session->trace.instance);

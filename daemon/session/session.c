@@ -19,6 +19,7 @@
 #include "keep.h"
 #include "probe-events.h"
 #include "session-parts.h"
+#include "window-look.h"
 
 const char *session_state_to_string(SessionState state) {
         static const char *const names[_SESSION_STATE_N] = {
@@ -120,6 +121,8 @@ Session *session_free(Session *session) {
         assert(!session->plan_in_flight && !session->feed && !session->request &&
                         TAILQ_EMPTY(&session->snapshots) && TAILQ_EMPTY(&session->hist_calls));
         Registry *registry = session->registry;
+        session_forget_looks(session);
+        windows_clear(&session->windows);
         marker_close_all(&session->markers);
         meter_free(session->meter);
         session_free_notices(session);
@@ -229,6 +232,7 @@ int session_new(Registry *registry, const char *id, Session **ret) {
         trace_init(&session->trace);
         TAILQ_INIT(&session->snapshots);
         TAILQ_INIT(&session->hist_calls);
+        TAILQ_INIT(&session->looks);
         TAILQ_INIT(&session->markers);
         memcpy(session->id, id, sizeof(session->id));
         int r = sd_event_add_time_relative(registry->options.event,

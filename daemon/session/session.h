@@ -57,7 +57,7 @@ struct Request {
         uint32_t ticket;   /* inspections_open: of the file to come */
         ProbeFile *file;   /* add_probe: of a definition on a path, what registry_inspect_probe has
                               found */
-        json_object *list; /* get_histogram: its rows */
+        json_object *list; /* get_histogram: its rows; look: the description */
         int fd; /* open_stream: the client's end; `done` takes it with TAKE_FD or request_free
                    closes it */
 };

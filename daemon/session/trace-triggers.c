@@ -465,6 +465,32 @@ void trace_undo_triggers(void *context) {
         }
 }
 
+static int look_at_window(const Trace *trace, const TraceTrigger *t, TraceWindows *ret) {
+        const char *system, *name;
+
+        if (t->target == GRANT_NO_TARGET || ret->has_window[t->target])
+                return 0;
+        trace_locate(trace, &trace->grant->events[t->target], &system, &name);
+        ret->has_window[t->target] = true;
+        return trigger_read_enabled(trace->instance, system, name, &ret->is_open[t->target]);
+}
+
+int trace_look_at_windows(Trace *trace, TraceWindows *ret) {
+        int r = trace->instance ? 0 : -ENODEV;
+
+        for (size_t i = 0; r == 0 && i < trace->n_triggers; i++) {
+                TraceTrigger *t = &trace->triggers[i];
+
+                ret->has_tracing =
+                                ret->has_tracing || (is_window(&trace->spec->triggers[t->origin]) &&
+                                                                    t->target == GRANT_NO_TARGET);
+                r = look_at_window(trace, t, ret);
+                r = r ?: look_at(trace, t);
+                ret->left[t->origin] = t->left;
+        }
+        return r || !ret->has_tracing ? r : instance_get_tracing(trace->instance, &ret->is_tracing);
+}
+
 int trace_lift_twins(Trace *trace) {
         int r = 0;
 

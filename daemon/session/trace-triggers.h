@@ -39,6 +39,8 @@ int trace_find_hist(const Trace *trace,
                 const char **ret_system,
                 const char **ret_name,
                 Reason *reason);
+/* Worker thread. The lists have room. */
+int trace_look_at_windows(Trace *trace, TraceWindows *ret);
 /* "system:event" of each event whose histograms the guard has to pause; free the array only. */
 int trace_list_twins(const Trace *trace, const char ***ret, size_t *ret_n);
 /* Hangs one of them on this event, or turns one it on or off? */

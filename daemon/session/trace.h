@@ -30,6 +30,14 @@ typedef struct TraceTrigger {
         bool is_laid;           /* hist: also while it is paused */
 } TraceTrigger;
 
+/* What of a running session's triggers only the kernel knows, when it was last looked. */
+typedef struct TraceWindows {
+        bool is_known;
+        bool has_tracing, is_tracing; /* the window of all its events, and whether it is open */
+        bool *has_window, *is_open;   /* each event of the grant */
+        uint64_t *left;               /* each trigger of the spec: of its count */
+} TraceWindows;
+
 /* A session's share of the kernel. While a plan of it is in flight it belongs to the worker thread,
  * else to the event loop. spec, grant and owner are the session's and never change. */
 typedef struct Trace {

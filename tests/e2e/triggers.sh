@@ -45,11 +45,17 @@ case_trigger_window_own() { # in a session of one's own processes a window opens
         caller
         made user box --scope "pids:$CALLER" -e $ENTER \
                 --trigger "$ENTER if id == 1001 do start" --trigger "$EXIT if id == 1002 do stop"
+        windows() { expect 0 user ktracectl --json=short show box && jq -c '[.windows[].open]' out; }
         streamed user box
+        same '[false]' "$(windows)" "the window at first"
         calls 10 1000
         calls 1 1001
         calls 7 1000
+        same '[true]' "$(windows)" "the open window"
+        expect 0 user ktracectl status box
+        grep -q 'Windows: raw_syscalls:sys_enter open' out || fail "$(cat out)"
         calls 1 1002
+        same '[false]' "$(windows)" "the window at last"
         calls 9 1000
         finished user box
         same '7 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls in the window"
@@ -78,7 +84,9 @@ case_trigger_switches() { # an event that begins off is turned on as often as wa
                 --trigger "$ENTER if id == 1001 do enable $ENTER times 1" --trigger "$EXIT if id == 1002 do disable $ENTER"
         streamed user box
         calls 3 1000
+        same '[{"trigger":0,"left":1}]' "$(user ktracectl --json=short show box | jq -c .left)" "what is left of the count"
         calls 1 1001
+        same '[{"trigger":0,"left":0}]' "$(user ktracectl --json=short show box | jq -c .left)" "what is left of the count"
         calls 5 1000
         calls 1 1002
         calls 4 1000
