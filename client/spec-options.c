@@ -381,6 +381,7 @@ void spec_options_print_help(void) {
                "      --stacktrace       the kernel's stack with each event\n"
                "      --tracer TRACER    function or function_graph, with\n"
                "      --function GLOB    the functions to record; repeatable\n"
+               "      --instance NAME    read this instance of tracefs\n"
                "      --locked           once started, nobody but an administrator stops it\n"
                "      --unredacted       nothing cut, where policy allows\n"
                "      --spec FILE.json   an object with the keys below; -e adds to its events\n"

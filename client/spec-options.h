@@ -76,6 +76,7 @@ enum {
         { "lifetime", required_argument, NULL, OPTION_LIFETIME }, \
         { "spec",     required_argument, NULL, OPTION_SPEC },    \
         { "cpus",     required_argument, NULL, OPTION_CPUS },    \
+        { "instance", required_argument, NULL, OPTION_INSTANCE }, \
         { "tracer",   required_argument, NULL, OPTION_TRACER },  \
         { "function", required_argument, NULL, OPTION_FUNCTION }, \
         { "stacktrace", no_argument,     NULL, OPTION_STACKTRACE }, \

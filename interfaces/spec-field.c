@@ -146,6 +146,16 @@ const SpecField spec_fields[] = {
                         NULL,
                         "Which functions the tracer records: names or globs. '*' is every function "
                         "and slows down the whole machine. Default: none, and no tracer without." },
+        { "instance",
+                        SPEC_STRING,
+                        1,
+                        SPEC_INSTANCE_MAX,
+                        NULL,
+                        "An instance of tracefs that the kernel or a module has made, to be read in "
+                        "place of one of the session's own; for administrators, with what "
+                        "'unredacted' asks for. It keeps its size and clock; events that it has on "
+                        "stay on, those of the session go off with it; it is never removed. No "
+                        "events need be given. Default: none." },
         { "locked",
                         SPEC_BOOLEAN,
                         0,

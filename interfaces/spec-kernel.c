@@ -113,6 +113,12 @@ static int check_instance(const Spec *spec, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "instance: is read as it records: write mode stream");
+        if (spec->n_probes > 0 || spec->n_triggers > 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: with an instance of somebody else's there are none: what would "
+                                "be left of them there is not the session's to take away",
+                                spec->n_probes > 0 ? "probes" : "triggers");
         if (spec->tracer || spec->stacktrace || spec->cpus)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,

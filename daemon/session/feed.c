@@ -391,7 +391,7 @@ static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
         _cleanup_close_ int sink = -1, metadata = -1;
         clockid_t clock = CLOCK_MONOTONIC;
 
-        (void)metadata_get_clock(trace->spec->clock, &clock); /* judged: was asked before */
+        (void)metadata_get_clock(trace_get_clock(trace), &clock); /* judged: was asked before */
         ControlMessage message = {
                 .type = CONTROL_SETUP,
                 .version = CONTROL_VERSION,

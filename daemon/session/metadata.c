@@ -70,7 +70,7 @@ static bool read_trace_clock(const Trace *trace, int64_t *ret, int64_t *ret_erro
         clockid_t clock;
 
         *ret_error = 0;
-        if (metadata_get_clock(trace->spec->clock, &clock))
+        if (metadata_get_clock(trace_get_clock(trace), &clock))
                 return read_clock(clock, ret);
         if (trace_read_statistics(trace, 0, &s) < 0 || s.now_nsec == 0)
                 return false;
@@ -135,7 +135,7 @@ static int add_machine(json_object *object, const Trace *trace) {
         r = r ?: add_number(object, "page-size", (uint64_t)sysconf(_SC_PAGESIZE));
         r = r ?: add_number(object, "subbuf-size", trace->subbuf_size);
         r = r ?: add_number(object, "cpus", trace->n_cpus);
-        r = r ?: add_string(object, "clock", trace->spec->clock);
+        r = r ?: add_string(object, "clock", trace_get_clock(trace));
         return r ?: add_wall_clock(object, trace);
 }
 
@@ -283,12 +283,46 @@ static int add_internals(json_object *events, const Trace *trace) {
         return r || !spec->tracer ? r : add_internal(events, trace, "funcgraph_exit");
 }
 
+static bool is_granted(const Trace *trace, const char *system, const char *name) {
+        for (size_t i = 0; i < trace->grant->n_events; i++)
+                if (strcmp(trace->grant->events[i].system, system) == 0 &&
+                                strcmp(trace->grant->events[i].name, name) == 0)
+                        return true;
+        return false;
+}
+
+/* What a borrowed instance records by its maker's will. Nothing is cut where one may be borrowed.
+ */
+static int add_borrowed(json_object *events, const Trace *trace) {
+        _cleanup_free_ char *text = NULL;
+        char *line, *next;
+
+        int r = trace->borrow ? tracefs_read(trace->instance->fd, "set_event", &text, NULL) : 0;
+        for (line = text; r == 0 && line && *line; line = next) {
+                char *end = line + strcspn(line, "\n"), *colon = strchr(line, ':');
+
+                next = *end ? end + 1 : end;
+                *end = '\0';
+                if (!colon || colon > end)
+                        continue;
+                *colon = '\0';
+                if (!is_granted(trace, line, colon + 1)) {
+                        GrantEvent event = { .system = line, .name = colon + 1 };
+
+                        r = add_event(events, trace, &event);
+                        r = r == -ENOENT ? 0 : r;
+                }
+        }
+        return r;
+}
+
 static int add_events(json_object *object, const Trace *trace) {
         json_object *events = json_object_new_array();
 
         int r = describe_put(object, "events", events);
         r = r ?: add_marks(events, trace);
         r = r ?: add_internals(events, trace);
+        r = r ?: add_borrowed(events, trace);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
                 if (!trace->grant->events[i].is_unrecorded)
                         r = add_event(events, trace, &trace->grant->events[i]);

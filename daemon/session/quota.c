@@ -25,6 +25,8 @@ typedef struct Question {
 
 /* A flight recorder has the ring, the kernel's second one and what its last snapshot has left. */
 static uint64_t count_kb(const Registry *registry, const Spec *spec, const Grant *grant) {
+        if (spec->instance) /* somebody else's */
+                return 0;
         uint64_t kb = spec->buffer_kb * registry->n_cpus * (spec->mode == MODE_FLIGHT ? 3 : 1);
 
         return kb + trace_count_hists_kb(spec) +
@@ -92,6 +94,21 @@ static int check_name(const Question *q, Reason *reason) {
                                 "name: you have a session \"%s\" already (%s): destroy it or take another name",
                                 q->spec->name,
                                 session->id);
+        return 0;
+}
+
+static int check_instance(const Question *q, Reason *reason) {
+        const Session *session;
+
+        if (!q->spec->instance)
+                return 0;
+        TAILQ_FOREACH(session, &q->registry->sessions, sessions)
+        if (session->spec && session->spec->instance &&
+                        strcmp(session->spec->instance, q->spec->instance) == 0)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "instance: a session reads %s already",
+                                q->spec->instance);
         return 0;
 }
 
@@ -176,6 +193,7 @@ int registry_check_quota(const Registry *registry,
         static int (*const checks[])(const Question *q, Reason *reason) = {
                 check_events,
                 check_name,
+                check_instance,
                 check_buffer,
                 check_pids,
                 check_uid_sessions,

@@ -33,6 +33,15 @@ static int switch_matching(Session *session, const char *pattern, bool on, Reaso
                 if (event->is_unrecorded || !glob_match_event(pattern, event->system, event->name))
                         continue;
                 is_found = true;
+                if (!on && trace_keeps_event(trace, i)) {
+                        if (glob_is_pattern(pattern))
+                                continue;
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s:%s stays on: it was on in the instance before",
+                                        event->system,
+                                        event->name);
+                }
                 if (on || !trace_needs_event(trace, event)) {
                         trace->wants_off[i] = !on;
                         trace->is_asked[i] = true;
@@ -91,6 +100,11 @@ static void session_then_resized(Session *session, int result, const Reason *rea
 static int check_size(const Session *session, uint64_t kb, Reason *reason) {
         const SpecField *field = spec_field_find("buffer-kb");
         const Trace *trace = &session->trace;
+
+        if (session->spec->instance)
+                return reason_set(reason,
+                                KT_E_WRONG_MODE,
+                                "buffer-kb: the instance is not the session's own: whoever made it changes its size");
         uint64_t least = MAX_OF(field->min, 2 * trace->subbuf_size / 1024);
 
         if (kb < least || kb > field->max)
@@ -147,6 +161,10 @@ int session_clear(Session *session, Request *request, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,
                                 "the buffer also has what tells whose the records are: it can be cleared in a trace of all processes only");
+        if (session->spec->instance)
+                return reason_set(reason,
+                                KT_E_WRONG_MODE,
+                                "the instance is not the session's own: what it holds is others' too");
         if (!TAILQ_EMPTY(&session->snapshots))
                 return reason_set(reason, KT_E_BUSY, "a snapshot is being taken: try again");
         session->request = request;

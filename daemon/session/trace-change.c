@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "log.h"
+#include "trace-borrow.h"
 #include "trace-pairs.h"
 #include "trace-parts.h"
 #include "trace-triggers.h"
@@ -61,7 +62,9 @@ static int switch_event(Trace *trace, size_t i, bool off) {
         if (trace->is_off[i] == off &&
                         !(trace->is_asked[i] && trace_event_has_window(trace, system, name)))
                 return 0;
-        if (trace->is_live)
+        if (trace->is_live && trace->borrow)
+                r = trace_switch_borrowed(trace, i, !off);
+        else if (trace->is_live)
                 r = instance_enable_event(trace->instance, system, name, !off);
         if (r == 0)
                 trace->is_off[i] = off;

@@ -324,7 +324,8 @@ int trace_step_latch(void *context, Reason *reason) {
         Trace *trace = context;
         bool has_fired;
 
-        int r = check_latch(trace, &has_fired, reason);
+        /* In a borrowed instance tracing_on is its maker's. */
+        int r = trace->borrow ? 0 : check_latch(trace, &has_fired, reason);
         r = r ?: check_laid(trace, reason);
         if (r != 0)
                 return r;

@@ -28,6 +28,7 @@
 #include "metadata.h"
 #include "probe-batch.h"
 #include "scope.h"
+#include "trace-borrow.h"
 #include "trace-fence.h"
 #include "trace-kernel.h"
 #include "trace-pairs.h"
@@ -79,6 +80,13 @@ static bool trace_lists_pids(const Trace *trace) {
 static int trace_remove_instance(Trace *trace) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
+        if (trace_is_borrowed(trace)) {
+                int given = trace_give_back(trace);
+
+                if (given == 0)
+                        trace_forget_instance(trace);
+                return given;
+        }
         trace_lift_pairs(trace);
         trace_forget_instance(trace);
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
@@ -108,9 +116,11 @@ static int step_pid_namespace(void *context, Reason *reason) {
                         reason);
 }
 
-static int step_instance(void *context, Reason *reason _unused_) {
+static int step_instance(void *context, Reason *reason) {
         Trace *trace = context;
 
+        if (trace_is_borrowed(trace))
+                return trace_borrow(trace, reason);
         return instance_create(trace->tracefs, trace->id, &trace->instance);
 }
 
@@ -132,6 +142,8 @@ static int step_buffer(void *context, Reason *reason) {
         Trace *trace = context;
         int r = 0;
 
+        if (trace_is_borrowed(trace))
+                return instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
         if (trace->spec->buffer_kb >= SUBBUF_MIN_BUFFER_KB)
                 r = instance_set_subbuf_kb(trace->instance, SUBBUF_KB);
         if (r < 0 && r != -EOPNOTSUPP)
@@ -156,6 +168,8 @@ static int step_buffer(void *context, Reason *reason) {
 static int step_options(void *context, Reason *reason) {
         Trace *trace = context;
 
+        if (trace_is_borrowed(trace))
+                return 0;
         /* Mode stream: what the reader has not taken yet is kept; new events are dropped and
          * counted. */
         bool is_flight = trace->spec->mode == MODE_FLIGHT;
@@ -315,7 +329,9 @@ static int step_filters(void *context, Reason *reason) {
         const GrantEvent *event = &trace->grant->events[trace->next++];
         trace_locate(trace, event, &system, &name);
         int r = trace_join_filter(trace, event, &filter);
-        if (r == 0 && filter)
+        if (r == 0 && trace_is_borrowed(trace))
+                r = trace_borrow_filter(trace, trace->next - 1, filter, reason);
+        else if (r == 0 && filter)
                 r = instance_set_filter(trace->instance,
                                 system,
                                 name,
@@ -339,6 +355,10 @@ static int step_filters(void *context, Reason *reason) {
 static void undo_filters(void *context) {
         Trace *trace = context;
 
+        if (trace_is_borrowed(trace)) {
+                trace_return_filters(trace);
+                return;
+        }
         /* "0" takes a filter away; events are off. What stays is replaced before the event is on
          * again. */
         for (size_t i = 0; !trace->is_armed && i < trace->grant->n_events; i++) {
@@ -367,7 +387,9 @@ static int step_events(void *context, Reason *reason) {
         if (trace->is_off && trace->is_off[trace->next - 1])
                 return PLAN_AGAIN;
         trace_locate(trace, event, &system, &name);
-        int r = instance_enable_event(trace->instance, system, name, true);
+        int r = trace_is_borrowed(trace)
+                                ? trace_borrow_event(trace, trace->next - 1)
+                                : instance_enable_event(trace->instance, system, name, true);
         if (r == -ENOENT)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_EVENT,
@@ -381,7 +403,10 @@ static int step_events(void *context, Reason *reason) {
 static int trace_disable(Trace *trace) {
         int r = trace->is_live ? trace_run_tracer(trace, false) : 0;
 
-        r = trace->is_live && r == 0 ? instance_disable_all(trace->instance) : r;
+        if (trace->is_live && trace_is_borrowed(trace))
+                r = trace_return_events(trace);
+        else if (trace->is_live && r == 0)
+                r = instance_disable_all(trace->instance);
         trace->is_live = r != 0;
         return r;
 }
@@ -429,6 +454,7 @@ static const PlanStep start_steps[] = {
         { "armed", step_armed, undo_armed },
         { "lifetimes", trace_step_lifetimes, undo_events },
         { "window", trace_step_window, NULL },
+        { "borrowed-latch", trace_step_borrowed_latch, undo_events },
         { "events", step_events, undo_events },
         { "triggers", trace_step_triggers, trace_undo_triggers },
         { "functions", trace_step_run_tracer, undo_events },

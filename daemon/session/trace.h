@@ -90,6 +90,8 @@ typedef struct Trace {
         int taken_names_fd; /* saved command names of the snapshot that is being taken */
         int window_fd;      /* what the last snapshot has left to the next; -1: nothing */
 
+        struct Borrow *borrow; /* of an instance that somebody else made; NULL: it is ours */
+
         /* The fence; only where records are judged. */
         bool has_guard;  /* the kernel has the probe */
         bool is_guarded; /* armed in the instance, for this gid */
@@ -137,6 +139,10 @@ void trace_plan_snapshot(Trace *trace, Plan *plan);
 /* rmdir. -EBUSY while a consumer still holds a ring. */
 void trace_plan_remove(Trace *trace, Plan *plan);
 
+/* The clock that stamps the records. */
+const char *trace_get_clock(const Trace *trace);
+/* The grant's event i is on by its maker's will, in a borrowed instance. */
+bool trace_keeps_event(const Trace *trace, size_t i);
 /* Are the records judged one by one, by whose they are? */
 bool trace_is_judged(const Trace *trace);
 /* An event of the grant by which it is known whose records are whose. */

@@ -56,6 +56,7 @@ static void test_table(void) {
                 "stacktrace",
                 "tracer",
                 "functions",
+                "instance",
                 "locked",
                 "unredacted" };
 
@@ -85,7 +86,7 @@ static void test_defaults(void) {
 }
 
 static void test_unknown_keys(void) {
-        static const char *const later[] = { "instance", "spool" };
+        static const char *const later[] = { "spool" };
 
         assert_refused("{\"bufer-kb\":1}",
                         KT_E_UNKNOWN_KEY,
@@ -96,11 +97,11 @@ static void test_unknown_keys(void) {
         assert_refused("{\"frobnicate\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, locked, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, unredacted");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, locked, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, unredacted");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Instances that somebody else has made: read, changed for a while, left as they were.
+
+BORROWED=ktest-borrowed
+
+borrowed_begin() {
+        trap borrowed_end EXIT
+        mkdir "$TRACEFS/instances/$BORROWED"
+        theirs=$TRACEFS/instances/$BORROWED
+}
+borrowed_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        [ ! -d "$TRACEFS/instances/$BORROWED" ] || within 5 rmdir "$TRACEFS/instances/$BORROWED"
+        leave_case
+}
+# What a session may change.
+state() {
+        local file
+        for file in tracing_on buffer_percent buffer_size_kb trace_clock current_tracer options/overwrite set_event \
+                events/raw_syscalls/sys_enter/filter events/raw_syscalls/sys_exit/filter; do
+                echo "$file: $(cat "$theirs/$file")"
+        done
+}
+
+case_borrowed_lines() { # lines that its maker prints are read, no event is named, and the instance stays
+        borrowed_begin
+        local before
+        before=$(state)
+        recording ktracectl record -q --scope system --instance $BORROWED -o t.kts
+        echo "from its maker" >"$theirs/trace_marker"
+        echo "again" >"$theirs/trace_marker"
+        ends_well 2
+        same 2 "$(count t.kts '.event == "print"')" "lines"
+        ktracectl report t.kts | grep -q 'from its maker' || fail "$(ktracectl report t.kts)"
+        same "$before" "$(state)" "the instance"
+        same "\"$BORROWED\"" "$(ktracectl report --receipt --json=short t.kts | jq .spec.instance)" "in the receipt"
+}
+
+case_borrowed_events() { # what was on stays on and is read, what was off goes off, filters and tracing_on come back
+        borrowed_begin
+        echo 'id == 1000' >"$theirs/events/raw_syscalls/sys_exit/filter"
+        echo 1 >"$theirs/events/raw_syscalls/sys_exit/enable"
+        echo 'id == 1001' >"$theirs/events/raw_syscalls/sys_enter/filter"
+        echo boot >"$theirs/trace_clock"
+        echo 0 >"$theirs/tracing_on"
+        local before
+        before=$(state)
+        recording ktracectl record -q --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts
+        "$TARGET" calls 5 1000
+        refused 1 'a session reads .* already' ktracectl create x --scope system --instance $BORROWED
+        refused 1 "not the session's own" ktracectl clear "$(ktracectl list --json=short | jq -r '.[0].id')"
+        refused 1 "not the session's own" ktracectl set "$(ktracectl list --json=short | jq -r '.[0].id')" buffer-kb 64
+        ! rmdir "$theirs" 2>/dev/null || fail "it could be removed while a session reads it"
+        ends_well 10
+        same '5 5' "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "sys_exit"')" "events"
+        same "$before" "$(state)" "the instance"
+        # It was stopped by its maker: nothing more.
+        "$TARGET" calls 3 1000
+        same 0 "$(grep -vc '^#' "$theirs/trace")" "records behind it"
+}
+
+case_borrowed_refused() { # names that are paths, ours, absent; keys that would change what others have; and who may not
+        borrowed_begin
+        local try='ktracectl create x --scope system'
+        refused 2 'instance: "../x" holds more than' $try --instance ../x
+        refused 2 'instance: ".." is a directory' $try --instance ..
+        refused 2 "is one of ktraced's own" $try --instance ktrace-0123456789abcdef
+        refused 2 'there is no nobody-made-it' $try --instance nobody-made-it
+        refused 2 'buffer-kb: is the instance' $try --instance $BORROWED -b 64
+        refused 2 'clock: is the instance' $try --instance $BORROWED --clock boot
+        refused 2 'write mode stream' $try --instance $BORROWED --mode flight
+        refused 2 'cpus: would change' $try --instance $BORROWED --cpus 0
+        refused 2 'write scope system' ktracectl create x --scope own --instance $BORROWED
+        expect 3 user ktracectl --no-ask-password create x --scope system --instance $BORROWED
+        echo 1 >"$theirs/events/raw_syscalls/sys_enter/enable"
+        ktracectl create taken -q --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1'
+        refused 2 'is on in .* already, and stays as it is: it takes no filter' ktracectl start taken
+        ktracectl destroy taken
+        same 1 "$(cat "$theirs/events/raw_syscalls/sys_enter/enable")" "its event"
+}
+
+case_borrowed_destroy() { # a running session that is destroyed puts back what it changed
+        borrowed_begin
+        local before
+        before=$(state)
+        ktracectl create taken -q --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1'
+        ktracectl start taken
+        grep -q sys_enter "$theirs/set_event" || fail "it is not on"
+        ktracectl destroy taken
+        same "$before" "$(state)" "the instance"
+        [ -d "$theirs" ] || fail "it was removed"
+}
