@@ -23,6 +23,7 @@
 #include "log.h"
 #include "probe-events.h"
 #include "session-parts.h"
+#include "trace-borrow.h"
 
 static uint64_t get_number(json_object *object, const char *key) {
         json_object *value = json_object_object_get(object, key);
@@ -235,6 +236,7 @@ static int read_trace(Session *session, json_object *object) {
         };
         int r = read_pids(trace, object);
         r = r ?: read_off(trace, object);
+        r = r ?: trace_adopt_borrow(trace, object);
         r = r ?: read_members(session, object);
         return r ?: read_fence(session, json_object_object_get(object, "fence"));
 }

@@ -17,6 +17,7 @@
 #include "describe.h"
 #include "log.h"
 #include "session-parts.h"
+#include "trace-borrow.h"
 
 static int put_text(json_object *object, const char *key, const char *text) {
         return text ? describe_put(object, key, json_object_new_string(text)) : 0;
@@ -183,6 +184,7 @@ static int make(const Session *session, json_object **ret) {
         r = r ?: put_boolean(object, "caught", session->trace.has_caught);
         r = r ?: put_boolean(object, "taking", session->trace.is_taken || session->trace.is_dirty);
         r = r ?: put_off(object, session);
+        r = r ?: trace_keep_borrow(&session->trace, object);
         r = r ?: put_pids(object, &session->trace);
         r = r ?: put_members(object, session);
         r = r ?: put_fence(object, session);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "instance.h"
+#include "trace-borrow.h"
 #include "trace-fence.h"
 #include "trace-pairs.h"
 #include "trace-parts.h"
@@ -22,7 +23,8 @@ static int step_open(void *context, Reason *reason) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
-        int r = instance_open(trace->tracefs, name, &trace->instance);
+        int r = trace->borrow ? trace_reopen_borrowed(trace, reason)
+                              : instance_open(trace->tracefs, name, &trace->instance);
         if (r == -ENOENT)
                 return reason_set(reason,
                                 KT_E_FAILED,
@@ -62,7 +64,8 @@ static int step_events(void *context, Reason *reason _unused_) {
         if (trace->is_off && trace->is_off[i])
                 return PLAN_AGAIN;
         trace_locate(trace, &grant->events[i], &system, &name);
-        int r = instance_enable_event(trace->instance, system, name, true);
+        int r = trace->borrow ? trace_borrow_event(trace, i)
+                              : instance_enable_event(trace->instance, system, name, true);
         return r ?: PLAN_AGAIN;
 }
 

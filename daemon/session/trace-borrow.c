@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "describe.h"
 #include "log.h"
 #include "trace-pairs.h"
 
@@ -39,7 +40,7 @@ bool trace_keeps_event(const Trace *trace, size_t i) {
                !(trace->is_off && trace->is_off[i]);
 }
 
-static void borrow_free(Trace *trace) {
+void trace_free_borrow(Trace *trace) {
         struct Borrow *borrow = trace->borrow;
 
         if (!borrow)
@@ -76,13 +77,10 @@ static int borrow_new(Trace *trace) {
                 return -ENOMEM;
         borrow->has_turned_on = calloc(n + 1, sizeof(bool));
         borrow->filters = calloc(n + 1, sizeof(char *));
-        if (!borrow->has_turned_on || !borrow->filters)
-                return -ENOMEM;
-        int r = read_clock_name(trace->instance, &borrow->clock);
-        return r ?: tracefs_read_u64(trace->instance->fd, "buffer_percent", &borrow->percent);
+        return borrow->has_turned_on && borrow->filters ? 0 : -ENOMEM;
 }
 
-int trace_borrow(Trace *trace, Reason *reason) {
+static int open_instance(Trace *trace, Reason *reason) {
         const char *name = trace->spec->instance;
 
         int r = instance_open(trace->tracefs, name, &trace->instance);
@@ -91,19 +89,93 @@ int trace_borrow(Trace *trace, Reason *reason) {
                                 KT_E_INVALID_SPEC,
                                 "instance: there is no %s in tracefs's instances",
                                 name);
-        r = r ?: borrow_new(trace);
-        if (r < 0) {
-                borrow_free(trace);
+        return r ?: read_clock_name(trace->instance, &trace->borrow->clock);
+}
+
+int trace_borrow(Trace *trace, Reason *reason) {
+        int r = borrow_new(trace);
+
+        r = r ?: open_instance(trace, reason);
+        r = r ?: tracefs_read_u64(trace->instance->fd, "buffer_percent", &trace->borrow->percent);
+        if (r != 0) {
+                trace_free_borrow(trace);
                 trace->instance = instance_free(trace->instance);
         }
         return r;
 }
 
+int trace_reopen_borrowed(Trace *trace, Reason *reason) {
+        return open_instance(trace, reason);
+}
+
+int trace_keep_borrow(const Trace *trace, json_object *object) {
+        const struct Borrow *borrow = trace->borrow;
+        json_object *kept, *events;
+        int r;
+
+        if (!borrow)
+                return 0;
+        kept = json_object_new_object();
+        events = json_object_new_array();
+        r = describe_put(object, "borrow", kept);
+        if (r < 0) {
+                json_object_put(events);
+                return r;
+        }
+        r = describe_put(kept, "events", events);
+        for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++) {
+                json_object *event = json_object_new_object();
+
+                r = describe_append(events, event);
+                r = r
+                                    ?: describe_put(event,
+                                                       "on",
+                                                       json_object_new_boolean(
+                                                                       borrow->has_turned_on[i]));
+                if (r == 0 && borrow->filters[i])
+                        r = describe_put(event,
+                                        "filter",
+                                        json_object_new_string(borrow->filters[i]));
+        }
+        r = r ?: describe_put(kept, "stopped", json_object_new_boolean(borrow->was_stopped));
+        return r ?: describe_put(kept, "percent", json_object_new_uint64(borrow->percent));
+}
+
+int trace_adopt_borrow(Trace *trace, json_object *object) {
+        json_object *kept = json_object_object_get(object, "borrow"),
+                    *events = json_object_object_get(kept, "events");
+
+        if (!trace_is_borrowed(trace))
+                return 0;
+        if (!json_object_is_type(events, json_type_array) ||
+                        json_object_array_length(events) != trace->grant->n_events)
+                return -EBADMSG;
+        int r = borrow_new(trace);
+        if (r < 0)
+                return r;
+        struct Borrow *borrow = trace->borrow;
+        borrow->was_stopped = json_object_get_boolean(json_object_object_get(kept, "stopped"));
+        borrow->percent = json_object_get_uint64(json_object_object_get(kept, "percent"));
+        for (size_t i = 0; i < trace->grant->n_events; i++) {
+                json_object *event = json_object_array_get_idx(events, i),
+                            *filter = json_object_object_get(event, "filter");
+
+                borrow->has_turned_on[i] =
+                                json_object_get_boolean(json_object_object_get(event, "on"));
+                borrow->filters[i] = filter ? strdup(json_object_get_string(filter)) : NULL;
+                if (filter && !borrow->filters[i])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 int trace_give_back(Trace *trace) {
         char percent[24];
 
-        if (!trace->borrow) /* given back already */
+        if (!trace->borrow || !trace->instance) { /* given back already, or gone */
+                trace_free_borrow(trace);
                 return 0;
+        }
         int r = trace_return_events(trace);
         if (r < 0)
                 return r;
@@ -117,7 +189,7 @@ int trace_give_back(Trace *trace) {
                                                 trace->spec->instance,
                                                 trace->owner->uid },
                                 "cannot put back buffer_percent");
-        borrow_free(trace);
+        trace_free_borrow(trace);
         return 0;
 }
 

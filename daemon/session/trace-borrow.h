@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <json-c/json.h>
+
 #include "trace.h"
 
 /* Steps of trace.c's plans for an instance that somebody else made. */
@@ -8,6 +10,12 @@
 bool trace_is_borrowed(const Trace *trace);
 /* In place of making one, with buffer and options as they are. */
 int trace_borrow(Trace *trace, Reason *reason);
+/* Over a restart of the daemon: what is to be put back, and the instance once more. */
+int trace_keep_borrow(const Trace *trace, json_object *object);
+int trace_adopt_borrow(Trace *trace, json_object *object);
+int trace_reopen_borrowed(Trace *trace, Reason *reason);
+/* Memory alone. */
+void trace_free_borrow(Trace *trace);
 /* Puts everything back that this session has changed, and lets go. */
 int trace_give_back(Trace *trace);
 /* The filter of the grant's event i; the one that was there is kept. filter: NULL for none. */

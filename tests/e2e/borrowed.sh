@@ -90,3 +90,22 @@ case_borrowed_destroy() { # a running session that is destroyed puts back what i
         same "$before" "$(state)" "the instance"
         [ -d "$theirs" ] || fail "it was removed"
 }
+
+case_borrowed_restart() { # over a daemon that was killed the session goes on, and all is put back at its end
+        borrowed_begin
+        echo 'id == 1001' >"$theirs/events/raw_syscalls/sys_enter/filter"
+        local before pid
+        before=$(state)
+        ktracectl create taken -q --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start taken
+        pid=$(daemon_pid)
+        kill -KILL "$pid"
+        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
+        within 10 ktracectl status || fail "no daemon came"
+        same '"running"' "$(ktracectl show taken --json=short | jq .state)" "state"
+        "$TARGET" calls 3 1000
+        same 3 "$(ktracectl status taken --json=short | jq .statistics.recorded)" "recorded"
+        ktracectl destroy taken
+        same "$before" "$(state)" "the instance"
+        [ -d "$theirs" ] || fail "it was removed"
+}

@@ -120,3 +120,16 @@ case_control_counts() { # what is produced, read, kept and off is told, of each 
         same true "$(jq '.statistics | [.cpus[] | select(.entries > 0) | ."now-nsec" > ."oldest-nsec"] | all' s)" "times"
         ktracectl status box | grep -E 'cpu [0-9]+: .* 0 dropped, 0 overwritten, .* s back' >/dev/null || fail "$(ktracectl status box)"
 }
+
+case_control_resize_restart() { # a size that was changed is the session's after a restart too
+        trap control_end EXIT
+        ktracectl create box -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000'
+        ktracectl start box
+        ktracectl set box buffer-kb 2048
+        local pid
+        pid=$(daemon_pid)
+        kill -KILL "$pid"
+        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
+        within 10 ktracectl status || fail "no daemon came"
+        same 2048 "$(ktracectl show box --json=short | jq '.spec."buffer-kb"')" "size"
+}
