@@ -8,7 +8,7 @@
  * follow each other.
  *
  * An event is caught by the kernel itself, by triggers of the session: one keeps what the buffer
- * held at that moment, one has ktraced notify us. */
+ * held at the first such moment, one has ktraced notify us of each. */
 
 #include "flight.h"
 
@@ -88,7 +88,7 @@ int flight_block_signal(const Flight *flight) {
         return sigprocmask(SIG_BLOCK, &mask, NULL) < 0 ? -errno : 0;
 }
 
-static int add_trigger(json_object *triggers, const char *when, const char *action) {
+static int add_trigger(json_object *triggers, const char *when, const char *action, int count) {
         json_object *trigger = json_object_new_object();
 
         if (!trigger || json_object_array_add(triggers, trigger) < 0) {
@@ -98,7 +98,24 @@ static int add_trigger(json_object *triggers, const char *when, const char *acti
         if (json_object_object_add(trigger, "when", json_object_new_string(when)) < 0 ||
                         json_object_object_add(trigger, "do", json_object_new_string(action)) < 0)
                 return -ENOMEM;
+        if (count > 0 && json_object_object_add(trigger, "count", json_object_new_int(count)) < 0)
+                return -ENOMEM;
         return 0;
+}
+
+/* The kernel keeps the first moment only: a second one before the snapshot is taken would put the
+ * first back among what is overwritten. With a condition it does so when the event is in the buffer
+ * already, else before. */
+static int add_moment(json_object *triggers, const char *event) {
+        _cleanup_free_ char *when = NULL;
+
+        if (asprintf(&when, "%s%s", event, strstr(event, " if ") ? "" : " if common_pid >= 0") <
+                        0) {
+                when = NULL;
+                return -ENOMEM;
+        }
+        int r = add_trigger(triggers, when, "snapshot", 1);
+        return r ?: add_trigger(triggers, when, "notify", 0);
 }
 
 int flight_complete(const Flight *flight, json_object *spec) {
@@ -112,10 +129,8 @@ int flight_complete(const Flight *flight, json_object *spec) {
                 if (!triggers || json_object_object_add(spec, "triggers", triggers) < 0)
                         return -ENOMEM;
         }
-        for (size_t i = 0; r == 0 && i < flight->n_events; i++) {
-                r = add_trigger(triggers, flight->events[i], "snapshot");
-                r = r ?: add_trigger(triggers, flight->events[i], "notify");
-        }
+        for (size_t i = 0; r == 0 && i < flight->n_events; i++)
+                r = add_moment(triggers, flight->events[i]);
         return r;
 }
 

@@ -12,7 +12,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* timeout(1), sudo and others signal the process and its group: one wish, two signals. */
 #define SIGNAL_BURST_USEC ((uint64_t)300 * 1000)
@@ -167,6 +169,8 @@ void watch_done(Watch *watch) {
         for (size_t i = 0; i < ELEMENTSOF(watch->signals); i++)
                 sd_event_source_disable_unref(watch->signals[i]);
         sd_event_source_disable_unref(watch->child_source);
+        if (watch->child_gone)
+                (void)waitpid(child_get_pid(watch->child), NULL, WNOHANG);
         sd_event_source_disable_unref(watch->outcome_source);
         sd_event_source_disable_unref(watch->away_timer);
         sd_event_unref(watch->event);
@@ -187,12 +191,20 @@ static int on_outcome(sd_event_source *source, int fd, uint32_t events, void *us
         return 0;
 }
 
-static int on_child(sd_event_source *source, const siginfo_t *si, void *userdata) {
+/* It is not waited for yet: as long as its number is its own ktraced knows whose a snapshot's
+ * records are. */
+static int on_child(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Watch *watch = userdata;
+        siginfo_t si = {};
 
+        if (waitid(P_PID, (id_t)child_get_pid(watch->child), &si, WEXITED | WNOHANG | WNOWAIT) <
+                                        0 ||
+                        si.si_pid == 0)
+                return 0;
         watch_learn_outcome(watch);
         watch->child_gone = true;
-        watch->child_status = child_exit_status(si->si_code, si->si_status);
+        watch->child_status = child_exit_status(si.si_code, si.si_status);
+        watch->child_source = sd_event_source_disable_unref(watch->child_source);
         return 0;
 }
 
@@ -207,12 +219,15 @@ int watch_add_child(Watch *watch, Child *child) {
         if (r < 0)
                 return r;
         watch->child = child;
-        return sd_event_add_child(watch->event,
-                        &watch->child_source,
-                        child_get_pid(child),
-                        WEXITED,
-                        on_child,
-                        watch);
+        int fd = (int)syscall(SYS_pidfd_open, child_get_pid(child), 0);
+        if (fd < 0)
+                return -errno;
+        r = sd_event_add_io(watch->event, &watch->child_source, fd, EPOLLIN, on_child, watch);
+        if (r < 0) {
+                close(fd);
+                return r;
+        }
+        return sd_event_source_set_io_fd_own(watch->child_source, true);
 }
 
 int watch_set_session(Watch *watch, const char *session_path) {

@@ -217,6 +217,20 @@ static int read_fence(Session *session, json_object *fence) {
         return r ?: read_tasks(&arm->listed, fence);
 }
 
+/* Newcomers' start times are not kept: they are cut from snapshots. */
+static int know_members(Session *session) {
+        const TaskSet *verified = &session->trace.arm.verified;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < verified->n; i++)
+                for (size_t k = 0; r == 0 && k < session->n_members; k++)
+                        if ((pid_t)session->members[k].tid == verified->tasks[i].tid)
+                                r = trace_know(&session->trace,
+                                                &(KnownTask){ verified->tasks[i],
+                                                                session->members[k].since_nsec });
+        return r;
+}
+
 static int read_trace(Session *session, json_object *object) {
         Trace *trace = &session->trace;
 
@@ -238,7 +252,8 @@ static int read_trace(Session *session, json_object *object) {
         r = r ?: read_off(trace, object);
         r = r ?: trace_adopt_borrow(trace, object);
         r = r ?: read_members(session, object);
-        return r ?: read_fence(session, json_object_object_get(object, "fence"));
+        r = r ?: read_fence(session, json_object_object_get(object, "fence"));
+        return r ?: know_members(session);
 }
 
 /* At rest: nobody waits for an answer that will never come. */

@@ -249,7 +249,10 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
         }
         if (feed->flush_wanted)
                 feed_send_flush(feed);
-        if (feed->is_snapshot)
+        if (feed->is_snapshot && feed->is_judged) {
+                feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
+                feed_send_flush(feed);
+        } else if (feed->is_snapshot)
                 feed_finish(feed, feed->trace->taken_names_fd, "snapshot", "");
         else if (feed->finish.type)
                 feed_send_finish(feed);
@@ -267,6 +270,54 @@ static void feed_open_rings(Feed *feed) {
         } else
                 trace_plan_rings(feed->trace, &feed->rings);
         feed->rings.done = feed_on_rings;
+        feed->rings.userdata = feed;
+        feed->rings_in_flight = true;
+        worker_submit(feed->worker, &feed->rings);
+}
+
+static void feed_add_proven(Feed *feed) {
+        const Trace *trace = feed->trace;
+        _cleanup_free_ ControlMember *members = calloc(trace->n_proven + 1, sizeof(*members));
+
+        for (size_t i = 0; members && i < trace->n_proven; i++)
+                members[i] = (ControlMember){
+                        .tid = (uint32_t)trace->proven[i].task.tid,
+                        .since_nsec = trace->proven[i].since_nsec,
+                };
+        if (members)
+                feed_add_members(feed, members, trace->n_proven);
+}
+
+static void feed_on_proven(Plan *plan, int result, const Reason *reason _unused_) {
+        Feed *feed = plan->userdata;
+        Trace *trace = feed->trace;
+
+        feed->rings_in_flight = false;
+        if (!feed->consumer) {
+                feed_closed(feed);
+                return;
+        }
+        if (feed->is_given_up) {
+                feed_settle(feed);
+                return;
+        }
+        /* Else nobody is: all is cut. */
+        if (result == 0) {
+                feed_add_proven(feed);
+                trace_end_proof(trace);
+        }
+        feed_finish(feed, trace->taken_names_fd, "snapshot", "");
+}
+
+/* All of a judged snapshot is in the consumer's memory: whose it is is looked up now. */
+static void feed_prove(Feed *feed) {
+        if (!feed->is_snapshot || !feed->is_judged || !feed->trace || feed->rings_in_flight ||
+                        feed->finish.type)
+                return;
+        if (trace_begin_proof(feed->trace) < 0)
+                feed->trace->n_proven = 0;
+        trace_plan_proven(feed->trace, &feed->rings);
+        feed->rings.done = feed_on_proven;
         feed->rings.userdata = feed;
         feed->rings_in_flight = true;
         worker_submit(feed->worker, &feed->rings);
@@ -337,6 +388,9 @@ static void feed_on_message(Consumer *consumer _unused_,
                 feed_on_tripped(feed, message);
                 break;
         case CONTROL_FLUSHED:
+                feed_on_status(feed, message);
+                feed_prove(feed);
+                break;
         case CONTROL_GONE:
                 feed_on_status(feed, message);
                 break;

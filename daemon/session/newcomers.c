@@ -264,6 +264,15 @@ void newcomers_stop(Newcomers *newcomers) {
                 plan_cancel(&newcomers->plan);
 }
 
+bool newcomers_find(const Newcomers *newcomers, pid_t tid, Task *ret) {
+        for (size_t i = 0; i < newcomers->told.n; i++)
+                if (newcomers->told.tasks[i].tid == tid) {
+                        *ret = newcomers->told.tasks[i];
+                        return true;
+                }
+        return false;
+}
+
 size_t newcomers_get_members(const Newcomers *newcomers, const ControlMember **ret) {
         *ret = newcomers->members;
         return newcomers->n_members;

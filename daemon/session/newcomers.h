@@ -34,4 +34,6 @@ DEFINE_CLEANUP(Newcomers, newcomers_free);
 void newcomers_start(Newcomers *newcomers);
 void newcomers_stop(Newcomers *newcomers);
 /* All that were ever told, for a stream that is opened later. */
+/* A member by its number, with its start time. */
+bool newcomers_find(const Newcomers *newcomers, pid_t tid, Task *ret);
 size_t newcomers_get_members(const Newcomers *newcomers, const ControlMember **ret);

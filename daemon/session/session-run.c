@@ -82,6 +82,14 @@ static void session_on_newcomers(const ControlMember *members,
         /* Also for what follows a stop. No plan that looks at it is in flight while this is told.
          */
         session->report = session->trace.arm.report = *report;
+        for (size_t i = 0; i < n; i++) {
+                Task task;
+
+                /* Who cannot be remembered is cut from snapshots. */
+                if (newcomers_find(session->newcomers, (pid_t)members[i].tid, &task))
+                        (void)trace_know(&session->trace,
+                                        &(KnownTask){ task, members[i].since_nsec });
+        }
         if (session->feed)
                 feed_add_members(session->feed, members, n);
         if (n > 0)
@@ -183,6 +191,7 @@ static void session_then_started(Session *session, int result, const Reason *rea
 }
 
 void session_resume(Session *session, SessionState state) {
+        session_make_notices(session);
         if (state == SESSION_RUNNING)
                 session_watch(session);
         else if (session_watch_interference(session) < 0)
@@ -193,6 +202,16 @@ void session_resume(Session *session, SessionState state) {
                 session_set_timer(session, session->registry->options.limits.setup_timeout_usec);
         session_set_state(session, state);
         marker_resume_all(&session->markers);
+}
+
+/* For snapshots: with their start times they are told from others that have their numbers. */
+static int session_know(Session *session, const TaskSet *tasks, const struct timespec *since) {
+        int r = trace_know(&session->trace, NULL);
+
+        for (size_t i = 0; r == 0 && i < tasks->n; i++)
+                r = trace_know(&session->trace,
+                                &(KnownTask){ tasks->tasks[i], control_nsec(since) });
+        return r;
 }
 
 /* since: of the trace's clock. Before the first start nothing was recorded. */
@@ -214,6 +233,11 @@ static int session_take_members(Session *session) {
                         .tid = (uint32_t)verified->tasks[i].tid,
                         .since_nsec = (uint64_t)since.tv_sec * 1000000000 + (uint64_t)since.tv_nsec,
                 };
+        int r = session_know(session, verified, &since);
+        if (r < 0) {
+                free(members);
+                return r;
+        }
         free(session->members);
         session->members = members;
         session->n_members = verified->n;

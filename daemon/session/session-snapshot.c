@@ -65,6 +65,10 @@ static void on_released(Feed *feed, void *userdata) {
                 session_end_continue(session);
 }
 
+static void on_tripped(Feed *feed _unused_, const char *text, void *userdata) {
+        session_end(((Snapshot *)userdata)->session, "guard", text);
+}
+
 static size_t count_snapshots(const Session *session) {
         const Snapshot *snapshot;
         size_t n = 0;
@@ -95,6 +99,10 @@ static int check_snapshot(const Session *session, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,
                                 "the session is read as a stream: snapshots are of sessions with mode flight");
+        if (trace_is_judged(&session->trace) && !session->is_armed)
+                return reason_set(reason,
+                                KT_E_WRONG_STATE,
+                                "the session has not been started: nothing was recorded");
         if (n == SNAPSHOTS_MAX)
                 return reason_set(reason,
                                 KT_E_BUSY,
@@ -110,7 +118,10 @@ static int check_snapshot(const Session *session, Reason *reason) {
 
 int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason) {
         static const FeedHandlers handlers = {
-                .on_ready = on_ready, .on_reading = on_reading, .on_released = on_released
+                .on_ready = on_ready,
+                .on_reading = on_reading,
+                .on_released = on_released,
+                .on_tripped = on_tripped,
         };
         Snapshot *snapshot;
 
@@ -136,6 +147,8 @@ int session_snapshot(Session *session, ControlSink kind, Request *request, Reaso
         }
         snapshot->request = request;
         TAILQ_INSERT_TAIL(&session->snapshots, snapshot, snapshots);
+        if (session->is_armed)
+                feed_arm(snapshot->feed, NULL, 0);
         return 0;
 }
 

@@ -24,6 +24,7 @@
 #include "log.h"
 #include "metadata.h"
 #include "pid-max.h"
+#include "spec-trigger.h"
 #include "trace-pairs.h"
 #include "trace-triggers.h"
 
@@ -98,6 +99,24 @@ static int check_lifetimes(const Grant *grant, Reason *reason) {
         return 0;
 }
 
+/* A second swap puts back what the first has put aside: the ring would go on behind a gap that
+ * nothing tells of, and in it are ends of processes. */
+static int check_snapshots(const Spec *spec, Reason *reason) {
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < spec->n_triggers; i++) {
+                const SpecTrigger *trigger = &spec->triggers[i];
+
+                if (trigger->action == ACTION_SNAPSHOT)
+                        n += trigger->count == 0 ? 2 : trigger->count;
+        }
+        if (n <= 1)
+                return 0;
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "triggers: in a session of your own processes one snapshot by a trigger is possible: name one, with count 1");
+}
+
 int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
         clockid_t clock;
 
@@ -108,10 +127,6 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
                                 KT_E_ACCESS_DENIED,
                                 "scope system: rule %s lets you trace processes of your own only",
                                 grant->rule);
-        if (spec->mode == MODE_FLIGHT)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "mode: flight: whose the records are is not known for processes that were born before what the buffer still holds: write stream, or ask for a trace of all processes");
         if (!metadata_get_clock(spec->clock, &clock))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -126,7 +141,8 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
                                 KT_E_ACCESS_DENIED,
                                 "allow-setuid: rule %s does not let you, leave it away",
                                 grant->rule);
-        return check_lifetimes(grant, reason);
+        int r = check_snapshots(spec, reason);
+        return r ?: check_lifetimes(grant, reason);
 }
 
 int trace_join_condition(const Trace *trace,

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 
+#include "defence.h"
 #include "fd.h"
 #include "log.h"
 #include "metadata.h"
@@ -115,8 +117,10 @@ static int freeze_statistics(Trace *trace, int *ret) {
  * rings each is read up to the moment when its turn comes. */
 static int step_snapshot(void *context, Reason *reason _unused_) {
         Trace *trace = context;
-        int r = 0;
+        int r = trace_is_judged(trace) ? trace_open_guard(trace) : 0;
 
+        if (r < 0)
+                return r;
         int *stats = trace->has_snapshot ? malloc(trace->n_cpus * sizeof(int)) : NULL;
         if (trace->has_snapshot && !stats)
                 return -ENOMEM;
@@ -153,6 +157,76 @@ static const PlanStep snapshot_steps[] = {
         { "names", step_taken_names, NULL },
         { "snapshot", step_snapshot, undo_rings },
 };
+
+#define KNOWN_MAX 65536 /* of those that are not known to have ended */
+
+int trace_know(Trace *trace, const KnownTask *known) {
+        if (known && trace->n_known >= KNOWN_MAX)
+                return -ENOSPC;
+        if (!known) {
+                trace->n_known = 0;
+                trace->n_proof = SIZE_MAX;
+                return 0;
+        }
+        KnownTask *grown = reallocarray(trace->known, trace->n_known + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        trace->known = grown;
+        trace->known[trace->n_known++] = *known;
+        return 0;
+}
+
+int trace_begin_proof(Trace *trace) {
+        KnownTask *copy = calloc(trace->n_known + 1, sizeof(*copy));
+
+        if (!copy)
+                return -ENOMEM;
+        if (trace->n_known > 0)
+                memcpy(copy, trace->known, trace->n_known * sizeof(*copy));
+        free(trace->proven);
+        trace->proven = copy;
+        trace->n_proven = trace->n_proof = trace->n_known;
+        return 0;
+}
+
+void trace_end_proof(Trace *trace) {
+        size_t n_later = trace->n_known > trace->n_proof ? trace->n_known - trace->n_proof : 0;
+
+        if (trace->n_proof > trace->n_known) /* begun anew meanwhile */
+                return;
+        if (n_later > 0)
+                memmove(trace->known + trace->n_proven,
+                                trace->known + trace->n_proof,
+                                n_later * sizeof(*trace->known));
+        if (trace->n_proven > 0)
+                memcpy(trace->known, trace->proven, trace->n_proven * sizeof(*trace->known));
+        trace->n_known = trace->n_proven + n_later;
+}
+
+static bool is_there(const Task *task) {
+        uint64_t start;
+
+        if (!defence_is_on("lifetimes"))
+                return true;
+        return process_read_start(task->tid, task->tid, &start) == 0 && start == task->start_time;
+}
+
+static int step_proven(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        size_t n = 0;
+
+        for (size_t i = 0; i < trace->n_proven; i++)
+                if (is_there(&trace->proven[i].task))
+                        trace->proven[n++] = trace->proven[i];
+        trace->n_proven = n;
+        return 0;
+}
+
+void trace_plan_proven(Trace *trace, Plan *plan) {
+        static const PlanStep step = { "proven", step_proven, NULL };
+
+        trace_plan(trace, plan, &step, 1, true);
+}
 
 void trace_plan_rings(Trace *trace, Plan *plan) {
         trace_plan(trace, plan, rings_steps, ELEMENTSOF(rings_steps), true);

@@ -70,6 +70,10 @@ void trace_clear(Trace *trace) {
         close_cleanup(&trace->names_fd);
         close_cleanup(&trace->taken_names_fd);
         close_cleanup(&trace->window_fd);
+        free(trace->known);
+        free(trace->proven);
+        trace->known = trace->proven = NULL;
+        trace->n_known = trace->n_proven = 0;
 }
 
 static bool trace_lists_pids(const Trace *trace) {

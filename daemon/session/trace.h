@@ -38,6 +38,12 @@ typedef struct TraceWindows {
         uint64_t *left;               /* each trigger of the spec: of its count */
 } TraceWindows;
 
+/* A task that was found fit, and of which records may pass from then on. */
+typedef struct KnownTask {
+        Task task;
+        uint64_t since_nsec; /* of the trace's clock; 0: from the beginning */
+} KnownTask;
+
 /* A session's share of the kernel. While a plan of it is in flight it belongs to the worker thread,
  * else to the event loop. spec, grant and owner are the session's and never change. */
 typedef struct Trace {
@@ -89,6 +95,10 @@ typedef struct Trace {
         bool is_dirty;      /* something of a snapshot that failed is in the second buffer */
         int taken_names_fd; /* saved command names of the snapshot that is being taken */
         int window_fd;      /* what the last snapshot has left to the next; -1: nothing */
+        /* Members of a judged one, the event loop's; and those of them that are the same tasks
+         * still when a snapshot of it is read, the plan's. */
+        KnownTask *known, *proven;
+        size_t n_known, n_proven, n_proof; /* n_proof: of known, when the plan began */
 
         struct Borrow *borrow; /* of an instance that somebody else made; NULL: it is ours */
 
@@ -136,6 +146,15 @@ void trace_plan_quiesce(Trace *trace, Plan *plan);
 void trace_plan_rings(Trace *trace, Plan *plan);
 /* The same of a flight recorder, with the command names: what is there now. */
 void trace_plan_snapshot(Trace *trace, Plan *plan);
+/* Event loop. One more that is known; NULL: none is any more. -ENOMEM. */
+int trace_know(Trace *trace, const KnownTask *known);
+/* Event loop, before the plan. -ENOMEM. */
+int trace_begin_proof(Trace *trace);
+/* Event loop, after it: who has ended is forgotten. */
+void trace_end_proof(Trace *trace);
+/* When all of it is read: `proven`. Who is alive by then, or dead and not waited for, with the
+ * start time with which it was found fit, was that task all the time. */
+void trace_plan_proven(Trace *trace, Plan *plan);
 /* rmdir. -EBUSY while a consumer still holds a ring. */
 void trace_plan_remove(Trace *trace, Plan *plan);
 

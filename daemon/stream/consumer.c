@@ -196,6 +196,12 @@ static int finish(Consumer *c) {
 }
 
 static int flush(Consumer *c) {
+        if (c->pump.window.is_on) {
+                int read = pump_read_window(&c->pump);
+                if (read == 0)
+                        tell(c, CONTROL_FLUSHED, 0, "");
+                return read;
+        }
         int r = drain_rings(c);
 
         if (r == 0 && queue_is_empty(&c->queue) && !c->pump.is_tripped) {
@@ -226,7 +232,7 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
 static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
         bool is_snapshot = message->setup.snapshot != CONTROL_SNAPSHOT_NONE;
 
-        if (n_fds != 2 || c->metadata || (is_snapshot && message->setup.judged) ||
+        if (n_fds != 2 || c->metadata ||
                         (message->setup.sink != CONTROL_SINK_PIPE &&
                                         message->setup.sink != CONTROL_SINK_SOCKET))
                 return -EBADMSG;
@@ -294,7 +300,7 @@ static int on_control(Consumer *c) {
         else if (message.type == CONTROL_RINGS)
                 r = on_rings(c, &message, fds, n_fds);
         else if (message.type == CONTROL_FLUSH) {
-                c->is_flushing = true;
+                c->is_flushing = !c->pump.window.is_on;
                 r = flush(c);
         } else if (message.type == CONTROL_FINISH)
                 r = on_finish(c, &message, fds, n_fds);

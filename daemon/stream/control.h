@@ -31,6 +31,10 @@
  *                                           verified; all so far, or those that are new
  *   A snapshot is the same, with FINISH right behind RINGS, and before RINGS
  *   WINDOW {what the last one left, or an empty memfd; an empty one for the next}  -> (window.h)
+ *   and of a judged one, in place of MEMBERS before RINGS, between RINGS and FINISH
+ *   FLUSH                            ->     read it all, tell nothing
+ *                                   <-      FLUSHED
+ *   MEMBERS                          ->     who was one in all that was read
  *
  *   GUARD {tracing_on, guard hist}   ->     (judged streams) before RINGS
  *                                   <-      TRIPPED      tracing is off or the guard has counted:
@@ -162,7 +166,7 @@ typedef struct ControlMessage {
         union {
                 struct {
                         uint32_t sink;     /* ControlSink */
-                        uint32_t snapshot; /* ControlSnapshot; never judged */
+                        uint32_t snapshot; /* ControlSnapshot */
                         uint32_t n_cpus;
                         uint32_t subbuf_size; /* bytes, header included */
                         uint32_t fenced;  /* zero what no record owns; remember whose pids were seen

@@ -93,6 +93,41 @@ int fence_read(Fence *fence, Rings *rings, uint64_t now, uint64_t *ret_bytes) {
         return 0;
 }
 
+int fence_read_window(Fence *fence, Rings *rings) {
+        int r = 0;
+
+        fence->since = calloc(rings->n_cpus, sizeof(*fence->since));
+        if (!fence->since)
+                return -ENOMEM;
+        fence->read_nsec = fence_get_now(fence);
+        for (unsigned i = 0; r >= 0 && i < rings->n_given; i++) {
+                r = hold_read_window(&fence->hold, &rings->ring[i], &fence->since[i]);
+                fence->has_more = fence->has_more || r > 0;
+        }
+        return MIN_OF(r, 0);
+}
+
+/* A birth counts if each exit behind it is there: from the youngest of the rings' beginnings on.
+ * Records that found no room at all may be of an exit, and nobody knows when. */
+void fence_settle_window(Fence *fence, const Rings *rings, bool is_frozen) {
+        uint64_t since = 0;
+
+        for (unsigned i = 0; i < rings->n_given; i++) {
+                const RingStatistics *s = &rings->ring[i].last;
+
+                since = MAX_OF(since, fence->since[i]);
+                if (s->dropped + s->commit_overrun > 0)
+                        since = UINT64_MAX;
+        }
+        lives_forget_births(fence->lives, since);
+        /* What others wrote meanwhile is younger than the beginning; of what stood still all was to
+         * come. */
+        if (is_frozen && fence->has_more)
+                lives_forget_births(fence->lives, UINT64_MAX);
+        if (!is_frozen)
+                lives_doubt_from(fence->lives, fence->read_nsec);
+}
+
 uint64_t fence_get_now(const Fence *fence) {
         struct timespec now = {};
 

@@ -11,6 +11,9 @@ typedef struct Fence {
         Lives *lives;
         clockid_t clock; /* of the trace */
         bool is_on;
+        uint64_t *since;    /* of a snapshot, by CPU: from here on nothing is missing */
+        bool has_more;      /* not all could be read */
+        uint64_t read_nsec; /* when the reading began */
 } Fence;
 
 /* setup: of a stream that is judged. -EBADMSG, -ENOMEM, -EINVAL (no such clock). */
@@ -25,5 +28,10 @@ int fence_take_members(Fence *fence, uint32_t n, int fd);
 void fence_add_marker(Fence *fence, uint32_t tid);
 /* Reads all rings once, up to now. *ret_bytes grows. -errno. */
 int fence_read(Fence *fence, Rings *rings, uint64_t now, uint64_t *ret_bytes);
+/* Of a snapshot: reads all rings to their end. -errno. */
+int fence_read_window(Fence *fence, Rings *rings);
+/* Behind it, and when all members are known: who is born where exits may be missing is none.
+ * is_frozen: nobody wrote to the rings meanwhile. */
+void fence_settle_window(Fence *fence, const Rings *rings, bool is_frozen);
 /* By the clock of the trace. */
 uint64_t fence_get_now(const Fence *fence);

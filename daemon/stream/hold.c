@@ -153,6 +153,39 @@ int hold_read(Hold *hold, Ring *ring, uint64_t now, uint64_t *ret) {
         return r;
 }
 
+/* The kernel says of a sub-buffer that something was overwritten before it. */
+static uint64_t lane_cut_gaps(const Hold *hold, Lane *lane) {
+        uint64_t since = 0;
+
+        for (size_t n_before = 0; n_before < lane->n;) {
+                size_t at = lane->first + n_before;
+
+                if (!page_forget_missed(lane->bytes + at * hold->subbuf_size, hold->subbuf_size)) {
+                        n_before++;
+                        continue;
+                }
+                since = MAX_OF(lane->pages[at].summary.first_nsec, (uint64_t)1);
+                lane->pages[at].used = page_get_used(
+                                lane->bytes + at * hold->subbuf_size, hold->subbuf_size);
+                lane->first += n_before;
+                lane->n -= n_before;
+                n_before = 1;
+        }
+        return since;
+}
+
+int hold_read_window(Hold *hold, Ring *ring, uint64_t *ret_since) {
+        Lane *lane = &hold->lanes[ring->cpu];
+        ssize_t n = 1;
+
+        while (n > 0 && lane->n < hold->n_pages_max)
+                n = lane_read(hold, lane, ring);
+        (void)ring_take_lost(ring); /* overwritten: no loss */
+        lane->horizon = UINT64_MAX;
+        *ret_since = lane_cut_gaps(hold, lane);
+        return n > 0 ? 1 : (int)n;
+}
+
 bool hold_is_read(const Hold *hold, uint64_t now) {
         for (unsigned i = 0; i < hold->n_lanes; i++)
                 if (hold->lanes[i].horizon < now)
@@ -274,6 +307,10 @@ int hold_release(Hold *hold, HoldPut put, void *userdata) {
                                                         .summary.first_nsec);
         lives_forget(hold->judge.lives, oldest);
         return MIN_OF(r, 0);
+}
+
+uint64_t hold_get_bytes(const Hold *hold, unsigned cpu) {
+        return hold->lanes[cpu].n * hold->subbuf_size;
 }
 
 bool hold_is_empty(const Hold *hold) {

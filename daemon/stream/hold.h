@@ -38,10 +38,16 @@ void hold_clear(Hold *hold);
 /* Reads a ring until it gives nothing or what is younger than now, or the lane is full. *ret:
  * bytes. -errno. */
 int hold_read(Hold *hold, Ring *ring, uint64_t now, uint64_t *ret);
+/* Of a snapshot: the ring to its end, as far as n_pages_max reaches. What lies before a gap is not
+ * of its window. *ret_since: from here on nothing is missing; 0: since the last snapshot. 1: there
+ * is more; -errno. */
+int hold_read_window(Hold *hold, Ring *ring, uint64_t *ret_since);
 /* Was all before now read, of all rings? */
 bool hold_is_read(const Hold *hold, uint64_t now);
 /* Judges and puts what is older than all that may still come. -errno. */
 int hold_release(Hold *hold, HoldPut put, void *userdata);
+/* Of a CPU, not told yet. */
+uint64_t hold_get_bytes(const Hold *hold, unsigned cpu);
 bool hold_is_empty(const Hold *hold);
 /* Gives up what is left; its records count as lost. Bytes. */
 uint64_t hold_discard(Hold *hold);

@@ -48,6 +48,7 @@ struct Lives {
         bool is_sorted;
         uint64_t forgotten; /* nobody asks for what was before */
         uint64_t first_loss;
+        uint64_t doubtful;                      /* from here on, of those that were born */
         bool are_all_members, are_all_immortal; /* in a build that leaves these defences out */
 };
 
@@ -103,7 +104,7 @@ int lives_new(Lives **ret) {
         if (r < 0)
                 return r;
         lives_sweep(lives, false);
-        lives->first_loss = NEVER;
+        lives->first_loss = lives->doubtful = NEVER;
         lives->are_all_members = !defence_is_on("members");
         lives->are_all_immortal = !defence_is_on("lifetimes");
         *ret = TAKE_PTR(lives);
@@ -147,6 +148,19 @@ static void lives_sort(Lives *lives) {
         if (!lives->is_sorted)
                 qsort(lives->noted, lives->n_noted, sizeof(*lives->noted), compare_events);
         lives->is_sorted = true;
+}
+
+void lives_forget_births(Lives *lives, uint64_t before) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < lives->n_noted; i++)
+                if (lives->noted[i].kind != LIFE_FORK || lives->noted[i].nsec >= before)
+                        lives->noted[n++] = lives->noted[i];
+        lives->n_noted = n;
+}
+
+void lives_doubt_from(Lives *lives, uint64_t nsec) {
+        lives->doubtful = nsec;
 }
 
 bool lives_expect_loss(Lives *lives, uint64_t horizon) {
@@ -208,6 +222,15 @@ static int apply_member(Lives *lives, const LifeEvent *event) {
         return add_life(lives, event->tid, event->nsec);
 }
 
+static int add_born(Lives *lives, uint32_t tid, uint64_t birth) {
+        uint32_t n = lives->n_lives;
+        int r = add_life(lives, tid, birth);
+
+        if (r == 0 && lives->n_lives > n)
+                lives->lives[n].doubtful = MAX_OF(lives->doubtful, birth);
+        return r;
+}
+
 static int apply_fork(Lives *lives, const LifeEvent *event) {
         const Life *parent = find_alive(lives, event->tid, event->nsec);
 
@@ -216,7 +239,7 @@ static int apply_fork(Lives *lives, const LifeEvent *event) {
         Life *child = find_alive(lives, event->other, event->nsec);
         if (child) /* its exit was lost */
                 child->death = event->nsec;
-        return add_life(lives, event->other, event->nsec);
+        return add_born(lives, event->other, event->nsec);
 }
 
 /* The same task as before: a member is one under the new number as well, and nobody else is. As
@@ -237,7 +260,7 @@ static int apply_exec(Lives *lives, const LifeEvent *event) {
         }
         if (first)
                 first->death = MIN_OF(first->death, event->nsec - 1);
-        return add_life(lives, event->tid, event->nsec);
+        return add_born(lives, event->tid, event->nsec);
 }
 
 static void apply_loss(Lives *lives, uint64_t nsec) {

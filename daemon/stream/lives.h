@@ -42,6 +42,11 @@ int lives_note(Lives *lives, const LifeEvent *event);
 bool lives_expect_loss(Lives *lives, uint64_t horizon);
 /* Nothing up to the horizon will be noted any more: makes it count, in order of time. -ENOMEM. */
 int lives_advance(Lives *lives, uint64_t horizon);
+/* Of a time of which not all exits are known: births that are noted before it make nobody a
+ * member. */
+void lives_forget_births(Lives *lives, uint64_t before);
+/* From here on exits may be missing: only those that the daemon has verified are members then. */
+void lives_doubt_from(Lives *lives, uint64_t nsec);
 /* Of a task from first to last, none of it beyond the horizon. */
 Standing lives_judge(const Lives *lives, uint32_t tid, uint64_t first, uint64_t last);
 /* It wrote a record, behind all that counts already. */

@@ -69,6 +69,9 @@ int pump_init(Pump *pump,
                 r = load_masks(pump, metadata, setup->setup.judged);
         if (r == 0 && setup->setup.judged)
                 r = fence_init(&pump->fence, setup, pump->masks, &pump->tally, &pump->bucket);
+        /* A window is judged as a whole. */
+        if (r == 0 && setup->setup.judged && setup->setup.snapshot != CONTROL_SNAPSHOT_NONE)
+                pump->fence.hold.n_pages_max = pump->ring_bytes / subbuf_size;
         return r;
 }
 
@@ -240,8 +243,47 @@ static int snapshot_ring(Pump *pump, Ring *ring) {
         return r ?: (int)MIN_OF(n, (ssize_t)0);
 }
 
+static int put_judged(unsigned cpu,
+                const uint8_t *data,
+                size_t size,
+                uint64_t lost _unused_,
+                void *userdata) {
+        return put_window(cpu, data, size, userdata);
+}
+
+/* What the last snapshot has left was judged by it. */
+static int take_judged_snapshot(Pump *pump) {
+        Fence *fence = &pump->fence;
+        int r = 0;
+
+        if (!fence->since)
+                return -EBADMSG;
+        if (guard_check(&pump->rings.guard, pump->trip_text, sizeof(pump->trip_text)) < 0)
+                return trip(pump);
+        fence_settle_window(fence, &pump->rings, pump->window.is_frozen);
+        for (unsigned cpu = 0; r == 0 && cpu < pump->rings.n_given; cpu++)
+                if (fence->since[cpu] == 0)
+                        r = window_visit(&pump->window,
+                                        cpu,
+                                        hold_get_bytes(&fence->hold, cpu),
+                                        put_window,
+                                        pump);
+        r = r ?: hold_release(&fence->hold, put_judged, pump);
+        return r ?: window_close(&pump->window, &pump->tally);
+}
+
+int pump_read_window(Pump *pump) {
+        if (!pump->fence.is_on || pump->fence.since || !rings_are_complete(&pump->rings))
+                return -EBADMSG;
+        watchdog_beat(pump->watchdog, false);
+        return fence_read_window(&pump->fence, &pump->rings);
+}
+
 static int take_snapshot(Pump *pump) {
         int r = 0;
+
+        if (pump->fence.is_on)
+                return take_judged_snapshot(pump);
 
         for (unsigned i = 0; r == 0 && i < pump->rings.n_given; i++)
                 r = snapshot_ring(pump, &pump->rings.ring[i]);
@@ -276,7 +318,9 @@ int pump_end(Pump *pump) {
         pump->is_ending = true;
         if (pump->window.is_on) {
                 int r = take_snapshot(pump);
-                return r ?: put_last_losses(pump);
+                if (pump->is_tripped)
+                        return 0;
+                return r || pump->fence.is_on ? r : put_last_losses(pump);
         }
         (void)pump_run(pump, true); /* what stays unread is told as `entries` */
         if (pump->is_tripped)

@@ -35,6 +35,9 @@ int pump_init(Pump *pump,
                 Watchdog *watchdog);
 /* Of a snapshot, before its rings: see window_open(). */
 int pump_open_window(Pump *pump, int earlier_fd, int kept_fd);
+/* Of a snapshot that is judged: reads the rings, so that whoever is found to be a member from now
+ * on was one in all that was read. -errno. */
+int pump_read_window(Pump *pump);
 /* Reads and puts what the rings hold, or (is_all) until they are empty, as long as the queue is.
  * -ECANCELED with trip_text, once, when the guard has fired; -errno. */
 int pump_run(Pump *pump, bool is_all);

@@ -184,6 +184,38 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's process"
 }
 
+case_pid_reuse_in_flight() { # the same in a flight recorder, when the end of the traced one has been overwritten
+        defended_by lifetimes members
+        roots_part "$ATTACK_TOOLS/actor" reuse "$USER_UID" $VICTIM_CALL armed
+        attack <<'EOS'
+from attack import *
+wait_for("pid")
+pid = open("pid").read().strip()
+s = Flight("pids:" + pid, **{"buffer-kb": 64})
+attempt(s.start)
+open("armed", "w").close()
+pause(0.5)
+s.save()
+EOS
+        roots_end
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's process"
+}
+
+case_setuid_in_flight() { # root's program, executed in the window of a flight recorder, by a snapshot after its end
+        defended_by credentials guard guard-hist
+        rooted 4755 rooted
+        attack ./rooted calls 1000 $VICTIM_CALL <<'EOS'
+from attack import *
+import sys
+p = Process(sys.argv[1:], no_new_privs=False)
+s = Flight(f"command:{p.pid}")
+attempt(s.start)
+p.end()
+s.save()
+EOS
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's program"
+}
+
 case_foreign_change() { # everybody's records, when another tool of root's has emptied the list
         defended_by foreign-change members guard guard-hist
         victim

@@ -129,12 +129,48 @@ case_readme_flight() { # README: what was last, with a mark in it
                 [ "$(uname -m)" != x86_64 ] || fail "no kill"
 }
 
+case_flight_fenced() { # of one's own command: what it and its children did last, after it has died too; pictures of nobody else
+        background sh -c "while :; do $TARGET calls 100 1000; done"
+        expect 3 user ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                sh -c "$TARGET calls 100 1000; $TARGET calls 50 1000 & wait; exit 3"
+        same 150 "$(has t.kts 1000)" "calls"
+        expect 137 user ktracectl record --flight -o t.dat -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                sh -c "$TARGET calls 20 1000; kill -KILL \$\$"
+        same 20 "$(has t.dat 1000)" "calls before the signal"
+}
+
+case_flight_fenced_unborn() { # a child that was born before the window is cut, and counted; its parent is told
+        expect 0 user ktracectl record --flight -b 64 -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' -- \
+                sh -c "$TARGET calls 60000 1000; exec $TARGET calls 7 1001"
+        same '0 7' "$(has t.kts 1000) $(has t.kts 1001)" "calls of the child and of the command"
+        [ "$(grep -aoE '"foreign":[0-9]+' t.kts | tail -n 1 | cut -d: -f2)" -gt 100 ] || fail "not counted"
+}
+
+case_flight_fenced_repeated() { # snapshots of one's own session follow each other, and the later ones have what the first had
+        trap flight_end EXIT
+        mkfifo go
+        chmod 666 go
+        background user setpriv --no-new-privs bash -c "exec 3<>go; while read -r n call <&3; do $TARGET calls \$n \$call; echo; done"
+        user ktracectl create mine --mode flight -p "$BACKGROUND" -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002'
+        refused 1 'not been started' user ktracectl snapshot mine -o t.kts
+        user ktracectl start mine
+        echo 10 1000 >go
+        within 5 told_lines 1 || fail "no calls"
+        expect 0 user ktracectl snapshot mine -o one.kts
+        same 10 "$(has one.kts 1000)" "calls before the first"
+        echo 5 1001 >go
+        within 5 told_lines 2 || fail "no calls"
+        expect 0 user ktracectl snapshot mine -o two.kts
+        same '10 5' "$(has two.kts 1000) $(has two.kts 1001)" "calls before the second"
+        user ktracectl destroy mine
+}
+told_lines() { [ "$(wc -l <background.out)" -ge "$1" ]; }
+
 case_flight_refused() { # streams of recorders, snapshots of streams, and what a user's own trace cannot have
         recorder box
         refused 1 'flight recorder' ktracectl stream box
         ktracectl create plain --scope system -e sched:sched_process_exec
         refused 1 'mode flight' ktracectl snapshot plain -o t.kts
-        refused 2 'mode: flight: ' user ktracectl create mine --mode flight --scope own -e sched:sched_process_exec
         refused 2 'mode: "fight" is not known' ktracectl create bad --mode fight --scope system -e sched:sched_process_exec
         refused 1 'no session has this name' user ktracectl snapshot box -o t.kts
         ktracectl destroy box
@@ -190,6 +226,21 @@ case_flight_record_both() { # with a command: on the signal, and at its end
         echo >go
         wait "$RECORDING" || fail "status $?"
         same '10 20' "$(has t.dat 1000) $(has t.1.dat 1000)" "calls"
+}
+
+case_flight_record_event() { # the kernel keeps the first moment: what was before it, the event itself, and nothing of what came behind
+        trap flight_end EXIT
+        [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] || skip "this kernel has no histograms or no snapshot buffers"
+        expect 0 ktracectl record --flight --snapshot-on 'raw_syscalls:sys_enter if id == 1001' -b 256 -o t.kts \
+                -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002' -- \
+                sh -c "$TARGET calls 50 1000; $TARGET calls 1 1001; $TARGET calls 60000 1002; sleep 2; $TARGET calls 1 1001; sleep 3"
+        same '50 1 0' "$(has t.kts 1000) $(has t.kts 1001) $(has t.kts 1002)" "the first moment"
+        # The second is taken when it is told of.
+        [ "$(has t.1.kts 1001)" = 1 ] && [ "$(has t.1.kts 1002)" -gt 100 ] || fail "the second: $(has t.1.kts 1001) $(has t.1.kts 1002)"
+        [ ! -e t.2.kts ] || fail "a third"
+        # Without a condition, and at once.
+        expect 0 ktracectl record --flight --snapshot-on sched:sched_process_exec -o e.kts -e sched:sched_process_exec -- sh -c 'sleep 0.5; /bin/true; sleep 1'
+        [ "$(count e.kts '.event == "sched_process_exec"')" -ge 1 ] || fail "no exec"
 }
 
 case_flight_record_refused() { # what is no occasion, and occasions of a stream

@@ -388,10 +388,17 @@ static void test_flight(Fixture *f, gconstpointer userdata) {
                         ==,
                         KT_E_NO_CONSUMER);
         request_free(request);
-        /* Children of before the window are nobody's. */
+        /* Of one's own processes: not before there is anything. */
         fixture_create(f, &call, 1000, NULL, own);
-        g_assert_cmpint(call.result, ==, KT_E_INVALID_SPEC);
-        g_assert_nonnull(strstr(call.reason.text, "mode: flight"));
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        Subject user = fixture_subject(1000);
+        request = request_new(&user, NULL);
+        g_assert_cmpint(session_snapshot(call.session, CONTROL_SINK_PIPE, request, &reason),
+                        ==,
+                        KT_E_WRONG_STATE);
+        g_assert_nonnull(strstr(reason.text, "not been started"));
+        request_free(request);
 }
 
 /* Left by a daemon that was killed: removed before the first session; others' instances are not

@@ -269,6 +269,43 @@ static void test_discard(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(f->n_frames, ==, 0);
 }
 
+static void feed_behind_gap(Fixture *f, unsigned cpu, uint64_t nsec, uint32_t pid) {
+        page_begin(&f->builder, f->page);
+        page_add_at(&f->builder, nsec, EVENT_ID_NAMES, pid);
+        page_end(&f->builder, 1U << 31);
+        g_assert_cmpint(send(f->kernel[cpu], f->page, PAGE_SIZE_TEST, 0), ==, PAGE_SIZE_TEST);
+}
+
+/* A flight recorder's rings: what was overwritten is no loss, and what lies before a gap is not of
+ * the window; a birth of before that makes no member. */
+static void test_window(Fixture *f, gconstpointer data _unused_) {
+        uint64_t since;
+
+        set_stats(f, 0, 9, 0);
+        feed_record(f, 0, 1000, 12);
+        feed_fork(f, 0, 1100, 12, 13);
+        feed_behind_gap(f, 0, 5000, 12);
+        feed_record(f, 0, 6000, 13);
+        feed_fork(f, 0, 6100, 12, 14);
+        g_assert_cmpint(hold_read_window(&f->hold, &f->rings[0], &since), ==, 0);
+        g_assert_cmpuint(since, >, 1100);
+        g_assert_cmpuint(since, <=, 5000);
+        feed_record(f, 1, 5500, 13);
+        feed_record(f, 1, 6200, 14);
+        g_assert_cmpint(hold_read_window(&f->hold, &f->rings[1], &since), ==, 0);
+        g_assert_cmpuint(since, ==, 0);
+        lives_forget_births(f->hold.judge.lives, 5000);
+        g_assert_cmpint(hold_release(&f->hold, put, f), ==, 0);
+        ASSERT_PIDS(f, 0, 12);
+        ASSERT_PIDS(f, 1, 14);
+        g_assert_cmpuint(f->tally.n_foreign, ==, 2);
+        g_assert_cmpuint(f->lost[0] + f->lost[1], ==, 0);
+        f->hold.n_pages_max = 1;
+        feed_record(f, 0, 7000, 12);
+        feed_record(f, 0, 8000, 12);
+        g_assert_cmpint(hold_read_window(&f->hold, &f->rings[0], &since), ==, 1);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(path, run) g_test_add(path, Fixture, NULL, set_up, run, tear_down)
@@ -280,5 +317,6 @@ int main(int argc, char **argv) {
         ADD("/hold/loss", test_loss);
         ADD("/hold/limited", test_limited);
         ADD("/hold/discard", test_discard);
+        ADD("/hold/window", test_window);
         return g_test_run();
 }

@@ -254,6 +254,35 @@ static void test_many(void) {
         lives_free(lives);
 }
 
+/* Of a window: births before its beginning say nothing, and from when its reading began on the end
+ * of one that was born in it may be missing. */
+static void test_window(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 10, 0);
+        note(lives, LIFE_FORK, 49, 10, 11);
+        note(lives, LIFE_FORK, 50, 10, 12);
+        note(lives, LIFE_FORK, 51, 10, 13);
+        note(lives, LIFE_EXIT, 60, 13, 0);
+        note(lives, LIFE_FORK, 60, 12, 14);
+        note(lives, LIFE_EXEC, 61, 15, 14);
+        note(lives, LIFE_FORK, 101, 12, 16);
+        lives_forget_births(lives, 50);
+        lives_doubt_from(lives, 100);
+        advance(lives, 200);
+        assert_at(lives, 11, 55, STANDING_FOREIGN);
+        assert_at(lives, 12, 55, STANDING_MEMBER);
+        assert_at(lives, 12, 99, STANDING_MEMBER);
+        assert_at(lives, 12, 100, STANDING_DOUBTFUL);
+        assert_at(lives, 13, 61, STANDING_FOREIGN);
+        assert_at(lives, 14, 60, STANDING_MEMBER);
+        assert_at(lives, 15, 61, STANDING_MEMBER);
+        assert_at(lives, 15, 100, STANDING_DOUBTFUL);
+        assert_at(lives, 16, 101, STANDING_FOREIGN);
+        assert_at(lives, 10, 150, STANDING_MEMBER);
+        lives_free(lives);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/lives/life", test_life);
@@ -266,6 +295,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/lives/reuse", test_reuse);
         g_test_add_func("/lives/members-again", test_members_again);
         g_test_add_func("/lives/loss", test_loss);
+        g_test_add_func("/lives/window", test_window);
         g_test_add_func("/lives/many", test_many);
         return g_test_run();
 }

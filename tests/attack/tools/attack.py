@@ -46,6 +46,26 @@ def triggers(*list):
                                         for k, v in t.items()}, signature="sv") for t in list], signature="a{sv}")
 
 
+class Flight(Session):
+    """A flight recorder, of which a snapshot is taken."""
+
+    def __init__(self, scope, events=ENTER, **keys):
+        spec = {"scope": scope, "events": dbus.Array(events), "mode": "flight", **keys}
+        self.id, self.path = manager.CreateSession(dbus.Dictionary(spec, signature="sv"))
+        self.verbs = dbus.Interface(bus.get_object("org.ktrace1", self.path), "org.ktrace1.Session")
+        self.stream = os.open(os.devnull, os.O_RDONLY)
+
+    def snapshot(self):
+        self.stream = self.verbs.Snapshot(dbus.Dictionary(signature="sv")).take()
+
+    def save(self, path="t.kts"):
+        attempt(self.snapshot)
+        with open(path, "wb") as out:
+            while data := os.read(self.stream, 65536):
+                out.write(data)
+        attempt(self.verbs.Destroy)
+
+
 class Process:
     """A child that waits for go(), then becomes argv."""
 
@@ -65,6 +85,11 @@ class Process:
 
     def wait(self):
         return os.waitpid(self.pid, 0)[1]
+
+    def end(self):
+        """Its end, which nobody has waited for yet."""
+        self.go()
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
 
     def run(self):
         self.go()
