@@ -81,15 +81,13 @@ static int tell_cut(const HistRun *run, Reason *reason) {
 static int read_rows(HistRun *run, json_object **ret, Reason *reason) {
         if (watch_is_cut(&run->watch))
                 return tell_cut(run, reason);
-        int r = call(run, "Stop", reason);
-        r = r
-                            ?: proxy_call_json(run->proxy,
-                                               run->path,
-                                               KT_SESSION_INTERFACE,
-                                               "GetHistogram",
-                                               "",
-                                               ret,
-                                               reason);
+        int r = proxy_call_json(run->proxy,
+                        run->path,
+                        KT_SESSION_INTERFACE,
+                        "GetHistogram",
+                        "",
+                        ret,
+                        reason);
         return r != 0 && watch_is_cut(&run->watch) ? tell_cut(run, reason) : r;
 }
 

@@ -222,6 +222,34 @@ int pair_read_dropped(const Instance *instance,
         return 0;
 }
 
+int pair_clear_all(const Instance *instance, const char *prefix) {
+        int r = 0,
+            fd = openat(instance->fd, "events/" PAIR_SYSTEM, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        struct dirent *entry;
+
+        if (!dir) {
+                r = -errno;
+                if (fd >= 0)
+                        close(fd);
+                return r == -ENOENT ? 0 : r;
+        }
+        while ((entry = readdir(dir))) {
+                char path[PATH_MAX];
+
+                if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+                                trigger_path(path, PAIR_SYSTEM, entry->d_name, "trigger") < 0)
+                        continue;
+                int trigger = openat(instance->fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+                if (trigger < 0 && errno != ENOENT)
+                        r = r ?: -errno;
+                if (trigger >= 0)
+                        close(trigger);
+        }
+        (void)closedir(dir);
+        return r;
+}
+
 /* What a killed daemon left */
 
 static int lift_lines(const Instance *instance, const char *path, bool is_second) {

@@ -36,5 +36,8 @@ int pair_read_dropped(const Instance *instance,
                 const char *event,
                 const char *trigger,
                 uint64_t *ret);
+/* Takes the triggers off the instance's paired events whose names begin so. A histogram of one that
+ * goes with its instance is counted for ever: its event would be -EBUSY from then on. */
+int pair_clear_all(const Instance *instance, const char *prefix);
 /* Lifts whatever pairs events in an instance that a killed daemon left. */
 int pair_lift_all(const Instance *instance);

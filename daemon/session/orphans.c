@@ -18,25 +18,29 @@
 #define ORPHAN_TRIES      20
 #define ORPHAN_RETRY_USEC 50000
 
-/* What keeps it from going. */
-static void lift_pairs(const Tracefs *tracefs, const char *name) {
+/* What keeps it from going, or (events) what keeps its pairs' events from going after it. */
+static void lift_pairs(const Tracefs *tracefs, const char *name, bool events) {
         _cleanup_(instance_free_cleanup) Instance *instance = NULL;
 
         int r = instance_open(tracefs, name, &instance);
-        r = r ?: pair_lift_all(instance);
+        if (r == 0)
+                r = events ? pair_clear_all(instance, PROBE_GROUP_PREFIX) : pair_lift_all(instance);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot lift the triggers of %s", name);
 }
 
 static void remove_orphan(const Tracefs *tracefs, const char *name) {
+        bool has_pairs = pair_is_supported(tracefs);
         int r = 0;
 
+        if (has_pairs)
+                lift_pairs(tracefs, name, true);
         for (unsigned i = 0; i < ORPHAN_TRIES; i++) {
                 r = instance_remove(tracefs, name);
                 if (r != -EBUSY)
                         break;
-                if (i == 0 && pair_is_supported(tracefs))
-                        lift_pairs(tracefs, name);
+                if (i == 0 && has_pairs)
+                        lift_pairs(tracefs, name, false);
                 (void)usleep(ORPHAN_RETRY_USEC);
         }
         if (r < 0)

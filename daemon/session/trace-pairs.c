@@ -199,6 +199,19 @@ static void lift(const Trace *trace, const ProbeOrigin *origin, char **trigger) 
         *trigger = NULL;
 }
 
+/* Histograms of what they make. */
+static void clear_events(const Trace *trace) {
+        char prefix[sizeof(PROBE_GROUP_PREFIX) + KT_ID_DIGITS];
+
+        (void)snprintf(prefix, sizeof(prefix), PROBE_GROUP_PREFIX "%s", trace->id);
+        int r = pair_clear_all(trace->instance, prefix);
+        if (r < 0) {
+                LogContext context = log_context(trace);
+
+                log_errno(r, LOG_ERR, &context, "cannot lift the triggers of paired events");
+        }
+}
+
 void trace_lift_pairs(Trace *trace) {
         /* The second one refers to the first. */
         for (size_t i = 0; trace->instance && i < trace->n_pairs; i++) {
@@ -207,6 +220,12 @@ void trace_lift_pairs(Trace *trace) {
                 lift(trace, &pair->probe->origins[1], &pair->to);
                 lift(trace, &pair->probe->origins[0], &pair->from);
         }
+}
+
+void trace_end_pairs(Trace *trace) {
+        if (trace->instance && trace->n_pairs > 0)
+                clear_events(trace);
+        trace_lift_pairs(trace);
 }
 
 void trace_undo_pairs(void *context) {

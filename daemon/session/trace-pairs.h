@@ -20,6 +20,8 @@ int trace_step_dropped(void *context, Reason *reason);
 uint64_t trace_get_n_dropped(const Trace *trace);
 /* Before the instance goes, which they would keep; and after. */
 void trace_lift_pairs(Trace *trace);
+/* Before the instance goes: what hangs on the resulting events, too. */
+void trace_end_pairs(Trace *trace);
 void trace_undefine_pairs(Trace *trace);
 void trace_clear_pairs(Trace *trace);
 

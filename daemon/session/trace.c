@@ -91,7 +91,7 @@ static int trace_remove_instance(Trace *trace) {
                         trace_forget_instance(trace);
                 return given;
         }
-        trace_lift_pairs(trace);
+        trace_end_pairs(trace);
         trace_forget_instance(trace);
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
         int r = instance_remove(trace->tracefs, name);

@@ -55,3 +55,63 @@ s.save()
 EOS
         verdict "$(calls_in t.kts $OWN_CALL)" "records that say when the stranger's program ran"
 }
+
+case_histogram_read() { # root's program, by reading what was counted after its change of credentials has ended the trace
+        defended_by latch guard-hist
+        rooted 4755 rooted
+        attack "$VICTIM_CALL" ./rooted calls 100000 $VICTIM_CALL <<'EOS'
+from attack import *
+import sys
+call = int(sys.argv[1])
+p = Process(sys.argv[2:], no_new_privs=False)
+s = Session(f"pids:{p.pid}", triggers=triggers({"when": f"raw_syscalls:sys_enter if id == {call}", "do": "hist", "keys": ["id"]}))
+s.start()
+p.go()
+told = 0
+for i in range(40):
+    try:
+        for row in s.verbs.GetHistogram("")[1:]:
+            told = max(told, int(row["hitcount"]))
+    except dbus.DBusException as e:
+        print("refused:", e)
+        break
+    pause(0.05)
+print(told, file=open("told", "w"))
+p.wait()
+s.save()
+EOS
+        verdict "$(cat told)" "calls of root's program, told"
+}
+
+case_histogram_of_cut() { # names of neighbours and addresses of the kernel's, by what a histogram counts by
+        defended_by filter-fields
+        grant 'kmem:*' 'sched:*'
+        chmod 711 .
+        cp "$TARGET" secret-name
+        background stranger taskset -c 0 "$T/secret-name" calls 100000000 $VICTIM_CALL
+        attack <<'EOS'
+from attack import *
+os.sched_setaffinity(0, [0])
+found = {"name": 0, "address": 0}
+for event, key, kind in [("sched:sched_switch", "next_comm", "name"), ("kmem:kfree", "ptr", "address"),
+                         ("kmem:kfree", "call_site.hex", "address"), ("kmem:kmalloc", "call_site.sym", "address")]:
+    p = Process(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done"])
+    try:
+        s = Session(f"command:{p.pid}", [event], triggers=triggers({"when": event, "do": "hist", "keys": [key]}))
+        s.start()
+        p.run()
+        for row in s.verbs.GetHistogram("")[1:]:
+            value = list(row["keys"].values())[0]
+            if kind == "name" and str(value) == "secret-name":
+                found[kind] += 1
+            if kind == "address" and (not isinstance(value, int) or int(value) & (1 << 63)):
+                found[kind] += 1
+        s.save()
+    except dbus.DBusException as e:
+        print("refused:", key, e)
+        p.run()
+print(found["name"], file=open("names", "w"))
+print(found["address"], file=open("addresses", "w"))
+EOS
+        verdict "$(cat names)" "$(cat addresses)" "rows that tell what is cut"
+}

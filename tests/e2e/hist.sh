@@ -167,7 +167,7 @@ os.execv(os.getcwdb() + target, [b"true"])' >forge.py
 case_hist_latency() { # the time between two events, as documented
         hists
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
-        expect 0 timeout -s INT 3 ktracectl hist --latency sched:sched_waking..sched:sched_switch --key pid=next_pid --by next_comm
+        expect 0 timeout --preserve-status -s INT 3 ktracectl hist --latency sched:sched_waking..sched:sched_switch --key pid=next_pid --by next_comm
         grep -qE '^ *latency +next_comm +hits' out || fail "$(cat out err)"
         grep -qE '[0-9]+ \.\. [0-9]+ us  ' out || fail "$(cat out err)"
         # A sleep of 20 ms, five times, and what the kernel's own clock says of it.

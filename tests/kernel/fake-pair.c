@@ -192,6 +192,12 @@ int pair_read_dropped(const Instance *instance,
         return fake_finish_read(r);
 }
 
+int pair_clear_all(const Instance *instance, const char *prefix) {
+        (void)instance;
+        (void)prefix;
+        return 0;
+}
+
 int pair_lift_all(const Instance *instance) {
         (void)instance;
         return 0;
