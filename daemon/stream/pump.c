@@ -238,7 +238,9 @@ static int snapshot_ring(Pump *pump, Ring *ring) {
                                 (!pump->window.is_frozen && ring->last.read >= held))
                         break;
                 n = ring_read(ring, pump->batch, pump->batch_size, pump->subbuf_size);
-                r = r ?: ring_read_statistics(ring);
+                /* That is text to be made and parsed: not before it may be enough. */
+                if (bytes >= new_bytes)
+                        r = r ?: ring_read_statistics(ring);
         }
         return r ?: (int)MIN_OF(n, (ssize_t)0);
 }

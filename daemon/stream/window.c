@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "fd.h"
 #include "pseudonym.h"
@@ -132,10 +133,14 @@ int window_visit(const Window *window,
 }
 
 int window_keep(Window *window, unsigned cpu, const uint8_t *data, size_t size) {
-        const Batch batch = { .cpu = cpu, .size = (uint32_t)size };
+        Batch batch = { .cpu = cpu, .size = (uint32_t)size };
+        const struct iovec iov[] = { { &batch, sizeof(batch) }, { (void *)data, size } };
 
-        int r = fd_write_all(window->kept_fd, &batch, sizeof(batch));
-        return r ?: fd_write_all(window->kept_fd, data, size);
+        /* A memfd takes all or has no memory left. */
+        ssize_t n = writev(window->kept_fd, iov, ELEMENTSOF(iov));
+        if (n < 0)
+                return -errno;
+        return (size_t)n == sizeof(batch) + size ? 0 : -ENOSPC;
 }
 
 int window_close(Window *window, const PageTally *tally) {

@@ -24,6 +24,28 @@ case_addresses() { # addresses of the kernel's memory and text, in plain integer
         verdict "$(wc -l <found)" "addresses"
 }
 
+case_addresses_in_flight() { # the same by two snapshots of a flight recorder, of which the second has the first's records again
+        defended_by addresses redaction
+        grant '*:*'
+        attack <<'EOS'
+from attack import *
+p = Process(["sh", "-c", "ls -lR /usr/share/dbus-1 >/dev/null; touch half; while [ ! -e on ]; do sleep 0.1; done; "
+             "ls -lR /usr/share/dbus-1 >/dev/null"])
+s = Flight(f"command:{p.pid}", ["*:*"], **{"buffer-kb": 4096})
+s.start()
+p.go()
+wait_for("half")
+s.take("one.kts")
+open("on", "w").close()
+p.settle()
+s.save()
+EOS
+        [ "$(records t.kts | awk '{ print $1 }' | sort -u | wc -l)" -gt 30 ] || fail "few kinds of records: $(records t.kts | wc -l)"
+        scan words one.kts >found.1 || true
+        scan words t.kts >found.2 || true
+        verdict "$(wc -l <found.1)" "$(wc -l <found.2)" "addresses"
+}
+
 # neighbour: the stranger's process secret-name on the first CPU, and the user's own one beside it, recorded.
 neighbour() {
         chmod 711 .

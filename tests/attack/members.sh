@@ -210,7 +210,8 @@ import sys
 p = Process(sys.argv[1:], no_new_privs=False)
 s = Flight(f"command:{p.pid}")
 attempt(s.start)
-p.end()
+p.go()
+p.settle()
 s.save()
 EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's program"

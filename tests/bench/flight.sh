@@ -54,6 +54,7 @@ for _ in $(seq "$RUNS"); do
         row "$added" 'flight recorder' "$(jq -n "$("$BENCH/spin" $N) - $off")" 'bare instance' 1.1
         fill
         ktracectl set box raw_syscalls:sys_enter off
+        rm -f "$NATIVE/work/box.kts"
         row "$taken" 'ktracectl snapshot' "$(wall ktracectl snapshot -q box -o "$NATIVE/work/box.kts")" 'dd of the rings' 1.5
         row 'MB in a snapshot' 'dd of the rings' "$(jq -n "$bytes / 1e6")"
         row 'MB in a snapshot' 'ktracectl snapshot' "$(jq -n "$(stat -c %s "$NATIVE/work/box.kts") / 1e6")"

@@ -145,6 +145,29 @@ case_pair_latency() { # how long a call took, each once; the time of both events
         ktracectl probes remove slept_us
 }
 
+case_pair_flight() { # in a flight recorder: each snapshot has the pairs that there were, and those of the one before it
+        pairs
+        trap pair_flight_end EXIT
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
+                --key common_pid 'took = $latency'
+        ktracectl create box --mode flight -a --probe slept
+        ktracectl start box
+        sleep 0.3
+        expect 0 ktracectl snapshot box -o one.kts
+        sleep 0.5
+        expect 0 ktracectl snapshot box -o two.kts
+        ktracectl destroy box
+        [ "$(count one.kts '.event == "slept" and .fields.took / 1e6 > 299 and .fields.took / 1e6 < 450')" -ge 1 ] || fail "not in the first"
+        [ "$(count two.kts '.event == "slept" and .fields.took / 1e6 > 299 and .fields.took / 1e6 < 450')" -ge 1 ] || fail "not again"
+        [ "$(count two.kts '.event == "slept" and .fields.took / 1e6 > 499')" -ge 1 ] || fail "not in the second"
+        nothing_paired
+}
+pair_flight_end() {
+        ktracectl destroy box 2>/dev/null || true
+        ktracectl probes remove slept || true
+        leave_case
+}
+
 case_pair_carried() { # text and numbers of the first event arrive with the second, by probes and by the catalogue
         pairs
         kprobes_of_pairs

@@ -55,14 +55,15 @@ class Flight(Session):
         self.verbs = dbus.Interface(bus.get_object("org.ktrace1", self.path), "org.ktrace1.Session")
         self.stream = os.open(os.devnull, os.O_RDONLY)
 
-    def snapshot(self):
+    def take(self, path):
         self.stream = self.verbs.Snapshot(dbus.Dictionary(signature="sv")).take()
-
-    def save(self, path="t.kts"):
-        attempt(self.snapshot)
         with open(path, "wb") as out:
             while data := os.read(self.stream, 65536):
                 out.write(data)
+
+    def save(self, path="t.kts"):
+        open(path, "wb").close()
+        attempt(lambda: self.take(path))
         attempt(self.verbs.Destroy)
 
 
@@ -86,9 +87,8 @@ class Process:
     def wait(self):
         return os.waitpid(self.pid, 0)[1]
 
-    def end(self):
-        """Its end, which nobody has waited for yet."""
-        self.go()
+    def settle(self):
+        """It has ended, and its number is still its own."""
         os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
 
     def run(self):
