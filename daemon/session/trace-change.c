@@ -30,7 +30,7 @@ int trace_begin_switch(Trace *trace) {
 
 /* What starts with a trigger is off until then; what is there for triggers alone for ever. */
 static bool begins_off(const Trace *trace, const GrantEvent *event) {
-        bool is_closed = trace->grant->fenced && trace_begins_closed(trace->spec);
+        bool is_closed = trace_windows_are_switches(trace) && trace_begins_closed(trace->spec);
 
         return !trace_needs_event(trace, event) &&
                (event->is_off || event->is_unrecorded || is_closed);

@@ -45,7 +45,7 @@
 #define STACK_ROW_BYTES 768
 #define ROWS_PRESET     2048
 
-static bool has_fence(const Trace *trace) {
+bool trace_windows_are_switches(const Trace *trace) {
         return trace->grant->fenced && defence_is_on("latch");
 }
 
@@ -289,7 +289,7 @@ int trace_step_triggers_made(void *context, Reason *reason) {
         for (size_t i = 0; r == 0 && i < trace->spec->n_triggers; i++) {
                 _cleanup_free_ char *command = NULL;
 
-                if (is_window(&trace->spec->triggers[i]) && has_fence(trace)) {
+                if (is_window(&trace->spec->triggers[i]) && trace_windows_are_switches(trace)) {
                         r = add_switches(trace, i, reason);
                         continue;
                 }
@@ -334,7 +334,7 @@ int trace_step_triggers_adopted(void *context, Reason *reason) {
 int trace_step_window(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
-        for (size_t i = 0; !has_fence(trace) && i < trace->spec->n_triggers; i++)
+        for (size_t i = 0; !trace_windows_are_switches(trace) && i < trace->spec->n_triggers; i++)
                 if (is_window(&trace->spec->triggers[i]))
                         return instance_set_tracing(
                                         trace->instance, !trace_begins_closed(trace->spec));

@@ -13,6 +13,9 @@ uint64_t trace_count_hists_kb(const Spec *spec);
 /* Does the session begin with nothing recorded, until a trigger says start? */
 bool trace_begins_closed(const Spec *spec);
 
+/* Are start and stop what turns each event on and off? tracing_on is the latch then. */
+bool trace_windows_are_switches(const Trace *trace);
+
 /* Step of create: what each is in this kernel. */
 int trace_step_triggers_made(void *context, Reason *reason);
 /* Of one that is taken over: as the last start or stop has left them. */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Triggers of sessions on the fake kernel: in which order they are laid and lifted, what they
+ * carry, and that a failure leaves nothing. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "session-fixture.h"
+
+static Session *make(Fixture *f, uid_t uid, const char *scope, const char *rest) {
+        g_autofree char *spec = g_strdup_printf(
+                        "{\"scope\":\"%s\",\"lifetime\":\"linger\",%s}", scope, rest);
+        Call call;
+
+        fixture_create(f, &call, uid, NULL, spec);
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text, ==, "");
+        return call.session;
+}
+
+static int start(Fixture *f, Session *session) {
+        Call call;
+
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        return call.result;
+}
+
+static void stop(Fixture *f, Session *session) {
+        Call call;
+
+        fixture_stop(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+}
+
+#define WINDOW                                                                                                   \
+        "\"events\":[\"raw_syscalls:sys_enter\"],\"triggers\":[{\"when\":\"raw_syscalls:sys_enter if id == 1\"," \
+        "\"do\":\"start\"},{\"when\":\"raw_syscalls:sys_exit if id == 2\",\"do\":\"stop\",\"count\":3}]"
+
+/* A trace of all: tracing_on is the window, closed at first; triggers come last and go first. */
+static void test_all(Fixture *f, gconstpointer userdata) {
+        Session *session = make(f, 0, "system", WINDOW);
+
+        (void)userdata;
+        fake_kernel_clear_journal();
+        g_assert_cmpint(start(f, session), ==, 0);
+        ssize_t closed = fake_kernel_find("tracing * off", 0),
+                on = fake_kernel_find("enable * raw_syscalls:sys_enter on", 0),
+                first = fake_kernel_find("trigger raw_syscalls:sys_enter traceon if id == 1", 0),
+                second = fake_kernel_find(
+                                "trigger raw_syscalls:sys_exit traceoff:count=3 if id == 2", 0);
+        g_assert_cmpint(closed, >=, 0);
+        g_assert_cmpint(closed, <, on);
+        g_assert_cmpint(on, <, first);
+        g_assert_cmpint(first, <, second);
+        /* Named by a trigger alone. */
+        g_assert_cmpint(fake_kernel_find("enable * raw_syscalls:sys_exit on", 0), ==, -1);
+        fake_kernel_clear_journal();
+        stop(f, session);
+        ssize_t lifted = fake_kernel_find("trigger raw_syscalls:sys_exit !traceoff", 0),
+                off = fake_kernel_find("disable-all *", 0);
+        g_assert_cmpint(lifted, >=, 0);
+        g_assert_cmpint(lifted, <, off);
+}
+
+/* Processes of one's own: tracing_on is the latch and is never written; each trigger has the
+ * fence's condition, and start and stop turn the event on and off, which begins off. */
+static void test_own(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn("--no-new-privs");
+        g_autofree char *scope = g_strdup_printf("pids:%d", pid);
+        Session *session = make(f, FIXTURE_USER, scope, WINDOW);
+
+        (void)userdata;
+        fake_kernel_clear_journal();
+        g_assert_cmpint(start(f, session), ==, 0);
+        g_assert_cmpint(fake_kernel_find("tracing *", 0), ==, -1);
+        g_assert_cmpint(fake_kernel_find("trigger * trace*", 0), ==, -1);
+        ssize_t lifetimes = fake_kernel_find("enable * sched:sched_process_fork on", 0),
+                laid = fake_kernel_find(
+                                "trigger raw_syscalls:sys_enter enable_event:raw_syscalls:sys_enter if *id == 1* && !(common_flags & 88)",
+                                0);
+        g_assert_cmpint(lifetimes, >=, 0);
+        g_assert_cmpint(lifetimes, <, laid);
+        g_assert_cmpint(fake_kernel_find(
+                                        "trigger raw_syscalls:sys_exit "
+                                        "disable_event:raw_syscalls:sys_enter:count=3 if *id == 2* "
+                                        "&& !(common_flags & 88)",
+                                        0),
+                        >=,
+                        0);
+        g_assert_cmpint(fake_kernel_find("enable * raw_syscalls:sys_enter on", 0), ==, -1);
+        stop(f, session);
+        fixture_kill(pid);
+}
+
+/* A histogram has its twin on the guard before it counts, is paused by a stop and goes on. */
+static void test_hist(Fixture *f, gconstpointer userdata) {
+        fake_kernel_set_kprobes(true);
+        pid_t pid = fixture_spawn("--no-new-privs");
+        g_autofree char *scope = g_strdup_printf("pids:%d", pid);
+        Session *session = make(f,
+                        FIXTURE_USER,
+                        scope,
+                        "\"events\":[\"raw_syscalls:sys_exit\"],\"triggers\":[{\"when\":"
+                        "\"raw_syscalls:sys_enter\",\"do\":\"notify\"}]");
+
+        (void)userdata;
+        fake_kernel_clear_journal();
+        g_assert_cmpint(start(f, session), ==, 0);
+        ssize_t twin = fake_kernel_find("*disable_hist:raw_syscalls:sys_enter if uid*", 0),
+                hist = fake_kernel_find("trigger raw_syscalls:sys_enter hist:keys=common_pid*", 0);
+        g_assert_cmpint(hist, >=, 0);
+        g_assert_cmpint(twin, <, hist);
+        g_assert_cmpint(twin, >=, 0);
+        stop(f, session);
+        g_assert_cmpint(fake_kernel_find("trigger raw_syscalls:sys_enter pause hist*", 0), >=, 0);
+        g_assert_cmpint(fake_kernel_find("trigger raw_syscalls:sys_enter !hist*", 0), ==, -1);
+        g_assert_cmpint(start(f, session), ==, 0);
+        g_assert_cmpint(fake_kernel_find("trigger raw_syscalls:sys_enter cont hist*", 0), >=, 0);
+        stop(f, session);
+        fixture_kill(pid);
+}
+
+/* Whichever step of a start fails: no trigger is left, and events are off. */
+static void test_failure(Fixture *f, gconstpointer userdata) {
+        bool is_over = false;
+
+        (void)userdata;
+        for (unsigned n = 1; !is_over; n++) {
+                Session *session = make(f, 0, "system", WINDOW);
+                Call call;
+
+                fake_kernel_fail(n, -EIO);
+                int r = start(f, session);
+                is_over = !fake_kernel_has_failed();
+                g_assert_cmpint(r == 0, ==, is_over);
+                g_autofree char *kernel = fake_kernel_describe();
+                g_assert_true(is_over || !strstr(kernel, " triggers "));
+                g_assert_true(is_over || !strstr(kernel, "sys_enter on"));
+                fake_kernel_fail(0, 0);
+                fixture_destroy(f, &call, session);
+                fixture_wait(f, &call);
+        }
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add("/triggers/all", Fixture, NULL, fixture_set_up, test_all, fixture_tear_down);
+        if (geteuid() == 0) {
+                g_test_add("/triggers/own",
+                                Fixture,
+                                NULL,
+                                fixture_set_up,
+                                test_own,
+                                fixture_tear_down);
+                g_test_add("/triggers/hist",
+                                Fixture,
+                                NULL,
+                                fixture_set_up,
+                                test_hist,
+                                fixture_tear_down);
+        }
+        g_test_add("/triggers/failure",
+                        Fixture,
+                        NULL,
+                        fixture_set_up,
+                        test_failure,
+                        fixture_tear_down);
+        return g_test_run();
+}
