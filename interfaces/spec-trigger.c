@@ -476,6 +476,11 @@ static int end_trigger(const char *place, SpecTrigger *trigger, const char *even
                                 quote(event).text);
         else
                 r = copy_to(&trigger->event, event);
+        /* As behind " if ", where they would be blanks between. */
+        if (r == 0 && event && trigger->filter)
+                memmove(trigger->filter,
+                                trigger->filter + strspn(trigger->filter, " "),
+                                strlen(trigger->filter + strspn(trigger->filter, " ")) + 1);
         if (r == 0 && trigger->filter && strlen(trigger->filter) > SPEC_FILTER_MAX)
                 r = reason_set(reason,
                                 KT_E_INVALID_SPEC,
