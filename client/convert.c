@@ -13,6 +13,7 @@
 
 enum {
         OPTION_TO = OPTION_VERB,
+        OPTION_CPU,
 };
 
 /* Where the result goes; temporary is empty for what is written in place (a device, a pipe). */
@@ -86,6 +87,7 @@ static void target_discard(Target *target) {
 
 static int convert(Context *context,
                 const char *in_path,
+                ExportSource source,
                 ExportFormat format,
                 const char *out_path) {
         _cleanup_(target_discard) Target target = { .path = out_path };
@@ -97,11 +99,12 @@ static int convert(Context *context,
         int r;
 
         r = input_open(in_path, &fd, &name, &reason);
+        source.fd = fd;
+        source.name = name;
         if (r == 0 && !is_stdout)
                 r = target_open(&target, &reason);
         if (r == 0)
-                r = export_file(fd,
-                                name,
+                r = export_source(&source,
                                 format,
                                 is_stdout ? stdout : target.out,
                                 &summary,
@@ -117,16 +120,22 @@ static int run(Context *context, int argc, char **argv) {
         static const struct option options[] = {
                 OPTIONS_GLOBAL,
                 { "to", required_argument, NULL, OPTION_TO },
+                { "cpu", required_argument, NULL, OPTION_CPU },
                 { "output", required_argument, NULL, 'o' },
                 {},
         };
-        const char *to = NULL, *out_path = "-";
+        const char *to = NULL, *out_path = "-", *list = NULL;
+        ExportSource source = {};
+        Reason reason = {};
+        CpuList cpus;
         ExportFormat format;
         int option, status;
 
         while ((option = options_next(context, argc, argv, "ho:q", options, &status)) >= 0) {
                 if (option == OPTION_TO)
                         to = optarg;
+                else if (option == OPTION_CPU)
+                        list = optarg;
                 else
                         out_path = optarg;
         }
@@ -142,7 +151,11 @@ static int run(Context *context, int argc, char **argv) {
                 return tell_usage(context,
                                 "--to %s: no such format, there are " EXPORT_FORMAT_NAMES,
                                 to);
-        return convert(context, argv[optind], format, out_path);
+        int r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
+        if (r != 0)
+                return tell_failure(r, &reason);
+        source.cpus = list ? &cpus : NULL;
+        return convert(context, argv[optind], source, format, out_path);
 }
 
 const Verb verb_convert = {
@@ -152,6 +165,8 @@ const Verb verb_convert = {
         .help = "  --to FORMAT          dat (for trace-cmd and KernelShark), text, json (one object\n"
                 "                       a line), kts; without it OUT's suffix decides. text-wall and\n"
                 "                       dat-wall have times of day in place of the trace's clock\n"
+                "  --cpu LIST           these CPUs alone, as 0-3,5: a file for each is made by as many\n"
+                "                       calls; not for kts\n"
                 "  -o, --output OUT     '-' or nothing: standard output; dat needs a regular file\n"
                 "\n"
                 "FILE is as for 'report'. OUT appears whole or not at all.\n",

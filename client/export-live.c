@@ -47,7 +47,8 @@ typedef struct LiveLane {
 struct LiveExport {
         ExportFormat format;
         FILE *out;
-        FILE *spool; /* EXPORT_DAT: made of the whole stream at the end */
+        const CpuList *cpus; /* NULL: all */
+        FILE *spool;         /* EXPORT_DAT: made of the whole stream at the end */
         Stream stream;
         Printer printer;
         LiveLane **lanes; /* by CPU */
@@ -291,10 +292,11 @@ static uint64_t count_records(LiveExport *live, const Piece *piece) {
 
 /* consumes piece */
 static int take_data(LiveExport *live, Piece *piece) {
-        uint64_t last = count_records(live, piece);
+        bool is_wanted = !live->cpus || cpu_list_has(live->cpus, live->frame.cpu);
+        uint64_t last = is_wanted ? count_records(live, piece) : 0;
         LiveLane *lane;
 
-        if (!prints(live)) {
+        if (!prints(live) || !is_wanted) {
                 free(piece);
                 return 0;
         }
@@ -459,10 +461,18 @@ static void tell_missing(LiveExport *live) {
                                 live->n_damaged);
 }
 
+void live_export_set_cpus(LiveExport *live, const CpuList *cpus) {
+        live->cpus = cpus;
+}
+
 static int finish_dat(LiveExport *live, ExportSummary *ret, Reason *reason) {
         if (fflush(live->spool) != 0)
                 return -errno;
-        return export_file(fileno(live->spool), "the stream", live->format, live->out, ret, reason);
+        return export_source(&(ExportSource){ fileno(live->spool), "the stream", live->cpus },
+                        live->format,
+                        live->out,
+                        ret,
+                        reason);
 }
 
 int live_export_finish(LiveExport *live, ExportSummary *ret, Reason *reason) {

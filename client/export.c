@@ -167,8 +167,7 @@ static int export_trace(Trace *trace,
         return r;
 }
 
-int export_file(int in_fd,
-                const char *in_name,
+int export_source(const ExportSource *source,
                 ExportFormat format,
                 FILE *out,
                 ExportSummary *ret,
@@ -178,11 +177,17 @@ int export_file(int in_fd,
         Reason why = { 0 };
         int r;
 
-        r = trace_open(in_fd, export_format_is_text(format), &trace, &why);
+        if (source->cpus && format == EXPORT_KTS)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "a stream (kts) has all CPUs: choose some when it is shown or converted");
+        r = trace_open(source->fd, export_format_is_text(format), &trace, &why);
+        if (r == 0 && source->cpus)
+                trace_keep_cpus(trace, source->cpus);
         if (r == 0)
                 r = export_trace(trace, format, out, &summary, &why);
         if (r > 0)
-                return reason_set(reason, r, "%s: %s", in_name, why.text);
+                return reason_set(reason, r, "%s: %s", source->name, why.text);
         if (r < 0)
                 return r;
 
@@ -192,6 +197,15 @@ int export_file(int in_fd,
         memcpy(summary.end_reason, trace->stream.end_reason, sizeof(summary.end_reason));
         *ret = summary;
         return 0;
+}
+
+int export_file(int in_fd,
+                const char *in_name,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret,
+                Reason *reason) {
+        return export_source(&(ExportSource){ in_fd, in_name, NULL }, format, out, ret, reason);
 }
 
 int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason) {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cpu-list.h"
 #include "error.h"
 
 typedef enum ExportFormat {
@@ -53,6 +54,20 @@ int export_file(int in_fd,
  * for a file that is cut; -errno. */
 int export_count(int fd, bool with_events, ExportSummary *ret);
 
+/* The same of these CPUs alone; NULL: all. KT_E_INVALID_SPEC for EXPORT_KTS, which has all.
+ * Statistics and losses are those of the whole trace. */
+typedef struct ExportSource {
+        int fd;
+        const char *name;
+        const CpuList *cpus;
+} ExportSource;
+
+int export_source(const ExportSource *source,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret,
+                Reason *reason);
+
 /* Its receipt alone. KT_E_FAILED: it has none. */
 int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason);
 
@@ -62,6 +77,8 @@ int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *re
 typedef struct LiveExport LiveExport;
 
 int live_export_new(ExportFormat format, FILE *out, LiveExport **ret);
+/* Before the first byte: these CPUs alone, borrowed. Not for EXPORT_KTS. */
+void live_export_set_cpus(LiveExport *live, const CpuList *cpus);
 /* Returns 0, -errno (-EPIPE: the reader of out has gone), or KT_E_* with reason. */
 int live_export_feed(LiveExport *live, const uint8_t *data, size_t size, Reason *reason);
 /* To be called when nothing came for about 100 ms: prints what may be printed. */

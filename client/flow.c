@@ -257,6 +257,10 @@ int flow_new(sd_event *event,
         return 0;
 }
 
+void flow_set_cpus(Flow *flow, const CpuList *cpus) {
+        live_export_set_cpus(flow->live, cpus);
+}
+
 Flow *flow_free(Flow *flow) {
         if (!flow)
                 return NULL;

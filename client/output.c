@@ -27,6 +27,8 @@ struct Output {
         char *temporary_path; /* NULL: it has no name */
         bool regular;
         bool created;
+        bool has_cpus;
+        CpuList cpus;
 };
 
 /* A device, FIFO or socket: what is written there is read as it comes. */
@@ -195,6 +197,20 @@ int output_get_fd(const Output *output) {
         return output->fd;
 }
 
+int output_set_cpus(Output *output, const char *list, Reason *reason) {
+        if (output->format == EXPORT_KTS)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--cpu: a stream (kts) has all CPUs: choose some when it is shown or converted");
+        int r = cpu_list_parse("--cpu", list, &output->cpus, reason);
+        output->has_cpus = r == 0;
+        return r;
+}
+
+const CpuList *output_get_cpus(const Output *output) {
+        return output->has_cpus ? &output->cpus : NULL;
+}
+
 ExportFormat output_get_format(const Output *output) {
         return output->format;
 }
@@ -245,7 +261,13 @@ static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
                 return -ENOMEM;
         }
         (void)setvbuf(out, NULL, _IOFBF, OUTPUT_BUFFER_SIZE);
-        r = export_file(output->temporary_fd, output->path, output->format, out, ret, reason);
+        r = export_source(&(ExportSource){ output->temporary_fd,
+                                          output->path,
+                                          output_get_cpus(output) },
+                        output->format,
+                        out,
+                        ret,
+                        reason);
         if (r != 0)
                 return r;
         closing = TAKE_PTR(out);

@@ -12,6 +12,9 @@ typedef struct Output Output;
  * Opens the file for writing but leaves what it holds until output_begin. KT_E_INVALID_SPEC for a
  * format that does not fit, KT_E_FAILED for a file that cannot be written; both with reason. */
 int output_open(const char *path, const char *format_name, Output **ret, Reason *reason);
+/* These CPUs alone, "0-3,5". KT_E_INVALID_SPEC: no list, or a format that has all. */
+int output_set_cpus(Output *output, const char *list, Reason *reason);
+const CpuList *output_get_cpus(const Output *output); /* NULL: all */
 /* The recording will come: an existing file is emptied. */
 int output_begin(Output *output, Reason *reason);
 /* The regular file that takes the .kts stream itself: the output or, for a format that is made of

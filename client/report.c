@@ -14,6 +14,7 @@
 enum {
         OPTION_RECEIPT = OPTION_VERB,
         OPTION_WALL,
+        OPTION_CPU,
 };
 
 static const char *text_of(json_object *object, const char *key) {
@@ -115,8 +116,11 @@ static int run(Context *context, int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "receipt", no_argument, NULL, OPTION_RECEIPT },
                 { "wall", no_argument, NULL, OPTION_WALL },
+                { "cpu", required_argument, NULL, OPTION_CPU },
                 {} };
         ExportFormat text = EXPORT_TEXT;
+        const char *list = NULL;
+        CpuList cpus;
         bool wants_receipt = false;
         _cleanup_close_ int fd = -1;
         ExportSummary summary;
@@ -127,6 +131,8 @@ static int run(Context *context, int argc, char **argv) {
         while ((option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
                 if (option == OPTION_WALL)
                         text = EXPORT_TEXT_WALL;
+                else if (option == OPTION_CPU)
+                        list = optarg;
                 else
                         wants_receipt = true;
         if (option != OPTIONS_END)
@@ -134,12 +140,14 @@ static int run(Context *context, int argc, char **argv) {
         if (argc - optind != 1)
                 return tell_usage(context, "one FILE is wanted, '-' for standard input");
 
+        r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
+        if (r != 0)
+                return tell_failure(r, &reason);
         r = input_open(argv[optind], &fd, &name, &reason);
         if (r == 0 && wants_receipt)
                 return report_receipt(context, fd, name);
         if (r == 0)
-                r = export_file(fd,
-                                name,
+                r = export_source(&(ExportSource){ fd, name, list ? &cpus : NULL },
                                 context->json == JSON_OFF ? text : EXPORT_JSON,
                                 stdout,
                                 &summary,
@@ -159,6 +167,7 @@ const Verb verb_report = {
                 "\n"
                 "  --wall               times of day (UTC) in place of the trace's clock; with --json\n"
                 "                       they are beside it wherever the clock leads there\n"
+                "  --cpu LIST           these CPUs alone, as 0-3,5\n"
                 "  --receipt            who asked for it, which rule allowed it, what was left out and\n"
                 "                       lost, and which kernel wrote it, instead of the trace\n"
                 "\n"

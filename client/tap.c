@@ -225,6 +225,8 @@ static int tap_open_flow(Tap *tap, const char *path, bool refused, Reason *reaso
                         &tap->flow);
         if (r < 0)
                 return r;
+        if (sink_fd < 0)
+                flow_set_cpus(tap->flow, output_get_cpus(tap->output));
         (void)TAKE_FD(fd);
         return 0;
 }

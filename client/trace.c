@@ -466,14 +466,28 @@ int trace_open(int fd, bool with_plugins, Trace **ret, Reason *reason) {
         return 0;
 }
 
+static void lane_free(TraceLane *lane) {
+        free(lane->chunks);
+        free(lane->block);
+        free(lane);
+}
+
+void trace_keep_cpus(Trace *trace, const CpuList *cpus) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < trace->n_lanes; i++)
+                if (cpu_list_has(cpus, trace->lanes[i]->cpu))
+                        trace->lanes[n++] = trace->lanes[i];
+                else
+                        lane_free(trace->lanes[i]);
+        trace->n_lanes = n;
+}
+
 Trace *trace_close(Trace *trace) {
         if (!trace)
                 return NULL;
-        for (size_t i = 0; i < trace->n_lanes; i++) {
-                free(trace->lanes[i]->chunks);
-                free(trace->lanes[i]->block);
-                free(trace->lanes[i]);
-        }
+        for (size_t i = 0; i < trace->n_lanes; i++)
+                lane_free(trace->lanes[i]);
         for (size_t i = 0; i < trace->n_buffers; i++)
                 free(trace->buffers[i].name);
         free(trace->lanes);

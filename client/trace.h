@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cpu-list.h"
 #include "decode.h"
 #include "error.h"
 #include "stream.h"
@@ -86,6 +87,8 @@ int trace_open(int fd, bool with_plugins, Trace **ret, Reason *reason);
 Trace *trace_close(Trace *trace);
 DEFINE_CLEANUP(Trace, trace_close);
 
+/* Before the first trace_next(): the others are as if nothing had been there. */
+void trace_keep_cpus(Trace *trace, const CpuList *cpus);
 /* The next record or loss in time order over all CPUs; 0 or -errno. */
 int trace_next(Trace *trace, TraceItem *ret);
 

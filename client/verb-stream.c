@@ -17,10 +17,11 @@
 enum {
         OPTION_TO = OPTION_VERB,
         OPTION_NOTIFY,
+        OPTION_CPU,
 };
 
 typedef struct StreamJob {
-        const char *session, *path, *format;
+        const char *session, *path, *format, *cpus;
         bool is_notify; /* not the events: what is told of the session */
         bool is_snapshot;
         Proxy *proxy;
@@ -30,14 +31,15 @@ typedef struct StreamJob {
 } StreamJob;
 
 static int stream_check(StreamJob *job, const Context *context, int *ret_status) {
-        bool is_file = job->path || job->format;
+        bool is_file = job->path || job->format || job->cpus;
 
         if (!job->path)
                 job->path = "-";
         if (job->is_notify && (is_file || job->is_snapshot)) {
                 *ret_status = tell_usage(context,
-                                !job->is_snapshot ? "--notify prints on stdout: without -o and --to"
-                                                  : "--notify is an option of stream");
+                                !job->is_snapshot
+                                                ? "--notify prints on stdout: without -o, --to and --cpu"
+                                                : "--notify is an option of stream");
                 return OPTIONS_EXIT;
         }
         return OPTIONS_END;
@@ -48,12 +50,15 @@ static int stream_parse(StreamJob *job, Context *context, int argc, char **argv,
                 { "output", required_argument, NULL, 'o' },
                 { "to", required_argument, NULL, OPTION_TO },
                 { "notify", no_argument, NULL, OPTION_NOTIFY },
+                { "cpu", required_argument, NULL, OPTION_CPU },
                 {} };
         int option;
 
         while ((option = options_next(context, argc, argv, "hqo:", options, ret_status)) >= 0) {
                 if (option == OPTION_NOTIFY)
                         job->is_notify = true;
+                else if (option == OPTION_CPU)
+                        job->cpus = optarg;
                 else
                         *(option == 'o' ? &job->path : &job->format) = optarg;
         }
@@ -69,6 +74,8 @@ static int stream_open(StreamJob *job, Reason *reason) {
         sigset_t mask;
         int r = output_open(job->path, job->format, &job->output, reason);
 
+        if (r == 0 && job->cpus)
+                r = output_set_cpus(job->output, job->cpus, reason);
         if (r == 0)
                 r = proxy_open(&job->proxy, reason);
         if (r == 0)
@@ -192,6 +199,7 @@ const Verb verb_stream = {
                 "and the newest are dropped and counted once it is full.\n"
                 "\n"
                 "  -o, --output FILE      default: -, printed as it happens\n"
+                "      --cpu LIST         these CPUs alone, as 0-3,5; not of kts\n"
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
                 "; default: by FILE's suffix, text for -\n"
                 "      --notify           not the events: a line for each notification (lost events, "
@@ -215,6 +223,7 @@ const Verb verb_snapshot = {
                 "as the buffer's size reaches.\n"
                 "\n"
                 "  -o, --output FILE      default: -, printed\n"
+                "      --cpu LIST         these CPUs alone, as 0-3,5; not of kts\n"
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
                 "; default: by FILE's suffix, text for -\n",
         .run = snapshot_run,

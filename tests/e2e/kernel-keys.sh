@@ -125,3 +125,31 @@ case_keys_tracer_refused() { # never unfiltered by accident, no orders in the pl
                         ktracectl create x --scope system --tracer function_graph --function vfs_read
         fi
 }
+
+case_keys_per_cpu() { # of one recording of all CPUs each is shown, converted and streamed by itself
+        trap keys_end EXIT
+        [ "$(nproc)" -gt 1 ] || skip "one CPU"
+        recording ktracectl record -q --scope system -e raw_syscalls:sys_enter --where 'id == 1000' -o t.kts
+        taskset -c 0 "$TARGET" calls 3 1000
+        taskset -c 1 "$TARGET" calls 5 1000
+        ends_well 8
+        same 8 "$(count t.kts true)" "merged"
+        same 3 "$(ktracectl report --cpu 0 t.kts | grep -c sys_enter)" "CPU 0"
+        same 5 "$(ktracectl convert t.kts --to json --cpu 1 | jq -c 'select(.event != null)' | wc -l)" "CPU 1"
+        same 8 "$(ktracectl report --cpu 0-1,7 t.kts | grep -c sys_enter)" "both"
+        local cpu
+        for cpu in 0 1; do
+                ktracectl convert t.kts --cpu $cpu -o cpu$cpu.dat
+        done
+        same '3 5' "$(ktracectl report cpu0.dat | grep -c sys_enter) $(ktracectl report cpu1.dat | grep -c sys_enter)" "a file for each"
+        refused 2 'has all CPUs' ktracectl convert t.kts --to kts --cpu 0
+        refused 2 '3-1 runs backwards' ktracectl report --cpu 3-1 t.kts
+        ktracectl create box -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000'
+        ktracectl start box
+        taskset -c 0 "$TARGET" calls 2 1000
+        taskset -c 1 "$TARGET" calls 4 1000
+        same 4 "$(ktracectl snapshot -q box --cpu 1 -o - | grep -c sys_enter)" "a snapshot as text"
+        ktracectl snapshot -q box --cpu 0 -o s.dat
+        same 2 "$(ktracectl report s.dat | grep -c sys_enter)" "a snapshot as a file"
+        refused 2 'has all CPUs' ktracectl snapshot -q box --cpu 0 -o s.kts
+}
