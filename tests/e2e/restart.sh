@@ -274,3 +274,86 @@ case_restart_many() { # sixteen sessions and twenty kills at any moment: nothing
                 ktracectl destroy "box$i"
         done
 }
+
+case_restart_caught() { # what a trigger caught in the kernel is the next daemon's to tell, before, while or after nobody was there
+        [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshots"
+        trap restart_end EXIT
+        local pid
+        recorder --trigger 'raw_syscalls:sys_enter if id == 1001 do snapshot'
+        calls 5 1000
+        pid=$(daemon_pid)
+        kill -KILL "$pid"
+        calls 1 1001
+        calls 3 1000
+        within 10 another "$pid" || fail "no daemon came"
+        expect 0 ktracectl snapshot box -o t.kts
+        same '5 1' "$(has t.kts 1000) $(has t.kts 1001)" "before and at the moment"
+        expect 0 ktracectl snapshot box -o u.kts
+        [ "$(has u.kts 1000)" -ge 3 ] || fail "after it: $(has u.kts 1000)"
+        ktracectl stop box
+        ktracectl clear box
+        ktracectl start box
+        calls 2 1000
+        calls 1 1001
+        calls 9 1000
+        ktracectl stop box
+        killed
+        expect 0 ktracectl snapshot box -o v.kts
+        same '2 1' "$(has v.kts 1000) $(has v.kts 1001)" "before and at the second moment"
+        ktracectl destroy box
+}
+
+case_restart_window() { # a window stays as open as it was, and its triggers go on
+        manager
+        trap restart_end EXIT
+        mkfifo commands answers
+        chmod 666 commands answers
+        background user setpriv --no-new-privs sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
+        exec 7>commands 8<answers
+        expect 0 user ktracectl create box --lifetime linger --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter \
+                --trigger "raw_syscalls:sys_enter if id == 1001 do start" --trigger "raw_syscalls:sys_exit if id == 1002 do stop"
+        background user ktracectl stream box -o t.kts
+        within 20 test -s t.kts || fail "no stream"
+        expect 0 user ktracectl start box
+        called() {
+                echo "$1 $2" >&7
+                read -r _ <&8
+        }
+        called 10 1000
+        killed
+        called 10 1000
+        called 1 1001
+        called 7 1000
+        killed
+        called 2 1000
+        called 1 1002
+        called 9 1000
+        expect 0 user ktracectl destroy box
+        wait "$BACKGROUND" || fail "stream: $?: $(cat background.err)"
+        same '9 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls in the window"
+}
+
+case_restart_hist() { # a histogram goes on counting, and who waits for notifications hears of each hit once
+        manager
+        trap restart_end EXIT
+        cat >spec.json <<'EOS'
+{"triggers": [{"when": "raw_syscalls:sys_enter if id == 1000", "do": "hist", "keys": ["id"]},
+              {"when": "raw_syscalls:sys_enter if id == 1001", "do": "notify"}]}
+EOS
+        ktracectl create box -a --spec spec.json
+        background ktracectl --json stream box --notify
+        within 10 grep -q waiting background.err || fail "$(cat background.err)"
+        ktracectl start box
+        calls 5 1000
+        calls 2 1001
+        within 5 test -s background.out || fail "no notification"
+        killed
+        calls 6 1000
+        calls 3 1001
+        expect 0 ktracectl --json=short hist box
+        same 11 "$(jq .hits out)" "calls"
+        within 5 sh -c 'jq -se "map(.count) | add >= 5" background.out' || fail "$(cat background.out background.err)"
+        sleep 0.5
+        same 5 "$(jq -s 'map(select(.kind == "notify") | .count) | add' background.out)" "hits that were told"
+        ktracectl destroy box
+}
