@@ -346,6 +346,8 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                                            : "its instance cannot be taken over after a restart");
                 return;
         }
+        session_make_notices(session);
+        session_load_notices(session);
         session_resume(session, session->state_before);
         session_record(session, AUDIT_ADOPTED, "taken over after a restart of ktraced");
         if (!session->peer)
@@ -383,6 +385,8 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
                                                 .text = reason.text[0] ? reason.text
                                                                        : "it cannot be taken over",
                                 });
+                if (session)
+                        session_unkeep(session);
                 store_remove(registry->store, id);
                 session_free(session);
                 return;

@@ -236,6 +236,10 @@ static void on_opened(Plan *plan, int result, const Reason *reason) {
                 try_again(counter, result < 0 ? strerror(-result) : why.text);
 }
 
+void hit_counter_set_known(HitCounter *counter, size_t trigger, uint64_t n) {
+        counter->counts[trigger].known = n;
+}
+
 void hit_counter_start(HitCounter *counter) {
         if (counter)
                 counter->is_stopping = false;

@@ -25,6 +25,8 @@ int hit_counter_new(const ConsumerLauncher *launcher,
  * fine, here and below. */
 HitCounter *hit_counter_free(HitCounter *counter);
 DEFINE_CLEANUP(HitCounter, hit_counter_free);
+/* So many hits of a trigger were told by another daemon. Before the start. */
+void hit_counter_set_known(HitCounter *counter, size_t trigger, uint64_t n);
 /* The triggers are laid: counts from now on, also what was hit before. */
 void hit_counter_start(HitCounter *counter);
 /* They are in pause or about to be: counts once more what is there, and then no longer. */

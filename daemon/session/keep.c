@@ -212,8 +212,43 @@ void session_keep(Session *session) {
                                 "the session will not outlive a restart");
 }
 
+#define NOTICES_NAME_MAX (KT_ID_DIGITS + 16)
+
+static void make_notices_name(const Session *session, char name[static NOTICES_NAME_MAX]) {
+        (void)snprintf(name, NOTICES_NAME_MAX, "notices.%s", session->id);
+}
+
+void session_keep_notices(const Session *session) {
+        _cleanup_json_ json_object *object = NULL;
+        char name[NOTICES_NAME_MAX];
+
+        if (!session->registry->store || session->end != END_NOT || session->registry->is_closing)
+                return;
+        make_notices_name(session, name);
+        int r = notices_save(session->notices, &object);
+        r = r ?: store_save(session->registry->store, name, object);
+        if (r < 0) /* told once more, after a restart */
+                log_errno(r, LOG_WARNING, SESSION_CONTEXT(session), "cannot keep what was told");
+}
+
+void session_load_notices(Session *session) {
+        _cleanup_json_ json_object *object = NULL;
+        char name[NOTICES_NAME_MAX];
+
+        make_notices_name(session, name);
+        if (session->notices && store_load(session->registry->store, name, &object) == 0 &&
+                        notices_load(session->notices, object) < 0)
+                log_write(LOG_WARNING,
+                                SESSION_CONTEXT(session),
+                                "what was told is not known any more: it is told again");
+}
+
 void session_unkeep(const Session *session) {
+        char name[NOTICES_NAME_MAX];
+
         store_remove(session->registry->store, session->id);
+        make_notices_name(session, name);
+        store_remove(session->registry->store, name);
 }
 
 void session_unkeep_fds(const Session *session) {

@@ -10,6 +10,9 @@
 /* What is kept is as the session is now. Called before the kernel is touched, and when something
  * changed that a next daemon must know. Never fails: a session that cannot be kept ends with us. */
 void session_keep(Session *session);
+/* What its owner has been told. */
+void session_keep_notices(const Session *session);
+void session_load_notices(Session *session);
 /* No daemon after this one shall take it over; its descriptors may still be needed. */
 void session_unkeep(const Session *session);
 

@@ -17,6 +17,8 @@
 #include <time.h>
 
 #include "describe.h"
+#include "json.h"
+#include "spec.h"
 
 #define PACE_USEC 100000
 #define BURST     4
@@ -256,6 +258,52 @@ void notices_take_hits(Notices *notices,
         slot->event = event;
         slot->pid = pid;
         take(notices, i);
+}
+
+int notices_save(const Notices *notices, json_object **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        json_object *totals = json_object_new_array(), *lost = json_object_new_array();
+
+        if (!object)
+                return -ENOMEM;
+        int r = describe_put(object, "totals", totals);
+        r = r ?: describe_put(object, "lost", lost);
+        r = r ?: put_number(object, "sequence", notices->sequence);
+        for (size_t i = 0; r == 0 && i < notices->n_slots; i++)
+                r = describe_append(totals,
+                                json_object_new_uint64(
+                                                notices->slots[i].total - notices->slots[i].count));
+        for (unsigned cpu = 0; r == 0 && cpu < notices->options.n_cpus; cpu++)
+                r = describe_append(lost, json_object_new_uint64(notices->lost_told[cpu]));
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r;
+}
+
+int notices_load(Notices *notices, json_object *object) {
+        json_object *totals = json_object_object_get(object, "totals"),
+                    *lost = json_object_object_get(object, "lost");
+
+        if (!json_object_is_type(totals, json_type_array) ||
+                        !json_object_is_type(lost, json_type_array) ||
+                        json_object_array_length(lost) != notices->options.n_cpus ||
+                        json_object_array_length(totals) > KIND_NOTIFY + SPEC_TRIGGERS_MAX)
+                return -EBADMSG;
+        int r = add_slots(notices, json_object_array_length(totals));
+        for (size_t i = 0; r == 0 && i < json_object_array_length(totals); i++)
+                notices->slots[i].total =
+                                json_object_get_uint64(json_object_array_get_idx(totals, i));
+        for (unsigned cpu = 0; r == 0 && cpu < notices->options.n_cpus; cpu++)
+                notices->lost[cpu] = notices->lost_told[cpu] =
+                                json_object_get_uint64(json_object_array_get_idx(lost, cpu));
+        notices->sequence = json_object_get_uint64(json_object_object_get(object, "sequence"));
+        return r;
+}
+
+uint64_t notices_get_hits(const Notices *notices, unsigned trigger) {
+        size_t i = KIND_NOTIFY + (size_t)trigger;
+
+        return notices && i < notices->n_slots ? notices->slots[i].total : 0;
 }
 
 void notices_flush(Notices *notices) {

@@ -35,6 +35,13 @@ Notices *notices_free(Notices *notices);
 DEFINE_CLEANUP(Notices, notices_free);
 bool notices_are_busy(const Notices *notices);
 
+/* What has been told, for the daemon that comes after this one; and there. What waits is left out:
+ * it is counted anew. */
+int notices_save(const Notices *notices, json_object **ret);
+int notices_load(Notices *notices, json_object *object);
+/* Hits of this trigger that were told. */
+uint64_t notices_get_hits(const Notices *notices, unsigned trigger);
+
 /* NULL is fine, below. */
 /* lost: of each CPU, since the beginning. Less than before: it began anew. */
 void notices_take_losses(Notices *notices, const uint64_t *lost);

@@ -66,6 +66,7 @@ static void tell(json_object *notice, void *userdata) {
 
         session->registry->options.handlers.on_notice(
                         session, notice, session->registry->options.userdata);
+        session_keep_notices(session);
 }
 
 static size_t count_busy(void *userdata) {
@@ -106,12 +107,16 @@ static int make_hits(Session *session) {
 
         if (session->hits || !trace_notify_is_wanted(session->spec))
                 return 0;
-        return hit_counter_new(&session->registry->options.launcher,
+        int r = hit_counter_new(&session->registry->options.launcher,
                         session->registry->worker,
                         &session->trace,
                         &handlers,
                         session,
                         &session->hits);
+        for (size_t i = 0; r == 0 && i < session->spec->n_triggers; i++)
+                hit_counter_set_known(
+                                session->hits, i, notices_get_hits(session->notices, (unsigned)i));
+        return r;
 }
 
 static int make_notices(Session *session) {

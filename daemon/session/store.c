@@ -85,6 +85,16 @@ static int load(const Store *store, const char *path, json_object **ret, Reason 
         return fd < 0 ? -errno : json_load_fd(path, fd, ret, reason);
 }
 
+int store_load(Store *store, const char *name, json_object **ret) {
+        char path[NAME_MAX + 1];
+        Reason reason = {};
+
+        if (!store)
+                return -ENOENT;
+        (void)snprintf(path, sizeof(path), "%s" SUFFIX, name);
+        return load(store, path, ret, &reason);
+}
+
 static void visit_file(Store *store,
                 const char *path,
                 void (*visit)(const char *name, json_object *object, void *userdata),

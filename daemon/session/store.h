@@ -15,6 +15,8 @@ DEFINE_CLEANUP(Store, store_free);
 /* As a whole or not at all. name: without a '/'. */
 int store_save(Store *store, const char *name, json_object *object);
 void store_remove(Store *store, const char *name);
+/* -ENOENT, and what json_load_fd says. */
+int store_load(Store *store, const char *name, json_object **ret);
 /* All of them. */
 void store_clear(Store *store);
 /* Calls visit for each file; one that cannot be read is removed, with a line in the journal. */
