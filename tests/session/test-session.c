@@ -415,6 +415,7 @@ static void test_orphans(void) {
         RegistryOptions options = { .event = f.event, .tracefs_path = "/fake", .policy = f.policy };
         limits_init(&options.limits);
         g_assert_cmpint(registry_new(&options, &f.registry), ==, 0);
+        registry_open(f.registry);
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
         g_assert_true(fake_kernel_has_instance("ktrace-somebody"));
         fake_kernel_reset();
