@@ -282,6 +282,42 @@ static void test_unredacted(void) {
         grant_free(grant);
 }
 
+/* What cannot be cut field by field goes with grants that cut nothing. */
+static void test_kernel_keys(void) {
+        for (unsigned key = 0; key < 3; key++) {
+                _cleanup_spec_ Spec *spec = spec_new();
+                Reason reason = { "" };
+                Grant *grant = NULL;
+
+                g_assert_cmpint(spec_set_string(spec, "scope", "own", &reason), ==, 0);
+                g_assert_cmpint(spec_add_event(spec, "task:task_rename", NULL, &reason), ==, 0);
+                if (key == 0)
+                        g_assert_cmpint(spec_set_boolean(spec, "stacktrace", true, &reason), ==, 0);
+                else
+                        g_assert_cmpint(spec_set_string(spec,
+                                                        key == 1 ? "instance" : "tracer",
+                                                        key == 1 ? "theirs" : "function",
+                                                        &reason),
+                                        ==,
+                                        0);
+                g_assert_cmpint(policy_decide(shipped, &user, spec, &kernel, &grant, &reason),
+                                ==,
+                                KT_E_ACCESS_DENIED);
+                g_assert_nonnull(strstr(reason.text, "--unredacted asks for more"));
+                g_assert_null(grant);
+                g_assert_cmpint(spec_set_boolean(spec, "unredacted", true, &reason), ==, 0);
+                g_assert_cmpint(policy_decide(shipped, &user, spec, &kernel, &grant, &reason),
+                                ==,
+                                0);
+                g_assert_nonnull(grant->polkit_action); /* an administrator is asked */
+                grant = grant_free(grant);
+                g_assert_cmpint(policy_decide(shipped, &root, spec, &kernel, &grant, &reason),
+                                ==,
+                                0);
+                grant_free(grant);
+        }
+}
+
 /* A filter may speak of what is shown, and tells nothing of addresses in it. */
 static void test_filters_of_users(void) {
         expect(&user, "own", EVENTS("task:task_rename pid == 1"), "task:task_rename[pid == 1]");
@@ -448,6 +484,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/grant/others-probes-are-not-counted", test_others_probes_are_not_counted);
         g_test_add_func("/grant/system", test_system);
         g_test_add_func("/grant/unredacted", test_unredacted);
+        g_test_add_func("/grant/kernel-keys", test_kernel_keys);
         g_test_add_func("/grant/filters-of-users", test_filters_of_users);
         g_test_add_func("/grant/no-filter-on-what-speaks-of-others",
                         test_no_filter_on_what_speaks_of_others);
