@@ -29,8 +29,9 @@ static uint64_t count_kb(const Registry *registry, const Spec *spec, const Grant
                 return 0;
         uint64_t kb = spec->buffer_kb * registry->n_cpus * (spec->mode == MODE_FLIGHT ? 3 : 1);
 
-        return kb + trace_count_hists_kb(spec) +
-               (grant ? trace_count_pairs_kb(registry->probes, grant) : 0);
+        return grant ? kb + trace_count_hists_kb(spec, grant) +
+                                               trace_count_pairs_kb(registry->probes, grant)
+                     : kb;
 }
 
 /* While the buffer grows, what it is to be. */

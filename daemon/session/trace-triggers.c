@@ -39,11 +39,7 @@
 /* Of notify: what counts is that it counts. */
 #define NOTIFY_LISTED "keys=common_pid:vals=hitcount:sort=hitcount:size=2048"
 #define NOTIFY        "hist:" NOTIFY_LISTED
-/* About what a row of a histogram takes (struct tracing_map_elt, its fields and key), and one whose
- * key is a stack. */
-#define ROW_BYTES       256
-#define STACK_ROW_BYTES 768
-#define ROWS_PRESET     2048
+#define NOTIFY_BYTES  ((uint64_t)2048 * 320) /* about; of its rows, see hist_count_bytes() */
 
 bool trace_windows_are_switches(const Trace *trace) {
         return trace->grant->fenced && defence_is_on("latch");
@@ -64,21 +60,15 @@ bool trace_begins_closed(const Spec *spec) {
         return false;
 }
 
-uint64_t trace_count_hists_kb(const Spec *spec) {
-        uint64_t kb = 0;
+uint64_t trace_count_hists_kb(const Spec *spec, const Grant *grant) {
+        uint64_t bytes = 0;
 
-        for (size_t i = 0; i < spec->n_triggers; i++) {
-                const SpecHist *hist = &spec->triggers[i].hist;
-                uint64_t row = ROW_BYTES;
-
-                if (!is_hist(&spec->triggers[i]))
-                        continue;
-                for (size_t k = 0; k < hist->keys.n; k++)
-                        if (strcmp(hist->keys.items[k], "stacktrace") == 0)
-                                row = STACK_ROW_BYTES;
-                kb += (hist->size > 0 ? hist->size : ROWS_PRESET) * row / 1024;
-        }
-        return kb;
+        for (size_t i = 0; i < grant->n_triggers; i++)
+                if (grant->triggers[i].hist.command)
+                        bytes += hist_count_bytes(&grant->triggers[i].hist);
+                else if (is_hist(&spec->triggers[i]))
+                        bytes += NOTIFY_BYTES;
+        return bytes / 1024;
 }
 
 /* What is said before anything is made */

@@ -9,7 +9,7 @@
 /* What the kernel or the fence cannot do of them, said before anything is made. Event loop. */
 int trace_check_triggers(const Spec *spec, const Grant *grant, Reason *reason);
 /* Memory that the kernel takes to count for histograms, about: counts as buffers do. Event loop. */
-uint64_t trace_count_hists_kb(const Spec *spec);
+uint64_t trace_count_hists_kb(const Spec *spec, const Grant *grant);
 /* Does the session begin with nothing recorded, until a trigger says start? */
 bool trace_begins_closed(const Spec *spec);
 
