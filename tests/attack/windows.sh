@@ -83,35 +83,40 @@ EOS
         verdict "$(cat told)" "calls of root's program, told"
 }
 
-case_histogram_of_cut() { # names of neighbours and addresses of the kernel's, by what a histogram counts by
-        defended_by filter-fields
-        grant 'kmem:*' 'sched:*'
-        chmod 711 .
-        cp "$TARGET" secret-name
-        background stranger taskset -c 0 "$T/secret-name" calls 100000000 $VICTIM_CALL
-        attack <<'EOS'
+# counted_by EXPRESSION EVENT KEY...: how many rows of histograms that count by these have a value that is so.
+counted_by() {
+        attack "$@" <<'EOS'
 from attack import *
+import sys
 os.sched_setaffinity(0, [0])
-found = {"name": 0, "address": 0}
-for event, key, kind in [("sched:sched_switch", "next_comm", "name"), ("kmem:kfree", "ptr", "address"),
-                         ("kmem:kfree", "call_site.hex", "address"), ("kmem:kmalloc", "call_site.sym", "address")]:
+told = 0
+for key in sys.argv[3:]:
     p = Process(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done"])
     try:
-        s = Session(f"command:{p.pid}", [event], triggers=triggers({"when": event, "do": "hist", "keys": [key]}))
+        s = Session(f"command:{p.pid}", [sys.argv[2]], triggers=triggers({"when": sys.argv[2], "do": "hist", "keys": [key]}))
         s.start()
         p.run()
-        for row in s.verbs.GetHistogram("")[1:]:
-            value = list(row["keys"].values())[0]
-            if kind == "name" and str(value) == "secret-name":
-                found[kind] += 1
-            if kind == "address" and (not isinstance(value, int) or int(value) & (1 << 63)):
-                found[kind] += 1
+        told += sum(1 for row in s.verbs.GetHistogram("")[1:] for v in row["keys"].values() if eval(sys.argv[1]))
         s.save()
     except dbus.DBusException as e:
         print("refused:", key, e)
         p.run()
-print(found["name"], file=open("names", "w"))
-print(found["address"], file=open("addresses", "w"))
+print(told, file=open("told", "w"))
 EOS
-        verdict "$(cat names)" "$(cat addresses)" "rows that tell what is cut"
+}
+
+case_histogram_of_names() { # names of tasks that run beside one's own, by what a histogram counts by
+        defended_by filter-fields
+        chmod 711 .
+        cp "$TARGET" secret-name
+        background stranger taskset -c 0 "$T/secret-name" calls 100000000 $VICTIM_CALL
+        counted_by 'v == "secret-name"' sched:sched_switch next_comm
+        verdict "$(cat told)" "rows with the stranger's name"
+}
+
+case_histogram_of_addresses() { # addresses of the kernel's, by what a histogram counts by
+        defended_by filter-fields
+        grant 'kmem:*'
+        counted_by 'not isinstance(v, int) or v & (1 << 63)' kmem:kfree ptr call_site call_site.hex call_site.sym stacktrace
+        verdict "$(cat told)" "rows with addresses"
 }
