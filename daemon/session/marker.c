@@ -68,7 +68,9 @@ int marker_write(const Trace *trace, const char *text, Reason *reason) {
         int r = write_mark(trace, text, size);
         return r == -EBADF ? reason_set(reason,
                                              KT_E_WRONG_STATE,
-                                             "nothing is recorded any more: the guard has gone off")
+                                             trace->grant->fenced
+                                                             ? "nothing is recorded any more: the guard has gone off"
+                                                             : "nothing is recorded now: the session's triggers keep its window closed")
                            : r;
 }
 

@@ -68,6 +68,8 @@ case_trigger_window_all() { # the same in a trace of all processes, where the ke
         streamed root box
         ktracectl start box
         same 0 "$(cat "$TRACEFS"/instances/ktrace-*/tracing_on)" "tracing_on at first"
+        refused 1 'triggers keep its window closed' ktracectl mark box 'not now'
+        same '[false]' "$(ktracectl --json=short show box | jq -c '[.windows[].open]')" "the window at first"
         "$TARGET" calls 10 1000
         "$TARGET" calls 1 1001
         "$TARGET" calls 7 1000
@@ -229,6 +231,22 @@ case_trigger_snapshot() { # the kernel keeps what surrounds the moment, however 
         expect 0 ktracectl snapshot box -o whole.kts
         same '2 1 4' "$(has whole.kts 1000) $(has whole.kts 1001) $(has whole.kts 1002)" "both sides of it"
         ktracectl destroy box
+}
+
+case_trigger_snapshot_own() { # the same of one's own processes: their moment, and nobody else's
+        needs_snapshots
+        caller
+        made user box --mode flight --scope "pids:$CALLER" -b 256 -e $ENTER --trigger "$ENTER if id == 1001 do snapshot"
+        calls 5 1000
+        "$TARGET" calls 1 1001
+        calls 1 1001
+        calls 2000 1002
+        "$TARGET" calls 3 1000
+        expect 0 user ktracectl snapshot box -o moment.kts
+        same '5 1 0' "$(has moment.kts 1000) $(has moment.kts 1001) $(has moment.kts 1002)" "before, at and after the moment"
+        expect 0 user ktracectl snapshot box -o whole.kts
+        same '5 1 2000' "$(has whole.kts 1000) $(has whole.kts 1001) $(has whole.kts 1002)" "both sides of it"
+        expect 0 user ktracectl destroy box
 }
 
 case_trigger_hist_own() { # a histogram of one's own processes counts them and nobody else, stays over a stop, and goes with the session
