@@ -8,7 +8,7 @@
  * It touches no fd of a client's: the pipe is ours, and a client's own sink goes to the consumer
  * directly. A consumer that hangs on a sink is given up; whatever becomes of that process, nobody
  * here waits for it. Opening the rings takes locks that the kernel holds for long at times, so that
- * is a plan of its own. */
+ * is a plan of its own. What a snapshot has more is in feed-window.c. */
 
 #include "feed.h"
 
@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include "fd.h"
+#include "feed-parts.h"
 #include "log.h"
 #include "metadata.h"
 
@@ -30,60 +31,10 @@
 /* Reading out the largest rings takes well under a second. */
 #define RELEASE_TIMEOUT_USEC (10 * USEC_PER_SEC)
 #define PIPE_BYTES           (1024 * 1024)
-/* Of a window, for each CPU and once: whole sub-buffers, headers of batches, the pids. */
-#define WINDOW_SLACK ((uint64_t)16 * 1024 * 1024)
-#define MEMBERS_MAX  65536 /* of one message; what a consumer takes */
-
-struct Feed {
-        Worker *worker;
-        Trace *trace; /* NULL once detached */
-        const FeedHandlers *handlers;
-        void *userdata;
-        Consumer *consumer; /* NULL: closed */
-        sd_event_source *timer;
-        int client_fd; /* until ready */
-        Plan rings;
-        bool rings_in_flight;
-        bool is_ready, is_released, is_closed, is_given_up;
-        bool is_judged; /* the consumer cuts records of those who are no members */
-        bool is_attached, is_armed, has_rings; /* judged: the rings go when it is both */
-        bool flush_wanted;
-        bool is_snapshot;
-        int kept_fd;           /* of a snapshot: what it leaves to the next */
-        ControlMessage finish; /* type 0: not wanted yet */
-        int finish_names_fd;
-        FeedCounters counters;
-        int error;
-        char text[CONTROL_TEXT_MAX];
-};
-
-/* It is for another process: no longer than what it may hold, and nobody changes it any more. */
-static bool is_sound_window(const Feed *feed) {
-        const Spec *spec = feed->trace->spec;
-        uint64_t most = (spec->buffer_kb * 1024 + WINDOW_SLACK) * feed->trace->n_cpus +
-                        WINDOW_SLACK;
-        struct stat status;
-
-        return fcntl(feed->kept_fd,
-                               F_ADD_SEALS,
-                               F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0 &&
-               fstat(feed->kept_fd, &status) == 0 && (uint64_t)status.st_size <= most;
-}
-
-/* What a snapshot has told is the next one's to tell again. One that failed has taken something out
- * that nobody has: then the next one begins behind it. */
-static void feed_end_turn(Feed *feed, bool is_whole) {
-        if (!feed->is_snapshot || !feed->has_rings || !feed->trace)
-                return;
-        feed->trace->is_taken = false;
-        feed->trace->is_dirty = !is_whole;
-        close_cleanup(&feed->trace->window_fd);
-        if (is_whole && is_sound_window(feed))
-                feed->trace->window_fd = TAKE_FD(feed->kept_fd);
-}
+#define MEMBERS_MAX          65536 /* of one message; what a consumer takes */
 
 /* Tells what nobody will tell any more: that it never was ready, that the rings are let go. */
-static void feed_settle(Feed *feed) {
+void feed_settle(Feed *feed) {
         if (!feed->is_ready) {
                 Reason reason = {};
                 int r = reason_set(&reason,
@@ -103,7 +54,7 @@ static void feed_settle(Feed *feed) {
 }
 
 /* After this call the feed may be freed. */
-static void feed_closed(Feed *feed) {
+void feed_closed(Feed *feed) {
         if (feed->is_closed || feed->rings_in_flight)
                 return;
         feed->is_closed = true;
@@ -148,7 +99,7 @@ static void feed_set_timer(Feed *feed, uint64_t usec) {
 }
 
 /* A healthy consumer's queue is never full: one that fails here is given up by the timer. */
-static void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t n_fds) {
+void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t n_fds) {
         int r = feed->consumer ? consumer_send(feed->consumer, message, fds, n_fds) : 0;
 
         if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* closed: told by on_closed */
@@ -175,20 +126,6 @@ static void feed_send_guard(Feed *feed) {
                                                 .type = CONTROL_GUARD, .version = CONTROL_VERSION },
                                 fds,
                                 fds[1] >= 0 ? 2 : 1);
-}
-
-/* Fails as what follows does: without it the consumer takes no rings. */
-static void feed_send_window(Feed *feed) {
-        _cleanup_close_ int none = memfd_create("ktrace-window", MFD_CLOEXEC);
-        int earlier = feed->trace->window_fd;
-
-        feed->kept_fd = memfd_create("ktrace-window", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-        if (none < 0 || feed->kept_fd < 0)
-                return;
-        feed_send(feed,
-                        &(ControlMessage){ .type = CONTROL_WINDOW, .version = CONTROL_VERSION },
-                        (int[]){ earlier >= 0 ? earlier : none, feed->kept_fd },
-                        2);
 }
 
 static void feed_send_rings(Feed *feed) {
@@ -270,54 +207,6 @@ static void feed_open_rings(Feed *feed) {
         } else
                 trace_plan_rings(feed->trace, &feed->rings);
         feed->rings.done = feed_on_rings;
-        feed->rings.userdata = feed;
-        feed->rings_in_flight = true;
-        worker_submit(feed->worker, &feed->rings);
-}
-
-static void feed_add_proven(Feed *feed) {
-        const Trace *trace = feed->trace;
-        _cleanup_free_ ControlMember *members = calloc(trace->n_proven + 1, sizeof(*members));
-
-        for (size_t i = 0; members && i < trace->n_proven; i++)
-                members[i] = (ControlMember){
-                        .tid = (uint32_t)trace->proven[i].task.tid,
-                        .since_nsec = trace->proven[i].since_nsec,
-                };
-        if (members)
-                feed_add_members(feed, members, trace->n_proven);
-}
-
-static void feed_on_proven(Plan *plan, int result, const Reason *reason _unused_) {
-        Feed *feed = plan->userdata;
-        Trace *trace = feed->trace;
-
-        feed->rings_in_flight = false;
-        if (!feed->consumer) {
-                feed_closed(feed);
-                return;
-        }
-        if (feed->is_given_up) {
-                feed_settle(feed);
-                return;
-        }
-        /* Else nobody is: all is cut. */
-        if (result == 0) {
-                feed_add_proven(feed);
-                trace_end_proof(trace);
-        }
-        feed_finish(feed, trace->taken_names_fd, "snapshot", "");
-}
-
-/* All of a judged snapshot is in the consumer's memory: whose it is is looked up now. */
-static void feed_prove(Feed *feed) {
-        if (!feed->is_snapshot || !feed->is_judged || !feed->trace || feed->rings_in_flight ||
-                        feed->finish.type)
-                return;
-        if (trace_begin_proof(feed->trace) < 0)
-                feed->trace->n_proven = 0;
-        trace_plan_proven(feed->trace, &feed->rings);
-        feed->rings.done = feed_on_proven;
         feed->rings.userdata = feed;
         feed->rings_in_flight = true;
         worker_submit(feed->worker, &feed->rings);

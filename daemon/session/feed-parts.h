@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "feed.h"
+
+/* What the files of a feed (feed.c, feed-window.c) have of each other; for nobody else. */
+
+struct Feed {
+        Worker *worker;
+        Trace *trace; /* NULL once detached */
+        const FeedHandlers *handlers;
+        void *userdata;
+        Consumer *consumer; /* NULL: closed */
+        sd_event_source *timer;
+        int client_fd; /* until ready */
+        Plan rings;
+        bool rings_in_flight;
+        bool is_ready, is_released, is_closed, is_given_up;
+        bool is_judged; /* the consumer cuts records of those who are no members */
+        bool is_attached, is_armed, has_rings; /* judged: the rings go when it is both */
+        bool flush_wanted;
+        bool is_snapshot;
+        int kept_fd;           /* of a snapshot: what it leaves to the next */
+        ControlMessage finish; /* type 0: not wanted yet */
+        int finish_names_fd;
+        FeedCounters counters;
+        int error;
+        char text[CONTROL_TEXT_MAX];
+};
+
+/* To its consumer; a closed one is told by on_closed. */
+void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t n_fds);
+/* After this call the feed may be freed. */
+void feed_closed(Feed *feed);
+/* Tells what nobody will tell any more. */
+void feed_settle(Feed *feed);
+
+/* A snapshot has let the rings go; whole: all of it is in the window that it leaves. */
+void feed_end_turn(Feed *feed, bool is_whole);
+void feed_send_window(Feed *feed);
+/* All of a judged snapshot is in the consumer's memory: whose it is is looked up now. Nothing of
+ * other feeds. */
+void feed_prove(Feed *feed);
