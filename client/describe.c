@@ -22,7 +22,16 @@ static uint64_t number(json_object *object, const char *key) {
 
 /* "sched:*  (where pid == 1)", one for each requested event. */
 static int describe_spec(json_object *session, json_object *spec) {
-        static const char *const keys[] = { "scope", "where", "buffer-kb", "clock", "lifetime" };
+        static const char *const keys[] = { "scope",
+                "where",
+                "buffer-kb",
+                "clock",
+                "lifetime",
+                "tracer",
+                "functions",
+                "stacktrace",
+                "instance",
+                "locked" };
         json_object *events = get(spec, "events"), *wanted = json_object_new_array();
         size_t n = json_object_is_type(events, json_type_array) ? json_object_array_length(events)
                                                                 : 0;
@@ -33,6 +42,9 @@ static int describe_spec(json_object *session, json_object *spec) {
                 if (get(spec, keys[i]))
                         (void)json_object_object_add(
                                         session, keys[i], json_object_get(get(spec, keys[i])));
+        if (get(spec, "cpus"))
+                (void)json_object_object_add(
+                                session, "recorded-cpus", json_object_get(get(spec, "cpus")));
         for (size_t i = 0; i < n; i++) {
                 json_object *event = json_object_array_get_idx(events, i);
                 const char *filter = json_object_get_string(get(event, "filter"));
@@ -171,6 +183,12 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "where", "Where", false },
                 { "buffer-kb", "Buffer (kB/CPU)", false },
                 { "clock", "Clock", false },
+                { "recorded-cpus", "Recorded CPUs", false },
+                { "instance", "Instance", false },
+                { "tracer", "Tracer", false },
+                { "functions", "Functions", false },
+                { "stacktrace", "Stacks", false },
+                { "locked", "Locked", false },
                 { "rule", "Policy rule", false },
                 { "notes", "Notes", false },
                 { "wanted", "Asked for", false },

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <inttypes.h>
 
@@ -119,10 +120,30 @@ static int set_size(Trace *trace, uint64_t kb) {
         return r == 0 && trace->has_snapshot ? instance_resize_snapshot(trace->instance) : r;
 }
 
+/* What the kernel counts nowhere is told in the stream itself, as a line of the daemon's. */
+static void tell_gap(const Trace *trace, const char *what, uint64_t kb) {
+        char text[128];
+
+        if (!trace->is_live || trace->marker_fd < 0)
+                return;
+        int size = snprintf(text, sizeof(text), "ktraced: %s %" PRIu64 " kB a CPU\n", what, kb);
+        if (write(trace->marker_fd, text, (size_t)size) < 0)
+                log_errno(-errno,
+                                LOG_WARNING,
+                                &(LogContext){ trace->id,
+                                                trace->instance->name,
+                                                trace->owner->uid },
+                                "cannot tell of the buffer's size in the stream");
+}
+
 static int step_size(void *context, Reason *reason) {
         Trace *trace = context;
 
+        tell_gap(trace, "nothing is recorded while the buffer becomes", trace->wants_kb);
         int r = set_size(trace, trace->wants_kb);
+        tell_gap(trace,
+                        "recording goes on, the buffer is of",
+                        r == 0 ? trace->wants_kb : trace->spec->buffer_kb);
         if (r == -ENOMEM)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,

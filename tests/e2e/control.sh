@@ -79,6 +79,7 @@ case_control_resize() { # a buffer grows and shrinks while events go on, and a s
         same 4096 "$(ktracectl show box --json=short | jq .spec.\"buffer-kb\")" "size shown"
         "$TARGET" calls 3 1000
         same '7 7' "$(held)" "grown"
+        same 2 "$(ktracectl report t.kts | grep -c 'print: .*ktraced: .* 4096 kB a CPU')" "lines that tell of the gap"
         ktracectl set box buffer-kb 128
         "$TARGET" calls 2 1000
         same '9 9' "$(held)" "shrunk"

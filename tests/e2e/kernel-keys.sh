@@ -31,6 +31,8 @@ case_keys_locked() { # once started only its end is the owner's; root can do all
         background user setpriv --no-new-privs sleep 60
         user ktracectl create mine -q --locked --scope own -e raw_syscalls:sys_enter --lifetime linger:60
         user ktracectl start mine
+        user ktracectl show mine >show
+        grep -q '^ *Locked.*true' show || fail "show: $(cat show)"
         local verb
         for verb in start stop clear; do
                 refused 3 "made with 'locked'" user ktracectl $verb mine
