@@ -62,6 +62,36 @@ static int describe_spec(json_object *session, json_object *spec) {
         return 0;
 }
 
+/* "calls: raw_syscalls:sys_enter by id, common_pid" */
+static int describe_histograms(json_object *session) {
+        json_object *list = get(session, "histograms"), *lines = json_object_new_array();
+        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+
+        if (!lines)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                json_object *hist = json_object_array_get_idx(list, i), *keys = get(hist, "keys");
+                size_t n_keys = json_object_is_type(keys, json_type_array)
+                                                ? json_object_array_length(keys)
+                                                : 0;
+                char text[700];
+                int size = snprintf(text,
+                                sizeof(text),
+                                "%s: %s by",
+                                json_object_get_string(get(hist, "name")),
+                                json_object_get_string(get(hist, "event")));
+
+                for (size_t k = 0; k < n_keys && size > 0 && (size_t)size < sizeof(text); k++)
+                        size += snprintf(text + size,
+                                        sizeof(text) - (size_t)size,
+                                        "%s %s",
+                                        k > 0 ? "," : "",
+                                        json_object_get_string(json_object_array_get_idx(keys, k)));
+                (void)json_object_array_add(lines, json_object_new_string(text));
+        }
+        return json_object_object_add(session, "histograms", lines) < 0 ? -ENOMEM : 0;
+}
+
 /* "raw_syscalls:sys_enter closed", one for each event that triggers turn on and off. */
 static int describe_windows(json_object *session) {
         json_object *windows = get(session, "windows"), *lines = json_object_new_array();
@@ -177,6 +207,7 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "cpus", "CPUs", false },
                 { "off", "Turned off", false },
                 { "windows", "Windows", false },
+                { "histograms", "Histograms", false },
                 { "cost", "Costs", false },
                 /* From here on only `show`. */
                 { "lifetime", "Lifetime", false },
@@ -199,10 +230,11 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
         if (r < 0)
                 return r;
         describe_counts(session, statistics);
-        if (describe_windows(session) < 0 || describe_cpus(session, statistics) < 0 ||
+        if (describe_windows(session) < 0 || describe_histograms(session) < 0 ||
+                        describe_cpus(session, statistics) < 0 ||
                         describe_cost(session, statistics) < 0)
                 return -ENOMEM;
-        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 11);
+        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 12);
         return 0;
 }
 

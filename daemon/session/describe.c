@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "hist-rows.h"
 #include "metadata.h"
 #include "registry.h"
 #include "trace-pairs.h"
@@ -192,6 +193,29 @@ static int describe_notes(const Session *session, json_object *notes) {
         return describe_append(notes, json_object_new_string(note));
 }
 
+/* Nothing where there is none. */
+static int describe_histograms(const Session *session, json_object *object) {
+        json_object *list = NULL;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < session->grant->n_triggers; i++) {
+                const GrantTrigger *trigger = &session->grant->triggers[i];
+
+                if (!trigger->hist.command)
+                        continue;
+                if (!list) {
+                        list = json_object_new_array();
+                        r = describe_put(object, "histograms", list);
+                }
+                r = r
+                                    ?: describe_append(list,
+                                                       hist_rows_describe(
+                                                                       &session->spec->triggers[i],
+                                                                       &trigger->hist));
+        }
+        return r;
+}
+
 int session_describe(const Session *session, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *spec = NULL, *events = json_object_new_array(), *off = json_object_new_array(),
@@ -218,6 +242,7 @@ int session_describe(const Session *session, json_object **ret) {
         r = r ?: describe_off(session, off);
         r = r ?: describe_requests(session->grant, requests);
         r = r ?: describe_notes(session, notes);
+        r = r ?: describe_histograms(session, object);
         r = r ?: windows_describe(session, object);
         if (r == 0)
                 *ret = TAKE_PTR(object);

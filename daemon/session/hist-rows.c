@@ -154,20 +154,26 @@ static json_object *make_words(const SpecWords *words) {
         return TAKE_PTR(list);
 }
 
+json_object *hist_rows_describe(const SpecTrigger *trigger, const HistText *text) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        const char *name = trigger->hist.name ?: trigger->event;
+        bool done = object && add(object, "name", json_object_new_string(name));
+
+        done = done && add(object, "event", json_object_new_string(trigger->event));
+        done = done && add(object, "keys", make_words(&trigger->hist.keys));
+        done = done && add(object, "values", make_words(&trigger->hist.values));
+        done = done && add(object, "sort", make_words(&trigger->hist.sort));
+        done = done && add(object, "size", json_object_new_uint64(text->n_rows));
+        return done ? TAKE_PTR(object) : NULL;
+}
+
 json_object *hist_rows_make_head(const SpecTrigger *trigger,
                 const HistText *text,
                 const ControlMessage *totals,
                 size_t n_told) {
-        _cleanup_json_ json_object *head = json_object_new_object();
-        const char *name = trigger->hist.name ?: trigger->event;
-        bool done = head && add(head, "name", json_object_new_string(name));
+        _cleanup_json_ json_object *head = hist_rows_describe(trigger, text);
+        bool done = head && add(head, "hits", json_object_new_uint64(totals->totals.hits));
 
-        done = done && add(head, "event", json_object_new_string(trigger->event));
-        done = done && add(head, "keys", make_words(&trigger->hist.keys));
-        done = done && add(head, "values", make_words(&trigger->hist.values));
-        done = done && add(head, "sort", make_words(&trigger->hist.sort));
-        done = done && add(head, "size", json_object_new_uint64(text->n_rows));
-        done = done && add(head, "hits", json_object_new_uint64(totals->totals.hits));
         done = done && add(head, "entries", json_object_new_uint64(totals->totals.entries));
         done = done && add(head, "told", json_object_new_uint64(n_told));
         done = done && add(head, "dropped", json_object_new_uint64(totals->totals.dropped));

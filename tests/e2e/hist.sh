@@ -60,6 +60,8 @@ case_hist_of_session() { # read while it runs, cleared, paused and continued; st
                 {when: "raw_syscalls:sys_enter if id == 1001", do: "hist", keys: ["id"]}]}' >s.json
         ktracectl create box --spec s.json
         refused 1 'not there before the session.s first start' ktracectl hist box calls
+        ktracectl show box | grep -q 'calls: raw_syscalls:sys_enter by common_pid.execname, id$' || fail "$(ktracectl show box)"
+        same '["calls","raw_syscalls:sys_enter"]' "$(ktracectl --json=short show box | jq -c '[.histograms[].name]')" "Describe"
         ktracectl start box
         "$TARGET" calls 5 1000
         "$TARGET" calls 3 1001
