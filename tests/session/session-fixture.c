@@ -72,6 +72,38 @@ uid_t fixture_user(void) {
         return user;
 }
 
+static void open_registry(Fixture *f) {
+        RegistryOptions options = {
+                .event = f->event,
+                .tracefs_path = "/fake",
+                .launcher = { .event = f->event, .binary = "/nonexistent", .user = "nobody" },
+                .policy = f->policy,
+                .state_dir = f->state_dir,
+                .bus_id = "0123",
+                .handlers = { on_state, on_ended, on_notice, on_idle_changed },
+                .userdata = f,
+        };
+
+        limits_init(&options.limits);
+        options.limits.max_sessions_per_uid = 3;
+        options.limits.max_sessions = 5;
+        options.limits.setup_timeout_usec = 300000;
+        g_assert_cmpint(registry_new(&options, &f->registry), ==, 0);
+        registry_open(f->registry);
+}
+
+static bool has_adopted(void *userdata) {
+        const Fixture *f = userdata;
+
+        return !registry_is_adopting(f->registry);
+}
+
+void fixture_restart(Fixture *f) {
+        registry_leave(f->registry);
+        open_registry(f);
+        fixture_run_until(f, has_adopted, f);
+}
+
 void fixture_set_up(Fixture *f, gconstpointer userdata) {
         Reason reason = {};
 
@@ -84,19 +116,9 @@ void fixture_set_up(Fixture *f, gconstpointer userdata) {
         write_policy(f, policy_text);
         g_assert_cmpint(sd_event_new(&f->event), >=, 0);
         g_assert_cmpint(policy_load(f->dir, "/nonexistent", &f->policy, &reason), ==, 0);
-        RegistryOptions options = {
-                .event = f->event,
-                .tracefs_path = "/fake",
-                .launcher = { .event = f->event, .binary = "/nonexistent", .user = "nobody" },
-                .policy = f->policy,
-                .handlers = { on_state, on_ended, on_notice, on_idle_changed },
-                .userdata = f,
-        };
-        limits_init(&options.limits);
-        options.limits.max_sessions_per_uid = 3;
-        options.limits.max_sessions = 5;
-        options.limits.setup_timeout_usec = 300000;
-        g_assert_cmpint(registry_new(&options, &f->registry), ==, 0);
+        f->state_dir = g_build_filename(f->dir, "state", NULL);
+        g_assert_no_errno(g_mkdir(f->state_dir, 0700));
+        open_registry(f);
 }
 
 void fixture_tear_down(Fixture *f, gconstpointer userdata) {
@@ -110,6 +132,7 @@ void fixture_tear_down(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(system(command), ==, 0);
         g_string_free(f->told, TRUE);
         g_free(f->baseline);
+        g_free(f->state_dir);
         g_free(f->dir);
 }
 
@@ -186,6 +209,14 @@ void fixture_destroy(Fixture *f, Call *call, Session *session) {
         (void)f;
         make_request(call, session_get_uid(session), NULL);
         refused(call, session_destroy(session, call->request, &call->reason));
+}
+
+void fixture_switch(Fixture *f, Call *call, Session *session, const char *pattern, bool on) {
+        char *const patterns[] = { (char *)pattern, NULL };
+
+        (void)f;
+        make_request(call, session_get_uid(session), NULL);
+        refused(call, session_switch_events(session, patterns, on, call->request, &call->reason));
 }
 
 void fixture_resize(Fixture *f, Call *call, Session *session, uint64_t kb) {

@@ -11,7 +11,7 @@ typedef struct Fixture {
         sd_event *event;
         Registry *registry;
         Policy *policy;
-        char *dir;
+        char *dir, *state_dir;
         GString *told;  /* "state STATE" and "ended CODE" a line */
         char *baseline; /* fake_kernel_describe before anything */
 } Fixture;
@@ -26,6 +26,8 @@ uid_t fixture_user(void);
 void fixture_set_up(Fixture *f, gconstpointer userdata);
 /* Ends the registry; the kernel must be as it was. */
 void fixture_tear_down(Fixture *f, gconstpointer userdata);
+/* This registry leaves its sessions, and the next one takes over what it can. */
+void fixture_restart(Fixture *f);
 /* A reload. NULL: as they are. */
 void fixture_set_rules(Fixture *f, const char *text, const Limits *limits);
 /* Runs the loop until `done` says so, five seconds at most. */
@@ -45,6 +47,7 @@ void fixture_create(Fixture *f, Call *call, uid_t uid, const char *peer, const c
 void fixture_start(Fixture *f, Call *call, Session *session);
 void fixture_stop(Fixture *f, Call *call, Session *session);
 void fixture_destroy(Fixture *f, Call *call, Session *session);
+void fixture_switch(Fixture *f, Call *call, Session *session, const char *pattern, bool on);
 void fixture_resize(Fixture *f, Call *call, Session *session, uint64_t kb);
 void fixture_wait(Fixture *f, Call *call);
 /* Runs the loop until an operation of the kernel is held. */

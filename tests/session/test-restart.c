@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the next daemon takes over of the last one's sessions, and what it does not. */
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+#include "session-fixture.h"
+
+#define SPEC_FLIGHT \
+        "{\"scope\":\"system\",\"mode\":\"flight\",\"name\":\"box\",\"lifetime\":\"linger\",\"events\":[\"sched:sched_switch\",{\"name\":\"raw_syscalls:sys_enter\",\"filter\":\"id == 3\"}]}"
+
+static Session *make(Fixture *f, uid_t uid, const char *peer, const char *spec) {
+        Call call;
+
+        fixture_create(f, &call, uid, peer, spec);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        return call.session;
+}
+
+static void start(Fixture *f, Session *session) {
+        Call call;
+
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text, ==, "");
+        g_assert_cmpint(call.result, ==, 0);
+}
+
+static void stop(Fixture *f, Session *session) {
+        Call call;
+
+        fixture_stop(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+}
+
+static Session *find(const Fixture *f, const char *id) {
+        const Subject root = {};
+
+        return registry_find(f->registry, &root, REACH_ALL, id);
+}
+
+static void same_kernel(const char *before) {
+        g_autofree char *now = fake_kernel_describe();
+
+        g_assert_cmpstr(now, ==, before);
+}
+
+static void test_goes_on(Fixture *f, gconstpointer userdata) {
+        char ids[3][KT_ID_DIGITS + 1];
+        Session *session;
+
+        (void)userdata;
+        session = make(f, 0, ":1.5", SPEC_ROOT);
+        g_strlcpy(ids[0], session_get_id(session), sizeof(ids[0]));
+        session = make(f, 0, ":1.5", SPEC_FLIGHT);
+        start(f, session);
+        g_strlcpy(ids[1], session_get_id(session), sizeof(ids[1]));
+        session = make(f, 0, ":1.5", SPEC_ROOT);
+        start(f, session);
+        stop(f, session);
+        g_strlcpy(ids[2], session_get_id(session), sizeof(ids[2]));
+
+        g_autofree char *before = fake_kernel_describe();
+        fixture_restart(f);
+        same_kernel(before);
+        g_assert_null(strstr(f->told->str, "ended"));
+        g_assert_cmpint(session_get_state(find(f, ids[0])), ==, SESSION_CONFIGURED);
+        g_assert_cmpint(session_get_state(find(f, ids[1])), ==, SESSION_RUNNING);
+        g_assert_cmpint(session_get_state(find(f, ids[2])), ==, SESSION_STOPPED);
+        g_assert_cmpstr(session_get_name(find(f, ids[1])), ==, "box");
+
+        /* And so does its life. */
+        start(f, find(f, ids[0]));
+        start(f, find(f, ids[2]));
+        stop(f, find(f, ids[1]));
+        fixture_restart(f);
+        g_assert_cmpint(session_get_state(find(f, ids[0])), ==, SESSION_RUNNING);
+        g_assert_cmpint(session_get_state(find(f, ids[1])), ==, SESSION_STOPPED);
+}
+
+static void test_off_stays_off(Fixture *f, gconstpointer userdata) {
+        Session *session = make(f, 0, ":1.5", SPEC_FLIGHT);
+        char id[KT_ID_DIGITS + 1];
+        Call call;
+
+        (void)userdata;
+        start(f, session);
+        g_strlcpy(id, session_get_id(session), sizeof(id));
+        fixture_switch(f, &call, session, "sched:*", false);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_autofree char *before = fake_kernel_describe();
+        fixture_restart(f);
+        same_kernel(before);
+        stop(f, find(f, id));
+        start(f, find(f, id));
+        same_kernel(before);
+}
+
+static void test_rules_changed(Fixture *f, gconstpointer userdata) {
+        char id[KT_ID_DIGITS + 1];
+
+        (void)userdata;
+        Session *session = make(f,
+                        FIXTURE_USER,
+                        ":1.5",
+                        "{\"scope\":\"own\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:*\"]}");
+        g_strlcpy(id, session_get_id(session), sizeof(id));
+        fixture_restart(f);
+        g_assert_nonnull(find(f, id));
+        /* No less than it has, and so no reason to end it; but it is another rule's word. */
+        fixture_set_rules(f,
+                        "{\"rules\":[{\"name\":\"new\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],"
+                        "\"events\":[\"raw_syscalls:*\"]}]}",
+                        NULL);
+        g_assert_nonnull(find(f, id));
+        fixture_restart(f);
+        g_assert_null(find(f, id));
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+}
+
+static void test_instance_gone(Fixture *f, gconstpointer userdata) {
+        char id[KT_ID_DIGITS + 1];
+
+        (void)userdata;
+        Session *session = make(f, 0, ":1.5", SPEC_FLIGHT);
+        start(f, session);
+        g_strlcpy(id, session_get_id(session), sizeof(id));
+        fake_kernel_fail_verb(FAKE_OPEN, 1, -ENOENT);
+        fixture_restart(f);
+        g_assert_null(find(f, id));
+        fixture_wait_told(f, "state gone\n");
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+}
+
+static void test_peers(Fixture *f, gconstpointer userdata) {
+        char id[KT_ID_DIGITS + 1];
+
+        (void)userdata;
+        Session *session = make(
+                        f, 0, ":1.5", "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"]}");
+        start(f, session);
+        g_strlcpy(id, session_get_id(session), sizeof(id));
+        fixture_restart(f);
+        g_assert_nonnull(find(f, id));
+        registry_peer_gone(f->registry, ":1.6");
+        g_assert_null(strstr(f->told->str, "ended"));
+        registry_peer_gone(f->registry, ":1.5");
+        fixture_wait_told(f, "ended client-gone\n");
+        fixture_wait_told(f, "state gone\n");
+        /* It is not there once more. */
+        fixture_restart(f);
+        g_assert_null(find(f, id));
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        log_open(LOG_TARGET_NULL);
+#define ADD(name, function) \
+        g_test_add("/restart/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+        ADD("goes-on", test_goes_on);
+        ADD("off-stays-off", test_off_stays_off);
+        ADD("rules-changed", test_rules_changed);
+        ADD("instance-gone", test_instance_gone);
+        ADD("peers", test_peers);
+        return g_test_run();
+}
