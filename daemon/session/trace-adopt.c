@@ -25,6 +25,8 @@ static int step_open(void *context, Reason *reason) {
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
         int r = trace->borrow ? trace_reopen_borrowed(trace, reason)
                               : instance_open(trace->tracefs, name, &trace->instance);
+        if (r < 0) /* nothing is there that could be turned off */
+                trace->is_live = false;
         if (r == -ENOENT)
                 return reason_set(reason,
                                 KT_E_FAILED,
