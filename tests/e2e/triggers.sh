@@ -136,6 +136,19 @@ case_trigger_loop() { # two events that turn each other on end nothing, and Stop
         [ "$(has t.kts 1000)" -gt 0 ] || fail "nothing recorded"
 }
 
+case_trigger_of_lifetimes() { # an event that takes no filter, since the session knows by it whose the records are, takes triggers that do
+        caller
+        made user box --scope "pids:$CALLER" -e $ENTER --trigger 'sched:sched_process_exit if comm == "target" do start'
+        streamed user box
+        calls 5 1000
+        calls 7 1001
+        sleep 1.5
+        same running "$(user ktracectl --json=short show box | jq -r .state)" "state"
+        finished user box
+        same '0 7' "$(has t.kts 1000) $(has t.kts 1001)" "calls before and after the first end"
+        same 0 "$(count t.kts '.event == "sched_process_exit"')" "records of what is only a trigger's"
+}
+
 case_trigger_foreign() { # another who takes a trigger of a user's session away, or adds one, ends it
         local instance
         caller
