@@ -18,8 +18,9 @@
 #include "nearest.h"
 #include "quote.h"
 
-/* Of kernel/trace/tracing_map.c: an element and two places in the map for each row, the fields that
- * are summed up, and what goes with a command name. */
+/* An element of the map, two places in it and the fields that are summed up
+ * (kernel/trace/tracing_map.c). 6.1 takes 161 bytes a row for a number, 444 for a stack, two names
+ * and two sums, which is less than is counted for either. */
 #define ROW_BYTES      320
 #define TEXT_BYTES     256 /* of a text whose length is open */
 #define STACK_BYTES    128
