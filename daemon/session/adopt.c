@@ -335,6 +335,8 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
         Registry *registry = session->registry;
 
         registry->n_adopting--;
+        if (registry->is_closing) /* what is kept of it is the next daemon's */
+                return;
         if (session->end != END_NOT) {
                 session_end_continue(session);
                 return;

@@ -202,8 +202,10 @@ void session_end_now(Session *session) {
 
 void session_leave(Session *session) {
         session->interference = interference_free(session->interference);
+        session_forget_looks(session);
         session->feed = session->feed ? feed_leave(session->feed) : NULL;
         session_free_snapshots(session);
+        session_free_histograms(session);
         request_answer_cancelled(&session->request, session);
         request_answer_cancelled(&session->stream_request, session);
         request_answer(&session->destroyer, 0, NULL);
