@@ -224,10 +224,17 @@ static bool hist_has(const Instance *instance, const char *row) {
 /* A histogram reads back with all its attributes, is paused and goes on; another with another
  * condition is another. */
 static void test_hist(Instance *instance) {
-        const Trigger hist = { .command = "hist:keys=id:size=256", .condition = GETPPID },
-                      other = { .command = "hist:keys=id:size=256", .condition = GETPGRP },
-                      both = { .command = "hist:keys=common_pid.execname,id.log2:vals=hitcount,id:"
-                                          "sort=id.descending" };
+        const Trigger hist = { .command = "hist:keys=id:size=256",
+                .listed = "keys=id:vals=hitcount:sort=hitcount:size=256",
+                .condition = GETPPID },
+                      other = { .command = "hist:keys=id:size=256",
+                              .listed = "keys=id:vals=hitcount:sort=hitcount:size=256",
+                              .condition = GETPGRP },
+                      both = {
+                              .command = "hist:keys=common_pid.execname,id.log2:vals=hitcount,id:"
+                                         "sort=id.descending",
+                              .listed = "keys=common_pid.execname,id.log2:vals=hitcount,id:sort=id.descending:size=2048"
+                      };
 
         if (!has_hist(instance))
                 return;
@@ -253,7 +260,9 @@ static void test_hist(Instance *instance) {
 
 /* A histogram counts while tracing_on is 0, and disable_hist of another event pauses all of its. */
 static void test_hist_and_latch(Instance *instance) {
-        const Trigger hist = { .command = "hist:keys=id", .condition = GETPPID },
+        const Trigger hist = { .command = "hist:keys=id",
+                .listed = "keys=id:vals=hitcount:sort=hitcount:size=2048",
+                .condition = GETPPID },
                       twin = { .command = "disable_hist:raw_syscalls:sys_enter",
                               .condition = "id == 111" };
 
