@@ -13,6 +13,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "spec-summary.h"
+
 #define EVENTS_SHOWN     5
 #define EVENTS_SHOWN_MAX 160 /* bytes; a dialog is read by humans */
 
@@ -85,33 +87,6 @@ static void describe_events(const Spec *spec, Reason *ret) {
                 reason_set(ret, 0, "%s", text);
 }
 
-/* What else is asked for, behind the events: whoever decides by their text decides about this too.
- */
-static void describe_kernel(const Spec *spec, Reason *events) {
-        const Reason before = *events;
-
-        if (spec->tracer)
-                reason_set(events,
-                                0,
-                                "%.300s%scalls of %zu functions (%.60s)",
-                                before.text,
-                                before.text[0] ? ", " : "",
-                                spec->n_functions,
-                                spec->functions[0]);
-        else if (spec->instance)
-                reason_set(events,
-                                0,
-                                "%.300s%sinstance %.60s",
-                                before.text,
-                                before.text[0] ? ", " : "",
-                                spec->instance);
-        if (spec->stacktrace) {
-                const Reason so_far = *events;
-
-                reason_set(events, 0, "%.400s with stacks of the kernel", so_far.text);
-        }
-}
-
 /* What polkit says to whom it asks; $(…) are the details beside it. */
 static const char *get_message(SpecScope scope) {
         if (scope == SCOPE_SYSTEM)
@@ -132,7 +107,8 @@ static int ask(Admission *admission, sd_bus_message *m, Reason *reason) {
                 return r;
         reason_set(&scope_text, 0, "%.200s", scope);
         describe_events(spec, &events);
-        describe_kernel(spec, &events);
+        /* Whoever decides by this text decides about all of it. */
+        spec_summarize_rest(spec, &events);
         snprintf(owner, sizeof(owner), "%" PRIu32, (uint32_t)request->subject.uid);
         const PolkitDetail details[] = {
                 { "ktrace.scope", scope_text.text },

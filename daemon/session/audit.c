@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "spec-summary.h"
 
 #define DENIALS_MAX  10
 #define WINDOW_USEC  (UINT64_C(30) * 1000 * 1000)
@@ -142,11 +143,11 @@ bool audit_find_end(const char *code, AuditKind *ret) {
         return false;
 }
 
-/* "sched:*, raw_syscalls:sys_enter and 7 more" */
-static void format_events(const Spec *spec, char text[static EVENTS_SHOWN]) {
+/* "sched:*, raw_syscalls:sys_enter and 7 more, probe reads" */
+static void format_events(const Spec *spec, Reason *ret) {
+        char text[EVENTS_SHOWN] = "";
         size_t length = 0, i = 0;
 
-        text[0] = '\0';
         for (; i < spec->n_events; i++) {
                 const char *name = spec->events[i].name;
 
@@ -156,15 +157,18 @@ static void format_events(const Spec *spec, char text[static EVENTS_SHOWN]) {
         }
         if (i < spec->n_events)
                 snprintf(text + length, EVENTS_SHOWN - length, " and %zu more", spec->n_events - i);
+        reason_set(ret, 0, "%s", text);
+        spec_summarize_rest(spec, ret);
 }
 
 static void write_record(const AuditRecord *record) {
         const KindText *kind = &kinds[record->kind];
         _cleanup_free_ char *scope = NULL;
-        char events[EVENTS_SHOWN] = "", by[16] = "";
+        Reason events = { "" };
+        char by[16] = "";
 
         if (record->spec) {
-                format_events(record->spec, events);
+                format_events(record->spec, &events);
                 if (spec_format_scope(record->spec, &scope) < 0)
                         scope = NULL; /* told without it rather than not at all */
         }
@@ -176,7 +180,7 @@ static void write_record(const AuditRecord *record) {
                 { "KTRACE_ANSWER", kind->answer },
                 { "KTRACE_RULE", record->rule },
                 { "KTRACE_SCOPE", scope },
-                { "KTRACE_EVENTS", record->spec ? events : NULL },
+                { "KTRACE_EVENTS", record->spec ? events.text : NULL },
                 { "KTRACE_BY_UID", record->by ? by : NULL },
         };
         const LogContext context = { record->session, NULL, record->uid };

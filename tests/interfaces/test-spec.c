@@ -7,6 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "spec-summary.h"
 #include "spec.h"
 
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -677,6 +678,37 @@ static void test_tracer_wants_functions(void) {
 }
 
 /* Every refusal must leave its remedy readable, however long the values are. */
+/* Polkit's rules and the journal see each way to learn something, whatever events stand before. */
+static void test_summary(void) {
+        _cleanup_spec_ Spec *spec = spec_new();
+        Reason reason = { "" }, text = { "sched:sched_switch" };
+
+        g_assert_cmpint(feed(spec, "{\"scope\": \"system\"}", &reason), ==, 0);
+        spec_summarize_rest(spec, &text);
+        g_assert_cmpstr(text.text, ==, "sched:sched_switch");
+        spec_free(spec);
+        spec = spec_new();
+        g_assert_cmpint(feed(spec,
+                                        "{\"scope\": \"system\", \"events\": [\"sched:sched_switch\"], "
+                                        "\"probes\": [\"reads\"], \"stacktrace\": true, "
+                                        "\"tracer\": \"function\", \"functions\": [\"vfs_*\", \"do_*\"], "
+                                        "\"triggers\": [{\"when\": \"net:netif_rx\", \"do\": \"hist\", "
+                                        "\"keys\": [\"len\"]}]}",
+                                        &reason),
+                        ==,
+                        0);
+        spec_summarize_rest(spec, &text);
+        g_assert_cmpstr(text.text,
+                        ==,
+                        "sched:sched_switch, probe reads, trigger on net:netif_rx, "
+                        "calls of vfs_* and 1 more with stacks of the kernel");
+        memset(text.text, 'a', sizeof(text.text) - 1);
+        spec_summarize_rest(spec, &text);
+        g_assert_true(g_str_has_suffix(text.text,
+                        "a, probe reads, trigger on net:netif_rx, calls of vfs_* and 1 more with "
+                        "stacks of the kernel"));
+}
+
 static void test_reasons_hold_the_remedy(void) {
         g_autofree char *name = g_strnfill(256, '/');
         g_autofree char *scope = g_strnfill(8000, 'x');
@@ -834,6 +866,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/spec/complete", test_complete);
         g_test_add_func("/spec/kernel-keys", test_kernel_keys);
         g_test_add_func("/spec/a-tracer-wants-functions", test_tracer_wants_functions);
+        g_test_add_func("/spec/summary", test_summary);
         g_test_add_func("/spec/reasons-hold-the-remedy", test_reasons_hold_the_remedy);
         g_test_add_func("/spec/both-ways", test_both_ways);
         g_test_add_func("/spec/any-object", test_any_object);
