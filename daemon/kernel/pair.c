@@ -117,27 +117,14 @@ int pair_remove_all(const Tracefs *tracefs,
         return r;
 }
 
-static int trigger_path(char out[static PATH_MAX],
-                const char *system,
-                const char *event,
-                const char *file) {
-        TracefsPath directory;
-
-        int r = path_format(&directory, "events", system, event, NULL);
-        if (r < 0)
-                return r;
-        int size = snprintf(out, PATH_MAX, "%s/%s", directory.text, file);
-        return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
-}
-
 int pair_lay(const Instance *instance,
                 const char *system,
                 const char *event,
                 const char *trigger,
                 Reason *reason) {
-        char path[PATH_MAX];
+        TracefsPath path;
 
-        int r = trigger_path(path, system, event, "trigger");
+        int r = path_format(&path, "events", system, event, "trigger", NULL);
         if (r < 0)
                 return r;
         if (strlen(trigger) > TRIGGER_MAX)
@@ -147,7 +134,7 @@ int pair_lay(const Instance *instance,
                                 "make two probes of them",
                                 strlen(trigger),
                                 TRIGGER_MAX);
-        r = tracefs_write(instance->fd, path, trigger);
+        r = tracefs_write(instance->fd, path.text, trigger);
         if (r == -ENOMEM)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
@@ -160,16 +147,16 @@ int pair_lift(const Instance *instance,
                 const char *event,
                 const char *trigger) {
         _cleanup_free_ char *text = NULL;
-        char path[PATH_MAX];
+        TracefsPath path;
 
-        int r = trigger_path(path, system, event, "trigger");
+        int r = path_format(&path, "events", system, event, "trigger", NULL);
         if (r < 0)
                 return r;
         if (asprintf(&text, "!%s", trigger) < 0) {
                 text = NULL;
                 return -ENOMEM;
         }
-        r = tracefs_write(instance->fd, path, text);
+        r = tracefs_write(instance->fd, path.text, text);
         return r == -ENOENT ? 0 : r;
 }
 
@@ -202,11 +189,11 @@ int pair_read_dropped(const Instance *instance,
                 uint64_t *ret) {
         static const char head[] = "# trigger info: ", key[] = "    Dropped: ";
         _cleanup_free_ char *text = NULL;
-        char path[PATH_MAX];
+        TracefsPath path;
         bool is_meant = false;
 
-        int r = trigger_path(path, system, event, "hist");
-        r = r ?: tracefs_read(instance->fd, path, &text, NULL);
+        int r = path_format(&path, "events", system, event, "hist", NULL);
+        r = r ?: tracefs_read(instance->fd, path.text, &text, NULL);
         if (r < 0)
                 return r;
         *ret = 0;
@@ -235,12 +222,17 @@ int pair_clear_all(const Instance *instance, const char *prefix) {
                 return r == -ENOENT ? 0 : r;
         }
         while ((entry = readdir(dir))) {
-                char path[PATH_MAX];
+                TracefsPath path;
 
                 if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
-                                trigger_path(path, PAIR_SYSTEM, entry->d_name, "trigger") < 0)
+                                path_format(&path,
+                                                "events",
+                                                PAIR_SYSTEM,
+                                                entry->d_name,
+                                                "trigger",
+                                                NULL) < 0)
                         continue;
-                int trigger = openat(instance->fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+                int trigger = openat(instance->fd, path.text, O_WRONLY | O_TRUNC | O_CLOEXEC);
                 if (trigger < 0 && errno != ENOENT)
                         r = r ?: -errno;
                 if (trigger >= 0)

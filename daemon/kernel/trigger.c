@@ -32,19 +32,6 @@
 #define TRIGGER_MAX 4095 /* bytes in one write */
 #define HIST        "hist:"
 
-static int make_path(char out[static PATH_MAX],
-                const char *system,
-                const char *event,
-                const char *file) {
-        TracefsPath directory;
-
-        int r = path_format(&directory, "events", system, event, NULL);
-        if (r < 0)
-                return r;
-        int size = snprintf(out, PATH_MAX, "%s/%s", directory.text, file);
-        return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
-}
-
 static bool is_hist(const Trigger *trigger) {
         return strncmp(trigger->command, HIST, strlen(HIST)) == 0;
 }
@@ -54,10 +41,11 @@ bool trigger_is_known(const Instance *instance,
                 const char *event,
                 const char *command) {
         bool needs_hist = strncmp(command, HIST, strlen(HIST)) == 0;
-        char path[PATH_MAX];
+        TracefsPath path;
 
-        if (make_path(path, system, event, needs_hist ? "hist" : "trigger") < 0 ||
-                        faccessat(instance->fd, path, F_OK, 0) < 0)
+        if (path_format(&path, "events", system, event, needs_hist ? "hist" : "trigger", NULL) <
+                                        0 ||
+                        faccessat(instance->fd, path.text, F_OK, 0) < 0)
                 return false;
         return strcmp(command, "snapshot") != 0 ||
                faccessat(instance->fd, "snapshot", F_OK, 0) == 0;
@@ -67,10 +55,10 @@ static int write_command(const Instance *instance,
                 const char *system,
                 const char *event,
                 const char *command) {
-        char path[PATH_MAX];
+        TracefsPath path;
 
-        int r = make_path(path, system, event, "trigger");
-        return r ?: tracefs_write(instance->fd, path, command);
+        int r = path_format(&path, "events", system, event, "trigger", NULL);
+        return r ?: tracefs_write(instance->fd, path.text, command);
 }
 
 static int make_text(const Trigger *trigger,
@@ -176,10 +164,10 @@ int trigger_clear(const Instance *instance,
 }
 
 int trigger_read(const Instance *instance, const char *system, const char *event, char **ret) {
-        char path[PATH_MAX];
+        TracefsPath path;
 
-        int r = make_path(path, system, event, "trigger");
-        return r ?: tracefs_read(instance->fd, path, ret, NULL);
+        int r = path_format(&path, "events", system, event, "trigger", NULL);
+        return r ?: tracefs_read(instance->fd, path.text, ret, NULL);
 }
 
 int trigger_read_enabled(const Instance *instance,
@@ -187,10 +175,10 @@ int trigger_read_enabled(const Instance *instance,
                 const char *event,
                 bool *ret) {
         _cleanup_free_ char *text = NULL;
-        char path[PATH_MAX];
+        TracefsPath path;
 
-        int r = make_path(path, system, event, "enable");
-        r = r ?: tracefs_read(instance->fd, path, &text, NULL);
+        int r = path_format(&path, "events", system, event, "enable", NULL);
+        r = r ?: tracefs_read(instance->fd, path.text, &text, NULL);
         if (r == 0)
                 *ret = text[0] == '1';
         return r;
