@@ -64,7 +64,8 @@ int flight_add(Flight *flight, const char *text, Reason *reason) {
                 *(text[0] == 'e' ? &flight->on_exit : &flight->on_signal) = true;
                 return 0;
         }
-        if (!memchr(text, ':', get_name_length(text)))
+        size_t length = get_name_length(text);
+        if (!memchr(text, ':', length) || memchr(text, ' ', length))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "--snapshot-on '%s': " SIGNAL_NAME ", " EXIT_NAME

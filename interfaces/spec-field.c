@@ -2,7 +2,8 @@
 
 /* The one table of a session spec's keys, behind the bus, JSON files, the help and the man page,
  * and what a door says of a key that it does not have. What a key's value may be beyond the bounds
- * of the table is judged by its setter, in spec.c, spec-scope.c and spec-list.c. */
+ * of the table is judged by its setter, in spec.c, spec-scope.c, spec-list.c, spec-kernel.c and
+ * spec-trigger.c. */
 
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,7 @@ const SpecField spec_fields[] = {
                         "How the buffer is read. 'stream': a consumer reads all along; when it "
                         "falls behind, new events are dropped and counted. 'flight': nobody "
                         "reads, the kernel overwrites the oldest events, and snapshots take what "
-                        "is there; so far for traces that need no fence. Default: stream." },
+                        "is there. Default: stream." },
         { "scope",
                         SPEC_STRING,
                         1,
@@ -96,7 +97,8 @@ const SpecField spec_fields[] = {
                         CLOCK_MAX,
                         NULL,
                         "The kernel's trace clock that stamps the events, as tracefs names it in "
-                        "trace_clock. Default: mono." },
+                        "trace_clock; of one's own processes mono, mono_raw, boot or tai. Default: "
+                        "mono." },
         { "lifetime",
                         SPEC_STRING,
                         1,

@@ -282,17 +282,22 @@ static int find(const Session *session, const char *name, size_t *ret, Reason *r
                 }
         if (n == 1)
                 return 0;
+        if (n == 0 && !*name)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_EVENT,
+                                "the session has no histogram: a trigger with do hist makes one");
         if (n == 0)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_EVENT,
                                 "%.*s: the session has no such histogram: 'ktracectl show' lists those that it has",
                                 SPEC_EVENT_NAME_MAX,
-                                *name ? name : "none is named");
+                                name);
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "%.*s: %zu histograms are meant: give each a name and ask for it by that",
+                        "%.*s%s%zu histograms are meant: give each a name and ask for it by that",
                         SPEC_EVENT_NAME_MAX,
-                        *name ? name : "none is named",
+                        name,
+                        *name ? ": " : "",
                         n);
 }
 
