@@ -332,11 +332,16 @@ static bool recording_wants_last(const Recording *recording) {
                (flight_is_at_exit(flight) || flight_is_wanted(flight));
 }
 
+/* A flight recorder has none that could be. */
+static bool is_stream_over(const Recording *recording) {
+        return recording->tap && tap_is_done(recording->tap);
+}
+
 /* One that is being replaced is waited for, unless its stream has ended without it. */
 static void recording_await_daemon(Recording *recording) {
         Watch *watch = &recording->watch;
 
-        while (watch->daemon_away && !watch->given_up && !tap_is_done(recording->tap))
+        while (watch->daemon_away && !watch->given_up && !is_stream_over(recording))
                 if (watch_run(watch, UINT64_MAX) < 0)
                         break;
         if (watch->daemon_away)
@@ -344,19 +349,25 @@ static void recording_await_daemon(Recording *recording) {
 }
 
 static void recording_stop(Recording *recording) {
+        unsigned n_asked = 0;
         Reason reason = {};
         int r;
 
-        recording_await_daemon(recording);
-        if (watch_is_cut(&recording->watch))
-                return;
-        r = proxy_call(recording->proxy,
-                        recording->path,
-                        KT_SESSION_INTERFACE,
-                        "Stop",
-                        NULL,
-                        NULL,
-                        &reason);
+        do { /* it may go while it is asked */
+                n_asked++;
+                recording_await_daemon(recording);
+                if (watch_is_cut(&recording->watch))
+                        return;
+                r = proxy_call(recording->proxy,
+                                recording->path,
+                                KT_SESSION_INTERFACE,
+                                "Stop",
+                                NULL,
+                                NULL,
+                                &reason);
+        } while (r != 0 && recording->watch.daemon_away);
+        if (r == KT_E_WRONG_STATE && n_asked > 1) /* stopped, and nobody was left to say so */
+                r = 0;
         if (r != 0 && !watch_is_cut(&recording->watch))
                 recording_fail(recording, r, &reason);
         if (r == 0)
