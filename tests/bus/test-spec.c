@@ -84,7 +84,7 @@ static void test_triggers(void) {
 
 static void test_keys(void) {
         expect("({'sope': <'own'>},)", UNKNOWN_KEY, "scope");
-        expect("({'cpus': <['x']>},)", UNKNOWN_KEY, "cpus");
+        expect("({'spool': <['x']>},)", UNKNOWN_KEY, "spool");
         expect("({'': <'own'>},)", UNKNOWN_KEY, NULL);
         expect("({'scope': <'own'>, 'scope': <'own'>},)", INVALID, "scope");
         expect("({'buffer-kb': <64>, 'buffer-kb': <64>},)", INVALID, "buffer-kb");
