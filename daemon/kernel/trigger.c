@@ -11,8 +11,9 @@
  * enable_event and disable_event for each other event;
  * - "!" and the command takes it away, without its count and condition, but for hist, whose
  *   condition tells it from another;
- * - triggers are evaluated while the event is off and while tracing_on is 0, for tasks that the pid
- *   list admits; neither the event's filter nor another trigger's condition counts for them;
+ * - triggers are evaluated while the event is off and while tracing_on is 0; neither the event's
+ *   filter nor another trigger's condition counts for them; those with a condition only for tasks
+ *   that the pid list admits, one without (but hist) for all, where none of its event has one;
  * - an event with triggers, and one that another event turns on or off, says "0*" or "1*" in its
  *   enable file; 0 written to it, or to that of all events, leaves its triggers at work. */
 

@@ -36,6 +36,8 @@
 /* Each is evaluated at each hit of its event. */
 #define WINDOW_EVENTS_MAX   32
 #define KERNEL_TRIGGERS_MAX 256
+/* Of each task that may be in the list: 0 is the idle tasks'. */
+#define LISTED "common_pid != 0"
 /* Of notify: what counts is that it counts. */
 #define NOTIFY_LISTED "keys=common_pid:vals=hitcount:sort=hitcount:size=2048"
 #define NOTIFY        "hist:" NOTIFY_LISTED
@@ -214,6 +216,15 @@ static int refuse_unknown(const Trace *trace, size_t i, Reason *reason) {
                         why);
 }
 
+/* One without any condition the kernel calls before it looks for the task in the pid list: it would
+ * count hits of everybody's. */
+static int add_listed(const Trace *trace, TraceTrigger *t) {
+        if (t->condition || trace->spec->scope == SCOPE_SYSTEM || !defence_is_on("context"))
+                return 0;
+        t->condition = strdup(LISTED);
+        return t->condition ? 0 : -ENOMEM;
+}
+
 /* Takes *command. */
 static int add_trigger(Trace *trace, size_t i, size_t target, char **command, Reason *reason) {
         const GrantTrigger *granted = &trace->grant->triggers[i];
@@ -238,8 +249,9 @@ static int add_trigger(Trace *trace, size_t i, size_t target, char **command, Re
         locate(trace, t, &system, &name);
         if (!trigger_is_known(trace->instance, system, name, t->command))
                 return refuse_unknown(trace, i, reason);
-        return trace_join_condition(
+        int r = trace_join_condition(
                         trace, &trace->grant->events[t->event], granted->filter, &t->condition);
+        return r ?: add_listed(trace, t);
 }
 
 /* Of a fenced session: as many as events go on or off. */

@@ -171,6 +171,19 @@ case_programs_scope() { # others run the same program meanwhile: only the sessio
         removes add
 }
 
+case_programs_triggers() { # others run it meanwhile: a trigger without a filter counts no hit of theirs
+        uprobes
+        adds step --on ./prog:probed_add
+        background user setpriv --no-new-privs sleep 60
+        expect 0 user ktracectl create box --probe step -e raw_syscalls:sys_enter --lifetime linger --scope pids:"$BACKGROUND" \
+                --trigger "ktrace_u$USER_UID:step do disable raw_syscalls:sys_enter times 5"
+        expect 0 user ktracectl start box
+        ./prog 3
+        same '[true] [5]' "$(user ktracectl --json=short show box | jq -c '[.windows[].open], [.left[].left]' | xargs echo)" "the window, and what is left of the trigger"
+        expect 0 user ktracectl destroy box
+        removes step
+}
+
 case_programs_shared() { # the same again is the same; it stands in the file, whatever its name becomes
         uprobes
         adds add --on ./prog:probed_add '$arg1 : s64'

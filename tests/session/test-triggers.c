@@ -122,6 +122,28 @@ static void test_hist(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
+/* The kernel asks the pid list for a trigger with a condition only. */
+static void test_listed(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn("--no-new-privs");
+        g_autofree char *scope = g_strdup_printf("pids:%d", pid);
+        Session *session = make(f,
+                        0,
+                        scope,
+                        "\"events\":[\"raw_syscalls:sys_enter\"],\"triggers\":[{\"when\":"
+                        "\"raw_syscalls:sys_exit\",\"do\":\"stop\"}]");
+
+        (void)userdata;
+        fake_kernel_clear_journal();
+        g_assert_cmpint(start(f, session), ==, 0);
+        g_assert_cmpint(fake_kernel_find(
+                                        "trigger raw_syscalls:sys_exit traceoff if common_pid != 0",
+                                        0),
+                        >=,
+                        0);
+        stop(f, session);
+        fixture_kill(pid);
+}
+
 /* Whichever step of a start fails: no trigger is left, and events are off. */
 static void test_failure(Fixture *f, gconstpointer userdata) {
         bool is_over = false;
@@ -161,6 +183,13 @@ int main(int argc, char **argv) {
                                 test_hist,
                                 fixture_tear_down);
         }
+        if (geteuid() == 0)
+                g_test_add("/triggers/listed",
+                                Fixture,
+                                NULL,
+                                fixture_set_up,
+                                test_listed,
+                                fixture_tear_down);
         g_test_add("/triggers/failure",
                         Fixture,
                         NULL,
