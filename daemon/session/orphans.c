@@ -29,10 +29,24 @@ static void lift_pairs(const Tracefs *tracefs, const char *name, bool events) {
                 log_errno(r, LOG_WARNING, NULL, "cannot lift the triggers of %s", name);
 }
 
+/* One that somebody holds for longer than this waits stays, but records nothing more. */
+static void silence(const Tracefs *tracefs, const char *name) {
+        _cleanup_(instance_free_cleanup) Instance *instance = NULL;
+
+        int r = instance_open(tracefs, name, &instance);
+        if (r == 0) /* first: triggers turn events on again */
+                r = instance_set_tracing(instance, false);
+        if (r == 0)
+                r = instance_disable_all(instance);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot turn off what records into %s", name);
+}
+
 static void remove_orphan(const Tracefs *tracefs, const char *name) {
         bool has_pairs = pair_is_supported(tracefs);
         int r = 0;
 
+        silence(tracefs, name);
         if (has_pairs)
                 lift_pairs(tracefs, name, true);
         for (unsigned i = 0; i < ORPHAN_TRIES; i++) {

@@ -246,8 +246,13 @@ static int session_take_members(Session *session) {
 
 /* All is laid and judged. The consumer is told who is a member before any event goes on. */
 static void session_then_armed(Session *session, int result, const Reason *reason) {
+        Reason closing = {};
         int r = result;
 
+        if (r == 0 && session->registry->is_closing) { /* nobody runs another plan */
+                r = reason_set(&closing, KT_E_CANCELLED, "ktraced ends");
+                reason = &closing;
+        }
         if (r == 0 && session->end == END_NOT)
                 r = session_take_members(session);
         if (r != 0 || session->end != END_NOT) {

@@ -155,6 +155,38 @@ static void test_peers(Fixture *f, gconstpointer userdata) {
         g_assert_null(find(f, id));
 }
 
+/* Its last step is over when the daemon ends, and nobody has said so yet. */
+static void test_starting(Fixture *f, gconstpointer userdata) {
+        Session *session = make(f, 0, ":1.5", SPEC_ROOT);
+        Call call;
+
+        (void)userdata;
+        fixture_start(f, &call, session);
+        g_usleep(300000);
+        fixture_restart(f);
+        g_assert_true(call.is_answered);
+        g_assert_cmpint(call.result, ==, KT_E_CANCELLED);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+}
+
+/* What cannot be removed yet records nothing any more. */
+static void test_held_orphan(Fixture *f, gconstpointer userdata) {
+        g_autofree char *held = NULL;
+
+        (void)userdata;
+        start(f, make(f, 0, ":1.5", SPEC_FLIGHT));
+        fake_kernel_fail_verb(FAKE_REMOVE, 20, -EBUSY);
+        g_autofree char *command = g_strdup_printf("rm '%s'/*", f->state_dir);
+        g_assert_cmpint(system(command), ==, 0);
+        fixture_restart(f);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
+        held = fake_kernel_describe();
+        g_assert_nonnull(strstr(held, "tracing off"));
+        g_assert_null(strstr(held, "event sched:sched_switch on"));
+        fixture_restart(f);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         log_open(LOG_TARGET_NULL);
@@ -165,5 +197,7 @@ int main(int argc, char **argv) {
         ADD("rules-changed", test_rules_changed);
         ADD("instance-gone", test_instance_gone);
         ADD("peers", test_peers);
+        ADD("starting", test_starting);
+        ADD("held-orphan", test_held_orphan);
         return g_test_run();
 }
