@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "defence.h"
 #include "keep.h"
 #include "log.h"
 #include "session-parts.h"
@@ -85,6 +86,14 @@ static void on_losses(const uint64_t *lost, void *userdata) {
         notices_take_losses(session->notices, lost);
 }
 
+/* The kernel counts an event that speaks of others also where one of those runs: who is nobody's to
+ * know. */
+static uint32_t get_told_pid(const Grant *grant, size_t trigger, uint32_t pid) {
+        const GrantEvent *event = &grant->events[grant->triggers[trigger].event];
+
+        return event->speaks_of_others && defence_is_on("filter-fields") ? 0 : pid;
+}
+
 static void on_hits(size_t trigger, uint64_t n, uint32_t pid, void *userdata) {
         Session *session = userdata;
 
@@ -92,7 +101,7 @@ static void on_hits(size_t trigger, uint64_t n, uint32_t pid, void *userdata) {
                         (unsigned)trigger,
                         session->spec->triggers[trigger].event,
                         n,
-                        pid);
+                        get_told_pid(session->grant, trigger, pid));
 }
 
 static void on_hits_failed(const char *why, void *userdata) {

@@ -9,9 +9,11 @@
 
 #include <errno.h>
 
+#include "defence.h"
 #include "describe.h"
 #include "session-parts.h"
 #include "spec-trigger.h"
+#include "trace-fence.h"
 #include "trace-triggers.h"
 
 struct Look {
@@ -40,10 +42,15 @@ bool session_has_windows(const Session *session) {
                session->spec->n_triggers > 0;
 }
 
-static int step_look(void *context, Reason *reason _unused_) {
+/* Triggers go on when the guard has gone off: what they did then is of somebody else. */
+static int step_look(void *context, Reason *reason) {
         Look *look = context;
+        bool has_fired;
 
-        return trace_look_at_windows(look->trace, &look->windows);
+        int r = trace_look_at_windows(look->trace, &look->windows);
+        if (r == 0 && trace_is_judged(look->trace) && defence_is_on("guard-hist"))
+                r = trace_verify_latch(look->trace, &has_fired, reason);
+        return r;
 }
 
 static const PlanStep steps[] = {

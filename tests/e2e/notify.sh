@@ -208,3 +208,15 @@ case_notify_usage() { # where to and as what events are written says nothing of 
         expect 2 ktracectl snapshot box --notify
         refused 1 'no session has this name' ktracectl stream box --notify
 }
+
+case_notify_others() { # who ran before a task of one's own is nobody's to know: the pid of an event that speaks of others is not told
+        trap notify_end EXIT
+        hooked
+        background stranger taskset -c 0 "$TARGET" calls 1000000000 1001
+        background user setpriv --no-new-privs taskset -c 0 sh -c 'while :; do sleep 0.01; done'
+        user ktracectl create box --scope "pids:$BACKGROUND" -e raw_syscalls:sys_exit --trigger 'sched:sched_switch do notify'
+        listening json user ktracectl --json stream box --notify
+        user ktracectl start box
+        within 5 told json 10 || fail "$(cat json)"
+        same '[0]' "$(jq -sc '[.[] | select(.kind == "notify") | .pid] | unique' json)" "pids"
+}

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "window-look.h"
+
 static const char policy_text[] =
                 "{\"rules\":[{\"name\":\"asks\",\"subjects\":[{\"uid\":4242}],\"scopes\":[\"own\"],"
                 "\"polkit\":\"trace-own\",\"events\":[\"sched:sched_process_*\"]},"
@@ -223,6 +225,12 @@ void fixture_resize(Fixture *f, Call *call, Session *session, uint64_t kb) {
         (void)f;
         make_request(call, session_get_uid(session), NULL);
         refused(call, session_resize(session, kb, call->request, &call->reason));
+}
+
+void fixture_look(Fixture *f, Call *call, Session *session) {
+        (void)f;
+        make_request(call, session_get_uid(session), NULL);
+        refused(call, session_look(session, call->request, &call->reason));
 }
 
 static bool call_is_answered(void *userdata) {

@@ -122,6 +122,35 @@ static void test_hist(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
+/* What triggers have done since the guard went off is told to nobody. */
+static void test_look(Fixture *f, gconstpointer userdata) {
+        fake_kernel_set_kprobes(true);
+        pid_t pid = fixture_spawn("--no-new-privs");
+        g_autofree char *scope = g_strdup_printf("pids:%d", pid);
+        Session *session = make(f,
+                        FIXTURE_USER,
+                        scope,
+                        "\"events\":[\"raw_syscalls:sys_enter\"],\"triggers\":[{\"when\":"
+                        "\"raw_syscalls:sys_exit\",\"do\":\"stop\",\"count\":9}]");
+        g_autofree char *name = g_strdup_printf("ktrace-%s", session_get_id(session));
+        Call call;
+
+        (void)userdata;
+        g_assert_cmpint(start(f, session), ==, 0);
+        fixture_look(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        /* Who looks after the guard has just looked, and looks again in a second. */
+        for (gint64 end = g_get_monotonic_time() + G_USEC_PER_SEC / 5;
+                        g_get_monotonic_time() < end;)
+                g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        fake_kernel_fire_guard(name);
+        fixture_look(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, !=, 0);
+        fixture_kill(pid);
+}
+
 /* The kernel asks the pid list for a trigger with a condition only. */
 static void test_listed(Fixture *f, gconstpointer userdata) {
         pid_t pid = fixture_spawn("--no-new-privs");
@@ -183,6 +212,13 @@ int main(int argc, char **argv) {
                                 test_hist,
                                 fixture_tear_down);
         }
+        if (geteuid() == 0)
+                g_test_add("/triggers/look",
+                                Fixture,
+                                NULL,
+                                fixture_set_up,
+                                test_look,
+                                fixture_tear_down);
         if (geteuid() == 0)
                 g_test_add("/triggers/listed",
                                 Fixture,
