@@ -188,9 +188,23 @@ static void on_peer_gone(const char *unique_name, void *userdata) {
         arm_idle_timer(manager);
 }
 
+static void watch_peer(const char *peer, void *userdata) {
+        Manager *manager = userdata;
+        int r = auth_watch(manager->auth, peer);
+
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot watch for %s", peer);
+}
+
+static void watch_peers(Session *session, void *userdata) {
+        session_visit_peers(session, watch_peer, userdata);
+}
+
 static void on_state(Session *session, void *userdata) {
         Manager *manager = userdata;
 
+        if (manager->auth) /* known, but for one that was taken over late */
+                watch_peers(session, manager);
         if (manager->door)
                 door_send_state(manager->door, session);
 }
@@ -361,18 +375,6 @@ static int wait_while(Manager *manager, bool (*is_at_it)(const Registry *registr
         if (r >= 0)
                 r = sd_bus_attach_event(manager->bus, manager->event, SD_EVENT_PRIORITY_NORMAL);
         return r < 0 ? r : 0;
-}
-
-static void watch_peer(const char *peer, void *userdata) {
-        Manager *manager = userdata;
-        int r = auth_watch(manager->auth, peer);
-
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot watch for %s", peer);
-}
-
-static void watch_peers(Session *session, void *userdata) {
-        session_visit_peers(session, watch_peer, userdata);
 }
 
 /* Who starts us by the first call finds the catalogue's programs looked into, and who has a session

@@ -342,6 +342,9 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                 return;
         }
         if (result != 0) {
+                /* Whose the records are that nobody has yet is not certain any more. */
+                if (session->feed && trace_is_judged(&session->trace))
+                        feed_discard(session->feed, reason->text);
                 session_end(session,
                                 "restart",
                                 result > 0 ? reason->text

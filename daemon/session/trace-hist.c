@@ -80,8 +80,12 @@ static int step_verb(void *context, Reason *reason) {
         const Instance *instance = hist->trace->instance;
         const char *system, *name;
         Trigger trigger;
+        bool has_fired;
 
-        int r = trace_find_hist(hist->trace, hist->trigger, &trigger, &system, &name, reason);
+        /* Paused by the guard for good. */
+        int r = trace_is_judged(hist->trace) ? trace_verify_latch(hist->trace, &has_fired, reason)
+                                             : 0;
+        r = r ?: trace_find_hist(hist->trace, hist->trigger, &trigger, &system, &name, reason);
         if (r != 0)
                 return r;
         if (hist->verb == HIST_CLEAR)

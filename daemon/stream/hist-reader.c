@@ -294,12 +294,16 @@ static int run_for_ever(Reader *reader) {
 
         while (r >= 0) {
                 int asked = wait_for_time(reader, due_msec);
+                uint64_t begin_msec = get_msec();
 
                 r = asked < 0 ? asked : read_all(reader);
                 if (r == 0 && asked > 0)
                         order_tell(reader->control_fd, CONTROL_FLUSHED, 0, "");
-                /* Counted from the end of a reading: a long one is not followed by the next. */
-                due_msec = get_msec() + reader->interval_msec;
+                /* Counted from the end of a reading, and never shorter than that took: the kernel
+                 * changes nobody's events meanwhile. */
+                uint64_t end_msec = get_msec();
+                due_msec = end_msec +
+                           MAX_OF((uint64_t)reader->interval_msec, end_msec - begin_msec);
         }
         return r;
 }

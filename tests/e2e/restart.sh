@@ -210,7 +210,7 @@ EOS
         same 'one two three four' "$(ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' | xargs)" "marks"
 }
 
-case_restart_tampered() { # what somebody did to a fenced session while no daemon watched ends it, and nothing more is told
+case_restart_tampered() { # what somebody did to a fenced session while no daemon watched ends it
         manager
         trap restart_end EXIT
         local pid instance
