@@ -212,6 +212,7 @@ static void recording_tell_sink(Recording *recording) {
         recording_fail(recording, r, &reason);
 }
 
+/* Of a flight recorder there is none. */
 static bool is_stream_done(const Recording *recording) {
         return recording->tap && tap_is_done(recording->tap);
 }
@@ -332,16 +333,11 @@ static bool recording_wants_last(const Recording *recording) {
                (flight_is_at_exit(flight) || flight_is_wanted(flight));
 }
 
-/* A flight recorder has none that could be. */
-static bool is_stream_over(const Recording *recording) {
-        return recording->tap && tap_is_done(recording->tap);
-}
-
 /* One that is being replaced is waited for, unless its stream has ended without it. */
 static void recording_await_daemon(Recording *recording) {
         Watch *watch = &recording->watch;
 
-        while (watch->daemon_away && !watch->given_up && !is_stream_over(recording))
+        while (watch->daemon_away && !watch->given_up && !is_stream_done(recording))
                 if (watch_run(watch, UINT64_MAX) < 0)
                         break;
         if (watch->daemon_away)
