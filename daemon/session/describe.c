@@ -267,7 +267,7 @@ static int describe_cpu(const Session *session, unsigned cpu, json_object *cpus,
         uint64_t recorded = s.read + s.entries + s.overrun, lost = s.dropped + s.commit_overrun;
         totals->recorded += recorded;
         totals->made += recorded + lost;
-        totals->lost += lost + s.overrun;
+        totals->lost += lost; /* what a flight recorder overwrites is none */
         r = describe_put(object, "cpu", json_object_new_uint64(cpu));
         r = r ?: describe_put(object, "recorded", json_object_new_uint64(recorded));
         r = r ?: describe_put(object, "read", json_object_new_uint64(s.read));

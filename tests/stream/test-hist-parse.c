@@ -11,7 +11,7 @@
 
 typedef struct Parsed {
         char *data;
-        HistSample sample;
+        HistSample *sample; /* it points into itself */
         int result;
         HistTotals totals;
         GArray *entries;
@@ -24,19 +24,25 @@ static int note(const HistEntry *entry, void *userdata) {
 
 static Parsed parse(const char *name) {
         g_autofree char *path = g_build_filename(g_getenv("SAMPLES"), name, NULL);
-        Parsed p = { .entries = g_array_new(FALSE, FALSE, sizeof(HistEntry)) };
+        Parsed p = { .entries = g_array_new(FALSE, FALSE, sizeof(HistEntry)),
+                .sample = g_new0(HistSample, 1) };
         gsize size;
 
         g_assert_true(g_file_get_contents(path, &p.data, &size, NULL));
-        g_assert_true(hist_sample_read(p.data, size, &p.sample));
-        p.sample.choice.layout = &p.sample.layout;
-        p.result = hist_parse(
-                        p.sample.text, p.sample.size, &p.sample.choice, note, p.entries, &p.totals);
+        g_assert_true(hist_sample_read(p.data, size, p.sample));
+        p.sample->choice.layout = &p.sample->layout;
+        p.result = hist_parse(p.sample->text,
+                        p.sample->size,
+                        &p.sample->choice,
+                        note,
+                        p.entries,
+                        &p.totals);
         return p;
 }
 
 static void parsed_clear(Parsed *p) {
         g_free(p->data);
+        g_free(p->sample);
         g_array_unref(p->entries);
 }
 
@@ -186,26 +192,26 @@ static void test_forged(void) {
 static void test_choice(void) {
         Parsed p = parse("second");
 
-        g_assert_cmpuint(p.sample.choice.n_tables, ==, 2);
+        g_assert_cmpuint(p.sample->choice.n_tables, ==, 2);
         parsed_clear(&p);
         p = parse("paused");
         assert_adds_up(&p);
         g_assert_true(p.totals.is_paused);
         /* Another one than is there, or one more than there should be. */
-        p.sample.choice.trigger_size--;
-        g_assert_cmpint(hist_parse(p.sample.text,
-                                        p.sample.size,
-                                        &p.sample.choice,
+        p.sample->choice.trigger_size--;
+        g_assert_cmpint(hist_parse(p.sample->text,
+                                        p.sample->size,
+                                        &p.sample->choice,
                                         note,
                                         p.entries,
                                         &p.totals),
                         ==,
                         -ENOENT);
-        p.sample.choice.trigger_size++;
-        p.sample.choice.n_tables--;
-        g_assert_cmpint(hist_parse(p.sample.text,
-                                        p.sample.size,
-                                        &p.sample.choice,
+        p.sample->choice.trigger_size++;
+        p.sample->choice.n_tables--;
+        g_assert_cmpint(hist_parse(p.sample->text,
+                                        p.sample->size,
+                                        &p.sample->choice,
                                         note,
                                         p.entries,
                                         &p.totals),
@@ -218,10 +224,10 @@ static void test_choice(void) {
 static void test_cut(void) {
         Parsed p = parse("values");
 
-        for (size_t size = 0; size < p.sample.size; size++)
-                g_assert_cmpint(hist_parse(p.sample.text,
+        for (size_t size = 0; size < p.sample->size; size++)
+                g_assert_cmpint(hist_parse(p.sample->text,
                                                 size,
-                                                &p.sample.choice,
+                                                &p.sample->choice,
                                                 note,
                                                 p.entries,
                                                 &p.totals),
