@@ -26,6 +26,6 @@ cp "$here/suite-job.sh" "$job/run"
 echo "${ATTACK_CASE:-*}" >"$job/pattern"
 status=0
 # Memory that the kernel takes holds what it held before: Debian has it zeroed, other distributions do not.
-GUEST_TIMEOUT=2400 GUEST_APPEND="init_on_alloc=0 init_on_free=0" "$here/../guest/run-guest.sh" "$job" "$result" || status=$?
+GUEST_TIMEOUT=3600 GUEST_APPEND="init_on_alloc=0 init_on_free=0" "$here/../guest/run-guest.sh" "$job" "$result" || status=$?
 [ "$status" = 0 ] || [ ! -s "$result/journal" ] || tail -n 60 "$result/journal" | sed 's/^/# /'
 exit $status

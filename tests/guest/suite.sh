@@ -15,7 +15,7 @@ cp -r "$here/../e2e" "$job/e2e"
 cp -r "$here" "$job/guest"
 cp "$here/suite-job.sh" "$job/run"
 status=0
-GUEST_TIMEOUT=2400 "$here/run-guest.sh" "$job" "$result" || status=$?
+GUEST_TIMEOUT=3600 "$here/run-guest.sh" "$job" "$result" || status=$?
 [ ! -s "$result/security" ] || tail -n 1 "$result/security" | sed 's/^/# /'
 [ "$status" = 0 ] || [ ! -s "$result/journal" ] || tail -n 60 "$result/journal" | sed 's/^/# /'
 exit $status
