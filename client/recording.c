@@ -251,34 +251,34 @@ static int recording_wait(Recording *recording) {
         return 0;
 }
 
-static void recording_read_statistics(Recording *recording) {
+static int ask_statistics(Recording *recording, Reason *reason) {
         _cleanup_json_ json_object *statistics = NULL;
-        Reason reason = {};
         int r = proxy_call_json(recording->proxy,
                         recording->path,
                         KT_SESSION_INTERFACE,
                         "GetStatistics",
                         NULL,
                         &statistics,
-                        &reason);
+                        reason);
 
-        if (r != 0) {
-                recording_fail(recording, r, &reason);
-                return;
-        }
+        if (r != 0)
+                return r;
         recording->has_statistics = true;
         recording->n_recorded =
                         json_object_get_uint64(json_object_object_get(statistics, "recorded"));
         recording->n_lost = json_object_get_uint64(json_object_object_get(statistics, "lost"));
         recording->n_unpaired =
                         json_object_get_uint64(json_object_object_get(statistics, "unpaired"));
+        return 0;
 }
 
 static int on_destroyed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
 
         recording->destroyed = true;
-        if (sd_bus_message_is_method_error(message, NULL) && !watch_is_cut(&recording->watch)) {
+        /* One that is being replaced ends the session when we have left the bus. */
+        if (sd_bus_message_is_method_error(message, NULL) && !watch_is_cut(&recording->watch) &&
+                        !recording->watch.daemon_away) {
                 Reason reason = {};
                 int r = proxy_judge(sd_bus_message_get_error(message), -EIO, &reason);
 
@@ -344,30 +344,43 @@ static void recording_await_daemon(Recording *recording) {
                 watch->daemon_gone = true;
 }
 
-static void recording_stop(Recording *recording) {
+static int ask_stop(Recording *recording, Reason *reason) {
+        return proxy_call(recording->proxy,
+                        recording->path,
+                        KT_SESSION_INTERFACE,
+                        "Stop",
+                        NULL,
+                        NULL,
+                        reason);
+}
+
+/* Once more where the daemon went while it was asked: the next one has the session. */
+static int recording_ask(Recording *recording, int (*ask)(Recording *recording, Reason *reason)) {
         unsigned n_asked = 0;
-        Reason reason = {};
+        Reason reason;
         int r;
 
-        do { /* it may go while it is asked */
-                n_asked++;
+        do {
                 recording_await_daemon(recording);
                 if (watch_is_cut(&recording->watch))
-                        return;
-                r = proxy_call(recording->proxy,
-                                recording->path,
-                                KT_SESSION_INTERFACE,
-                                "Stop",
-                                NULL,
-                                NULL,
-                                &reason);
+                        return KT_E_CANCELLED;
+                reason = (Reason){};
+                r = ask(recording, &reason);
+                n_asked++;
         } while (r != 0 && recording->watch.daemon_away);
-        if (r == KT_E_WRONG_STATE && n_asked > 1) /* stopped, and nobody was left to say so */
-                r = 0;
+        /* Stopped, and nobody was left to say so. */
+        if (r == KT_E_WRONG_STATE && n_asked > 1)
+                return 0;
         if (r != 0 && !watch_is_cut(&recording->watch))
                 recording_fail(recording, r, &reason);
+        return r;
+}
+
+static void recording_stop(Recording *recording) {
+        int r = recording_ask(recording, ask_stop);
+
         if (r == 0)
-                recording_read_statistics(recording);
+                (void)recording_ask(recording, ask_statistics);
         if (r == 0 && recording_wants_last(recording))
                 recording_take_snapshot(recording);
         if (!watch_is_cut(&recording->watch))

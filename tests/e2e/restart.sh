@@ -141,13 +141,13 @@ case_restart_record() { # a recording does not notice: not one event is missing,
         manager
         trap restart_end EXIT
         local i
-        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 1500 2000
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 5000 2000
         for i in 1 2 3; do
                 sleep 0.5
                 killed
         done
         wait "$RECORDING" || fail "status $?: $(cat background.err)"
-        same 1500 "$(count t.kts '.event == "sys_enter"')" "calls: $(cat background.err)"
+        same 5000 "$(count t.kts '.event == "sys_enter"')" "calls: $(cat background.err)"
         ktracectl report t.kts --receipt | grep -q . || fail "no receipt"
 }
 
