@@ -33,18 +33,15 @@ int spec_check_filter(const char *key, const char *filter, Reason *reason) {
                                 quote(filter).text,
                                 size,
                                 SPEC_FILTER_MAX);
-        for (size_t i = 0, n; i < size; i += n) {
-                n = utf8_length(filter + i, size - i);
-                if (n == 0 || (unsigned char)filter[i] < 0x20 || filter[i] == 0x7f)
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s: %s: byte %zu is not printable: write the filter on "
-                                        "one line of text",
-                                        key,
-                                        quote(filter).text,
-                                        i + 1);
-        }
-        return 0;
+        size_t at = utf8_find_unprintable(filter, size);
+        if (at == 0)
+                return 0;
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: %s: byte %zu is not printable: write the filter on one line of text",
+                        key,
+                        quote(filter).text,
+                        at);
 }
 
 static int check_entry_filter(const char *list, size_t index, const char *filter, Reason *reason) {

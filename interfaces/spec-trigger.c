@@ -240,19 +240,16 @@ static int check_text(const char *place,
                                 quote(value).text,
                                 size,
                                 max);
-        for (size_t i = 0, n; i < size; i += n) {
-                n = utf8_length(value + i, size - i);
-                if (n == 0 || (unsigned char)value[i] < 0x20 || value[i] == 0x7f)
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s.%s: %s: byte %zu is not printable: write it on one "
-                                        "line of text",
-                                        place,
-                                        field->name,
-                                        quote(value).text,
-                                        i + 1);
-        }
-        return 0;
+        size_t at = utf8_find_unprintable(value, size);
+        if (at == 0)
+                return 0;
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s.%s: %s: byte %zu is not printable: write it on one line of text",
+                        place,
+                        field->name,
+                        quote(value).text,
+                        at);
 }
 
 static bool is_name_character(char c, const char *others) {

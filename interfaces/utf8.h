@@ -40,3 +40,14 @@ static inline size_t utf8_length(const char *text, size_t size) {
                         return 0;
         return n;
 }
+
+/* The first byte, counted from 1, that is no printable text: malformed, or a control character. 0:
+ * there is none. */
+static inline size_t utf8_find_unprintable(const char *text, size_t size) {
+        for (size_t i = 0, n; i < size; i += n) {
+                n = utf8_length(text + i, size - i);
+                if (n == 0 || (unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+                        return i + 1;
+        }
+        return 0;
+}

@@ -94,16 +94,10 @@ static int check_text(const char *key, const char *value, size_t max, Reason *re
                                 key,
                                 quote(value).text,
                                 max);
-        for (size_t i = 0, n; i < size; i += n) {
-                n = utf8_length(value + i, size - i);
-                if (n == 0 || (unsigned char)value[i] < 0x20 || value[i] == 0x7f)
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s: byte %zu is no printable text",
-                                        key,
-                                        i + 1);
-        }
-        return 0;
+        size_t at = utf8_find_unprintable(value, size);
+        if (at == 0)
+                return 0;
+        return reason_set(reason, KT_E_INVALID_SPEC, "%s: byte %zu is no printable text", key, at);
 }
 
 int definition_set_string(Definition *d, const char *key, const char *value, Reason *reason) {

@@ -95,10 +95,13 @@ int store_load(Store *store, const char *name, json_object **ret) {
         return load(store, path, ret, &reason);
 }
 
-static void visit_file(Store *store,
-                const char *path,
-                void (*visit)(const char *name, json_object *object, void *userdata),
-                void *userdata) {
+typedef struct Visitor {
+        void (*visit)(const char *name, json_object *object, void *userdata);
+        void *userdata;
+} Visitor;
+
+static void visit_file(Store *store, const char *path, void *userdata) {
+        const Visitor *visitor = userdata;
         _cleanup_json_ json_object *object = NULL;
         size_t size = strlen(path), suffix = strlen(SUFFIX);
         char name[NAME_MAX + 1];
@@ -115,31 +118,36 @@ static void visit_file(Store *store,
                 return;
         }
         (void)snprintf(name, sizeof(name), "%.*s", (int)(size - suffix), path);
-        visit(name, object, userdata);
+        visitor->visit(name, object, visitor->userdata);
 }
 
-void store_clear(Store *store) {
+typedef void (*FileHandler)(Store *store, const char *path, void *userdata);
+
+/* In the order of their names. */
+static void each_file(Store *store, FileHandler handle, void *userdata) {
         struct dirent **entries = NULL;
         int n = store ? scandirat(store->fd, ".", &entries, NULL, alphasort) : 0;
 
         for (int i = 0; i < n; i++) {
                 if (entries[i]->d_name[0] != '.')
-                        (void)unlinkat(store->fd, entries[i]->d_name, 0);
+                        handle(store, entries[i]->d_name, userdata);
                 free(entries[i]);
         }
         free(entries);
+}
+
+static void remove_file(Store *store, const char *path, void *userdata _unused_) {
+        (void)unlinkat(store->fd, path, 0);
+}
+
+void store_clear(Store *store) {
+        each_file(store, remove_file, NULL);
 }
 
 void store_visit(Store *store,
                 void (*visit)(const char *name, json_object *object, void *userdata),
                 void *userdata) {
-        struct dirent **entries = NULL;
-        int n = store ? scandirat(store->fd, ".", &entries, NULL, alphasort) : 0;
+        Visitor visitor = { visit, userdata };
 
-        for (int i = 0; i < n; i++) {
-                if (entries[i]->d_name[0] != '.')
-                        visit_file(store, entries[i]->d_name, visit, userdata);
-                free(entries[i]);
-        }
-        free(entries);
+        each_file(store, visit_file, &visitor);
 }
