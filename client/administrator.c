@@ -8,22 +8,21 @@
 
 int administrator_begin(const Context *context, Proxy *proxy, Reason *reason) {
         proxy->may_ask = context->ask_password;
-        return proxy_call(
-                        proxy, KT_OBJECT, KT_MANAGER_INTERFACE, "Administrate", NULL, NULL, reason);
+        return proxy_order(proxy, NULL, "Administrate", NULL, reason);
 }
 
 int administrator_resolve(const Context *context,
                 Proxy *proxy,
                 const char *name,
-                char **ret_path,
+                char **ret_id,
                 Reason *reason) {
-        int r = proxy_resolve(proxy, name, ret_path, reason);
+        int r = proxy_resolve(proxy, name, ret_id, reason);
 
         if (r != KT_E_NO_SUCH_SESSION || !context->administrator)
                 return r;
         *reason = (Reason){};
         r = administrator_begin(context, proxy, reason);
         if (r == 0)
-                r = proxy_resolve(proxy, name, ret_path, reason);
+                r = proxy_resolve(proxy, name, ret_id, reason);
         return r;
 }

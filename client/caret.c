@@ -62,12 +62,14 @@ const char *caret_find(json_object *spec, const Reason *reason, size_t *ret_colu
         return filter;
 }
 
-int caret_tell_failure(json_object *spec, int code, const Reason *reason) {
-        int status = tell_failure(code, reason);
+int caret_tell_failure(json_object *spec, const Origins *origins, int code, const Reason *reason) {
+        Reason named = *reason;
         size_t column;
-        const char *filter = caret_find(spec, reason, &column);
+        const char *text = origins && code > 0 ? origins_name(origins, &named, &column) : NULL;
+        int status = tell_failure(code, &named);
 
-        if (filter)
-                tell_place(filter, column);
+        text = text ?: caret_find(spec, reason, &column);
+        if (text)
+                tell_place(text, column);
         return status;
 }

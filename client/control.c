@@ -1,26 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl start, stop, destroy, clear: one method of a session each; set: another one. */
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "administrator.h"
 #include "verb.h"
 
+#define SESSIONS_MAX 1024
+
+/* is_alone: nobody need be told which of them a refusal is about. */
+static int call_one(Context *context,
+                Proxy *proxy,
+                const char *name,
+                const char *member,
+                bool is_alone) {
+        _cleanup_free_ char *session = NULL;
+        Reason reason = {};
+
+        int r = administrator_resolve(context, proxy, name, &session, &reason);
+        r = r ?: proxy_order(proxy, session, member, NULL, &reason);
+        if (r > 0 && !is_alone && reason.text[0] && strncmp(reason.text, name, strlen(name)) != 0) {
+                Reason inner = reason;
+
+                r = reason_set(&reason, r, "%s: %s", name, inner.text);
+        }
+        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+}
+
+/* Each for itself: what one is refused is no reason to leave the others as they are. */
 static int control_call(Context *context, int argc, char **argv, const char *member) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
-        _cleanup_free_ char *path = NULL;
+        int status = KT_EXIT_OK;
         Reason reason = {};
-        int status, r;
 
-        if (options_parse(context, argc, argv, 1, 1, &status) != OPTIONS_END)
+        if (options_parse(context, argc, argv, 1, SESSIONS_MAX, &status) != OPTIONS_END)
                 return status;
-        r = proxy_open(&proxy, &reason);
-        if (r == 0)
-                r = administrator_resolve(context, proxy, argv[optind], &path, &reason);
-        if (r == 0)
-                r = proxy_call(proxy, path, KT_SESSION_INTERFACE, member, NULL, NULL, &reason);
-        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+        int r = proxy_open(&proxy, &reason);
+        if (r != 0)
+                return tell_failure(r, &reason);
+        status = KT_EXIT_OK;
+        for (int i = optind; i < argc; i++) {
+                int one = call_one(context, proxy, argv[i], member, argc == optind + 1);
+
+                status = status ?: one;
+        }
+        return status;
 }
 
 static int start_run(Context *context, int argc, char **argv) {
@@ -47,9 +73,24 @@ static bool parse_kb(const char *text, uint64_t *ret) {
         return *text >= '0' && *text <= '9' && !*end;
 }
 
+/* By name or glob. */
+static int switch_event(Proxy *proxy,
+                const char *session,
+                const char *event,
+                bool is_on,
+                Reason *reason) {
+        json_object *events = json_object_new_array();
+
+        if (!events || json_object_array_add(events, json_object_new_string(event)) < 0) {
+                json_object_put(events);
+                return -ENOMEM;
+        }
+        return proxy_configure(proxy, session, is_on ? "events-on" : "events-off", events, reason);
+}
+
 static int set_run(Context *context, int argc, char **argv) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
-        _cleanup_free_ char *path = NULL;
+        _cleanup_free_ char *session = NULL;
         Reason reason = {};
         int status, r;
 
@@ -66,11 +107,14 @@ static int set_run(Context *context, int argc, char **argv) {
                 return KT_EXIT_USAGE;
         }
         r = proxy_open(&proxy, &reason);
-        r = r ?: proxy_resolve(proxy, argv[optind], &path, &reason);
+        r = r ?: proxy_resolve(proxy, argv[optind], &session, &reason);
         if (r == 0)
-                r = is_size ? proxy_resize(proxy, path, kb, &reason)
-                            : proxy_switch_event(
-                                              proxy, path, what, strcmp(how, "on") == 0, &reason);
+                r = is_size ? proxy_configure(proxy,
+                                              session,
+                                              "buffer-kb",
+                                              json_object_new_uint64(kb),
+                                              &reason)
+                            : switch_event(proxy, session, what, strcmp(how, "on") == 0, &reason);
         return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
 }
 
@@ -84,7 +128,7 @@ const Verb verb_set = {
 
 const Verb verb_clear = {
         .name = "clear",
-        .arguments = "SESSION",
+        .arguments = "SESSION...",
         .summary = "Drop what a session's buffer holds",
         .help = "Of traces of all processes.\n",
         .run = clear_run,
@@ -92,14 +136,14 @@ const Verb verb_clear = {
 
 const Verb verb_start = {
         .name = "start",
-        .arguments = "SESSION",
+        .arguments = "SESSION...",
         .summary = "Start recording; returns once every event is live on every CPU",
         .run = start_run,
 };
 
 const Verb verb_stop = {
         .name = "stop",
-        .arguments = "SESSION",
+        .arguments = "SESSION...",
         .summary = "Stop recording; returns once no further event can arrive",
         .help = "What was recorded stays and can be read; 'start' goes on.\n\n" HELP_ADMINISTRATOR,
         .manages = true,
@@ -108,7 +152,7 @@ const Verb verb_stop = {
 
 const Verb verb_destroy = {
         .name = "destroy",
-        .arguments = "SESSION",
+        .arguments = "SESSION...",
         .summary = "End a session and take everything of it out of the kernel",
         .help = HELP_ADMINISTRATOR,
         .manages = true,

@@ -36,10 +36,11 @@ static int create_parse(SpecOptions *spec,
                                      : option;
 }
 
-static void create_print(const Context *context, const char *id, const char *path) {
+static void create_print(const Context *context, const char *id) {
+        _cleanup_free_ char *path = NULL;
         _cleanup_json_ json_object *object = json_object_new_object();
 
-        if (context->json == JSON_OFF || !object) {
+        if (context->json == JSON_OFF || !object || proxy_make_path(id, &path) < 0) {
                 printf("%s\n", id);
                 return;
         }
@@ -48,14 +49,21 @@ static void create_print(const Context *context, const char *id, const char *pat
         table_print_json(context, object);
 }
 
-static int create_go(const SpecOptions *options, const Context *context, const char *name) {
+static int create_go(SpecOptions *options, const Context *context, const char *name) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *object = NULL;
-        _cleanup_free_ char *id = NULL, *path = NULL;
+        _cleanup_free_ char *id = NULL;
         _cleanup_spec_ Spec *spec = NULL;
+        _cleanup_(origins_done) Origins origins = {};
         Reason reason = {};
+
+        options->origins = &origins;
         int r = spec_options_build(options, 0, name, "linger", &spec, &reason);
 
+        if (r == 0 && spec->lifetime == LIFETIME_CLIENT)
+                r = reason_set(&reason,
+                                KT_E_INVALID_SPEC,
+                                "lifetime: a session of lifetime client would end with this command: write linger, linger:TIME or unit:NAME");
         if (r == 0)
                 r = spec_complete(spec, &reason);
         if (r == 0)
@@ -64,11 +72,11 @@ static int create_go(const SpecOptions *options, const Context *context, const c
                 r = proxy_open(&proxy, &reason);
         if (r == 0) {
                 proxy->may_ask = context->ask_password;
-                r = proxy_create(proxy, object, &id, &path, &reason);
+                r = proxy_create(proxy, object, &id, &reason);
         }
         if (r != 0)
-                return caret_tell_failure(object, r, &reason);
-        create_print(context, id, path);
+                return caret_tell_failure(object, &origins, r, &reason);
+        create_print(context, id);
         return KT_EXIT_OK;
 }
 

@@ -6,14 +6,12 @@
 #include "definition-message.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "descriptor.h"
 
 #include "json.h"
-#include "variant.h"
 
 static int put(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
@@ -59,99 +57,90 @@ static int make_object(const DefinitionMessage *d, json_object **ret) {
 /* The file is on its way, and ticket names it as long as *ret_socket is open. */
 static int send_file(Proxy *proxy,
                 int file,
-                uint32_t *ret_ticket,
+                json_object **ret_ticket,
                 int *ret_socket,
                 Reason *reason) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
-        int fd;
+        ProxyAnswer answer = { .fd = -1 };
 
-        int r = proxy_call(proxy,
-                        KT_OBJECT,
-                        KT_MANAGER_INTERFACE,
-                        "OpenProbeFile",
-                        NULL,
-                        &answer,
-                        reason);
+        int r = proxy_perform(proxy, &(ProxyCall){ .method = "OpenProbeFile" }, &answer, reason);
         if (r != 0)
                 return r;
-        r = sd_bus_message_read(answer, "uh", ret_ticket, &fd);
-        if (r < 0)
-                return proxy_judge(NULL, r, reason);
-        *ret_socket = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own */
-        if (*ret_socket < 0)
-                return -errno;
-        return descriptor_send(*ret_socket, file);
+        *ret_ticket = json_object_get(json_object_object_get(answer.object, "file"));
+        *ret_socket = TAKE_FD(answer.fd);
+        proxy_answer_done(&answer);
+        return *ret_socket < 0 ? -EBADMSG : descriptor_send(*ret_socket, file);
 }
 
 static int send(Proxy *proxy,
                 const DefinitionMessage *definition,
                 bool is_asking,
-                sd_bus_message **ret,
+                json_object **ret_event,
                 Reason *reason) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
-        _cleanup_json_ json_object *object = NULL;
+        _cleanup_json_ json_object *arguments = json_object_new_object();
+        ProxyCall call = {
+                .method = "AddProbe",
+                .arguments = arguments,
+                .asking = is_asking ? PROXY_ASKS_NOW : PROXY_ASKS_NEVER,
+        };
+        json_object *object = NULL, *ticket = NULL;
+        ProxyAnswer answer = { .fd = -1 };
         _cleanup_close_ int socket_fd = -1;
-        uint32_t ticket = 0;
 
-        int r = make_object(definition, &object);
+        int r = arguments ? make_object(definition, &object) : -ENOMEM;
+        r = r ?: put(arguments, "definition", object);
         if (r == 0 && definition->file >= 0)
                 r = send_file(proxy, definition->file, &ticket, &socket_fd, reason);
-        if (r != 0)
-                return r;
-        if (ticket > 0)
-                r = put(object, "file", json_object_new_uint64(ticket));
+        if (ticket)
+                r = r ?: put(object, "file", ticket);
+        r = r ?: proxy_perform(proxy, &call, &answer, reason);
         if (r == 0)
-                r = proxy_message_new(proxy, KT_OBJECT, KT_MANAGER_INTERFACE, "AddProbe", &message);
-        if (r >= 0)
-                r = variant_append_object(message, object);
-        if (r < 0)
-                return r;
-        return is_asking ? proxy_send_asking(proxy, message, ret, reason)
-                         : proxy_send_once(proxy, message, ret, reason);
+                *ret_event = json_object_get(json_object_object_get(answer.object, "event"));
+        proxy_answer_done(&answer);
+        return r;
+}
+
+static int check_definitions(json_object *definitions, Reason *reason) {
+        for (size_t i = 0; i < json_object_array_length(definitions); i++)
+                if (!json_object_is_type(
+                                    json_object_array_get_idx(definitions, i), json_type_object))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "probes[%zu]: an object is wanted",
+                                        i);
+        return 0;
 }
 
 int definitions_send(Proxy *proxy,
                 json_object *definitions,
                 json_object **ret_events,
                 Reason *reason) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL, *answer = NULL;
+        _cleanup_json_ json_object *arguments = json_object_new_object(), *answer = NULL;
 
-        int r = proxy_message_new(proxy, KT_OBJECT, KT_MANAGER_INTERFACE, "AddProbes", &message);
-        if (r >= 0)
-                r = sd_bus_message_open_container(message, SD_BUS_TYPE_ARRAY, "a{sv}");
-        for (size_t i = 0; r >= 0 && i < json_object_array_length(definitions); i++) {
-                json_object *definition = json_object_array_get_idx(definitions, i);
-
-                if (!json_object_is_type(definition, json_type_object))
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "probes[%zu]: an object is wanted",
-                                        i);
-                r = variant_append_object(message, definition);
-        }
-        if (r >= 0)
-                r = sd_bus_message_close_container(message);
-        if (r < 0)
-                return proxy_judge(NULL, r, reason);
-        r = proxy_send(proxy, message, &answer, reason);
-        return r ?: variant_read(answer, ret_events);
+        int r = arguments ? check_definitions(definitions, reason) : -ENOMEM;
+        r = r ?: put(arguments, "definitions", json_object_get(definitions));
+        r = r ?: proxy_call(proxy, NULL, "AddProbes", arguments, &answer, reason);
+        if (r != 0)
+                return r;
+        json_object *events = json_object_object_get(answer, "events");
+        if (!json_object_is_type(events, json_type_array))
+                return -EBADMSG;
+        *ret_events = json_object_get(events);
+        return 0;
 }
 
 int definition_send(Proxy *proxy,
                 const DefinitionMessage *definition,
                 char **ret_event,
                 Reason *reason) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
-        const char *event;
+        _cleanup_json_ json_object *event = NULL;
 
-        int r = send(proxy, definition, false, &answer, reason);
+        int r = send(proxy, definition, false, &event, reason);
         if (r == KT_E_AUTH_REQUIRED && proxy->may_ask)
-                r = send(proxy, definition, true, &answer, reason);
+                r = send(proxy, definition, true, &event, reason);
         if (r != 0)
                 return r;
-        r = sd_bus_message_read(answer, "s", &event);
-        if (r < 0)
-                return r;
-        *ret_event = strdup(event);
+        if (!json_object_is_type(event, json_type_string))
+                return -EBADMSG;
+        *ret_event = strdup(json_object_get_string(event));
         return *ret_event ? 0 : -ENOMEM;
 }

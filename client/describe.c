@@ -20,9 +20,77 @@ static uint64_t number(json_object *object, const char *key) {
         return json_object_get_uint64(get(object, key));
 }
 
-/* "sched:*  (where pid == 1)", one for each requested event. */
+/* "sched:*  (where pid == 1)", one for each event or probe that was asked for. */
+static int add_wanted(json_object *wanted, const char *what, json_object *list) {
+        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *one = json_object_array_get_idx(list, i);
+                const char *filter = json_object_get_string(get(one, "filter"));
+                _cleanup_free_ char *text = NULL;
+
+                if (asprintf(&text,
+                                    "%s%s%s%s%s",
+                                    what,
+                                    json_object_get_string(get(one, "name")),
+                                    filter ? "  (where " : "",
+                                    filter ?: "",
+                                    filter ? ")" : "") < 0)
+                        return -ENOMEM;
+                (void)json_object_array_add(wanted, json_object_new_string(text));
+        }
+        return 0;
+}
+
+/* "id,common_pid" */
+static char *join_words(json_object *list) {
+        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0,
+               size = 0;
+        char *text = NULL;
+        FILE *out = open_memstream(&text, &size);
+
+        for (size_t i = 0; out && i < n; i++)
+                fprintf(out,
+                                "%s%s",
+                                i > 0 ? "," : "",
+                                json_object_get_string(json_object_array_get_idx(list, i)));
+        if (!out || fclose(out) != 0) {
+                free(text);
+                return NULL;
+        }
+        return text;
+}
+
+/* "sched:sched_waking if pid == 1 do enable sched:sched_switch times 1", as --trigger takes it;
+ * what a histogram has besides its keys stands in the spec. */
+static int add_triggers(json_object *lines, json_object *list) {
+        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *one = json_object_array_get_idx(list, i);
+                const char *event = json_object_get_string(get(one, "event"));
+                const char *times = json_object_get_string(get(one, "count"));
+                _cleanup_free_ char *text = NULL, *keys = join_words(get(one, "keys"));
+
+                if (!keys)
+                        return -ENOMEM;
+                if (asprintf(&text,
+                                    "%s do %s%s%s%s%s",
+                                    json_object_get_string(get(one, "when")),
+                                    json_object_get_string(get(one, "do")),
+                                    event || *keys ? " " : "",
+                                    event ?: keys,
+                                    times ? " times " : "",
+                                    times ?: "") < 0)
+                        return -ENOMEM;
+                (void)json_object_array_add(lines, json_object_new_string(text));
+        }
+        return 0;
+}
+
 static int describe_spec(json_object *session, json_object *spec) {
-        static const char *const keys[] = { "scope",
+        static const char *const keys[] = { "mode",
+                "scope",
                 "where",
                 "buffer-kb",
                 "clock",
@@ -31,12 +99,12 @@ static int describe_spec(json_object *session, json_object *spec) {
                 "functions",
                 "stacktrace",
                 "instance",
-                "locked" };
-        json_object *events = get(spec, "events"), *wanted = json_object_new_array();
-        size_t n = json_object_is_type(events, json_type_array) ? json_object_array_length(events)
-                                                                : 0;
+                "locked",
+                "unredacted" };
+        json_object *wanted = json_object_new_array(), *triggers = json_object_new_array();
 
-        if (!wanted || json_object_object_add(session, "wanted", wanted) < 0)
+        if (!wanted || json_object_object_add(session, "wanted", wanted) < 0 || !triggers ||
+                        json_object_object_add(session, "triggers", triggers) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 if (get(spec, keys[i]))
@@ -45,21 +113,9 @@ static int describe_spec(json_object *session, json_object *spec) {
         if (get(spec, "cpus"))
                 (void)json_object_object_add(
                                 session, "recorded-cpus", json_object_get(get(spec, "cpus")));
-        for (size_t i = 0; i < n; i++) {
-                json_object *event = json_object_array_get_idx(events, i);
-                const char *filter = json_object_get_string(get(event, "filter"));
-                _cleanup_free_ char *text = NULL;
-
-                if (asprintf(&text,
-                                    "%s%s%s%s",
-                                    json_object_get_string(get(event, "name")),
-                                    filter ? "  (where " : "",
-                                    filter ?: "",
-                                    filter ? ")" : "") < 0)
-                        return -ENOMEM;
-                (void)json_object_array_add(wanted, json_object_new_string(text));
-        }
-        return 0;
+        int r = add_wanted(wanted, "", get(spec, "events"));
+        r = r ?: add_wanted(wanted, "probe ", get(spec, "probes"));
+        return r ?: add_triggers(triggers, get(spec, "triggers"));
 }
 
 /* "calls: raw_syscalls:sys_enter by id, common_pid" */
@@ -115,6 +171,27 @@ static int describe_windows(json_object *session) {
         return json_object_object_add(session, "windows", lines) < 0 ? -ENOMEM : 0;
 }
 
+static bool is_flight(json_object *session) {
+        const char *mode = json_object_get_string(get(session, "mode"));
+
+        return mode && strcmp(mode, "flight") == 0;
+}
+
+/* "process 123, 4.2 MB of memory, 0.120 s of CPU time" */
+static void describe_worker(json_object *session, json_object *statistics) {
+        char memory[TABLE_NUMBER_MAX], text[160];
+
+        if (!get(statistics, "worker-pid"))
+                return;
+        (void)snprintf(text,
+                        sizeof(text),
+                        "process %" PRIu64 ", %s of memory, %.3f s of CPU time",
+                        number(statistics, "worker-pid"),
+                        table_format_bytes(memory, number(statistics, "worker-memory-kb") * 1024),
+                        (double)number(statistics, "worker-cpu-usec") / 1e6);
+        (void)json_object_object_add(session, "worker", json_object_new_string(text));
+}
+
 static void describe_counts(json_object *session, json_object *statistics) {
         char events[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX],
                         discarded[TABLE_NUMBER_MAX], text[160];
@@ -125,12 +202,50 @@ static void describe_counts(json_object *session, json_object *statistics) {
                         table_format_number(events, number(statistics, "recorded")),
                         table_format_number(lost, number(statistics, "lost")));
         (void)json_object_object_add(session, "counts", json_object_new_string(text));
+        /* Who records onto the disk has no other stream, and a flight recorder has none. */
+        if (get(statistics, "spool") || is_flight(session))
+                return;
         (void)snprintf(text,
                         sizeof(text),
                         "%s written, %s discarded",
                         table_format_bytes(bytes, number(statistics, "written-bytes")),
                         table_format_bytes(discarded, number(statistics, "discarded-bytes")));
         (void)json_object_object_add(session, "stream", json_object_new_string(text));
+}
+
+/* "recording, 298.6 kB in 2 files": no more than `spool list` tells. */
+static void describe_spool(json_object *session, json_object *statistics) {
+        json_object *spool = get(statistics, "spool"), *files = get(spool, "files");
+        size_t n = json_object_is_type(files, json_type_array) ? json_object_array_length(files)
+                                                               : 0;
+        char bytes[TABLE_NUMBER_MAX], text[160];
+
+        if (!spool)
+                return;
+        (void)snprintf(text,
+                        sizeof(text),
+                        "%s, %s in %zu file%s",
+                        json_object_get_string(get(spool, "state")),
+                        table_format_bytes(bytes, number(spool, "bytes")),
+                        n,
+                        n == 1 ? "" : "s");
+        (void)json_object_object_add(session, "spool", json_object_new_string(text));
+}
+
+/* What others changed in the instance while the session went on. */
+static void describe_interference(json_object *session, json_object *statistics) {
+        uint64_t n = number(statistics, "interference");
+        char changes[TABLE_NUMBER_MAX], text[160];
+
+        if (n == 0)
+                return;
+        (void)snprintf(text,
+                        sizeof(text),
+                        "%s change%s by others, for %.3f s in all",
+                        table_format_number(changes, n),
+                        n == 1 ? "" : "s",
+                        (double)number(statistics, "interference-nsec") / 1e9);
+        (void)json_object_object_add(session, "interference", json_object_new_string(text));
 }
 
 /* "cpu 0: 1,200 recorded, 1,000 read, 0 dropped, 0 overwritten, 200 kept (14 kB, 1.25 s back)" */
@@ -189,9 +304,10 @@ static int describe_cost(json_object *session, json_object *statistics) {
                 (void)snprintf(text + n,
                                 sizeof(text) - (size_t)n,
                                 ", and up to %" PRIu64
-                                " ns of everybody's for each hit of its %zu events",
+                                " ns of everybody's for each hit of its %zu event%s",
                                 nsec,
-                                json_object_array_length(events));
+                                json_object_array_length(events),
+                                json_object_array_length(events) == 1 ? "" : "s");
         return json_object_object_add(session, "cost", json_object_new_string(text));
 }
 
@@ -201,9 +317,13 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "name", "Name", false },
                 { "state", "State", false },
                 { "uid", "Owner", false },
+                { "mode", "Mode", false },
                 { "scope", "Scope", false },
                 { "counts", "Events", false },
                 { "stream", "Stream", false },
+                { "spool", "Spool", false },
+                { "worker", "Worker", false },
+                { "interference", "Interference", false },
                 { "cpus", "CPUs", false },
                 { "off", "Turned off", false },
                 { "windows", "Windows", false },
@@ -222,7 +342,9 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "locked", "Locked", false },
                 { "rule", "Policy rule", false },
                 { "notes", "Notes", false },
+                { "unredacted", "Unredacted", false },
                 { "wanted", "Asked for", false },
+                { "triggers", "Triggers", false },
                 { "events", "Granted", false },
         };
         int r = describe_spec(session, get(session, "spec"));
@@ -230,11 +352,14 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
         if (r < 0)
                 return r;
         describe_counts(session, statistics);
+        describe_spool(session, statistics);
+        describe_worker(session, statistics);
+        describe_interference(session, statistics);
         if (describe_windows(session) < 0 || describe_histograms(session) < 0 ||
                         describe_cpus(session, statistics) < 0 ||
                         describe_cost(session, statistics) < 0)
                 return -ENOMEM;
-        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 12);
+        table_print_object(session, columns, whole ? ELEMENTSOF(columns) : 16);
         return 0;
 }
 
@@ -244,25 +369,13 @@ int describe_session(const Context *context,
                 bool whole,
                 Reason *reason) {
         _cleanup_json_ json_object *session = NULL, *statistics = NULL;
-        _cleanup_free_ char *path = NULL;
-        int r = administrator_resolve(context, proxy, name, &path, reason);
+        _cleanup_free_ char *id = NULL;
+        int r = administrator_resolve(context, proxy, name, &id, reason);
 
         if (r == 0)
-                r = proxy_call_json(proxy,
-                                path,
-                                KT_SESSION_INTERFACE,
-                                "Describe",
-                                NULL,
-                                &session,
-                                reason);
+                r = proxy_get(proxy, id, "Describe", NULL, &session, reason);
         if (r == 0)
-                r = proxy_call_json(proxy,
-                                path,
-                                KT_SESSION_INTERFACE,
-                                "GetStatistics",
-                                NULL,
-                                &statistics,
-                                reason);
+                r = proxy_get(proxy, id, "GetStatistics", NULL, &statistics, reason);
         if (r != 0)
                 return r;
         if (context->json == JSON_OFF)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Descriptors over a socket. Called by tap.c and definition-message.c. The other end has room for
- * the one message that it is sent: nothing blocks. */
+/* Descriptors over a socket, and bytes into a descriptor. Called by whoever hands a file to the
+ * daemon or copies one. The other end of the socket has room for the one message that it is sent:
+ * nothing blocks there. */
 
 #include "descriptor.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 int descriptor_send(int socket_fd, int fd) {
         union {
@@ -30,4 +32,18 @@ int descriptor_send(int socket_fd, int fd) {
         header->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(header), &fd, sizeof(fd));
         return sendmsg(socket_fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int descriptor_write_all(int fd, const void *data, size_t size) {
+        const char *rest = data;
+
+        while (size > 0) {
+                ssize_t n = write(fd, rest, size);
+
+                if (n < 0 && errno != EINTR)
+                        return -errno;
+                rest += n > 0 ? n : 0;
+                size -= n > 0 ? (size_t)n : 0;
+        }
+        return 0;
 }

@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "descriptor.h"
+
 #define SECONDS_MAX 30
 #define MEMORY_MAX  ((rlim_t)6 << 30) /* of addresses; debug files of 2 GB are mapped */
 #define ANSWER_MAX  JSON_MAX_BYTES
@@ -28,20 +30,6 @@ typedef struct Answer {
         int32_t result;
         uint32_t size;
 } Answer;
-
-static int write_all(int fd, const void *data, size_t size) {
-        const char *p = data;
-
-        while (size > 0) {
-                ssize_t n = write(fd, p, size);
-
-                if (n < 0 && errno != EINTR)
-                        return -errno;
-                p += MAX_OF(n, 0);
-                size -= (size_t)MAX_OF(n, 0);
-        }
-        return 0;
-}
 
 static _Noreturn void run_child(ElfRead reader, const void *what, int fd) {
         const struct rlimit none = {};
@@ -59,8 +47,8 @@ static _Noreturn void run_child(ElfRead reader, const void *what, int fd) {
                                                                 object, JSON_C_TO_STRING_PLAIN)
                                               : reason.text;
         answer.size = (uint32_t)strnlen(text, ANSWER_MAX + 1);
-        int r = write_all(fd, &answer, sizeof(answer));
-        r = r ?: write_all(fd, text, answer.size);
+        int r = descriptor_write_all(fd, &answer, sizeof(answer));
+        r = r ?: descriptor_write_all(fd, text, answer.size);
         _exit(r == 0 ? 0 : 1);
 }
 

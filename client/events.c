@@ -51,13 +51,7 @@ static int events_describe(Proxy *proxy, json_object *names, json_object **ret, 
         for (size_t i = 0; i < json_object_array_length(names); i++) {
                 const char *name = json_object_get_string(json_object_array_get_idx(names, i));
                 json_object *event;
-                int r = proxy_call_json(proxy,
-                                KT_OBJECT,
-                                KT_MANAGER_INTERFACE,
-                                "DescribeEvent",
-                                name,
-                                &event,
-                                reason);
+                int r = proxy_get(proxy, NULL, "DescribeEvent", name, &event, reason);
 
                 if (r != 0)
                         return r;
@@ -93,13 +87,7 @@ static int events_go(const Context *context, const char *glob, bool verbose) {
         int r = proxy_open(&proxy, &reason);
 
         if (r == 0)
-                r = proxy_call_json(proxy,
-                                KT_OBJECT,
-                                KT_MANAGER_INTERFACE,
-                                "ListEvents",
-                                glob,
-                                &names,
-                                &reason);
+                r = proxy_get(proxy, NULL, "ListEvents", glob, &names, &reason);
         if (r == 0 && json_object_array_length(names) == 0)
                 r = *glob ? reason_set(&reason,
                                             KT_E_NO_SUCH_EVENT,

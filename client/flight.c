@@ -20,7 +20,6 @@
 #include "table.h"
 #include "tap.h"
 #include "tell.h"
-#include "variant.h"
 
 #define SIGNAL_NAME   "SIGUSR1"
 #define EXIT_NAME     "exit"
@@ -33,7 +32,6 @@ struct Flight {
         FlightOutput output;
         Watch *watch;
         sd_event_source *source;
-        sd_bus_slot *slot;
         bool is_wanted, limit_told;
         unsigned n_taken;
 };
@@ -47,7 +45,6 @@ Flight *flight_free(Flight *flight) {
         if (!flight)
                 return NULL;
         sd_event_source_disable_unref(flight->source);
-        sd_bus_slot_unref(flight->slot);
         free(flight->events);
         free(flight);
         return NULL;
@@ -119,19 +116,24 @@ static int add_moment(json_object *triggers, const char *event) {
         return r ?: add_trigger(triggers, when, "notify", 0);
 }
 
-int flight_complete(const Flight *flight, json_object *spec) {
+int flight_complete(const Flight *flight, json_object *spec, Origins *origins) {
         json_object *triggers = json_object_object_get(spec, "triggers");
-        int r = 0;
 
         if (flight->n_events == 0)
                 return 0;
+        int r = origins_add(origins, &(Origin){ .option = "--snapshot-on" }, "triggers");
         if (!triggers) {
                 triggers = json_object_new_array();
                 if (!triggers || json_object_object_add(spec, "triggers", triggers) < 0)
                         return -ENOMEM;
         }
-        for (size_t i = 0; r == 0 && i < flight->n_events; i++)
+        for (size_t i = 0; r == 0 && i < flight->n_events; i++) {
+                size_t before = json_object_array_length(triggers);
+
                 r = add_moment(triggers, flight->events[i]);
+                for (size_t j = before; r == 0 && j < json_object_array_length(triggers); j++)
+                        r = origins_add_when(origins, j, "--snapshot-on", flight->events[i]);
+        }
         return r;
 }
 
@@ -150,17 +152,14 @@ static bool is_ours(const Flight *flight, const char *event) {
         return false;
 }
 
-static int on_notified(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_json_ json_object *notice = NULL;
+static void on_told(json_object *signal, void *userdata) {
+        json_object *notice = json_object_object_get(signal, "notice");
         Flight *flight = userdata;
 
-        if (variant_read(message, &notice) < 0 || !json_object_is_type(notice, json_type_object))
-                return 0;
         const char *kind = json_object_get_string(json_object_object_get(notice, "kind")),
                    *event = json_object_get_string(json_object_object_get(notice, "event"));
         if (kind && event && strcmp(kind, "notify") == 0 && is_ours(flight, event))
                 flight->is_wanted = true;
-        return 0;
 }
 
 int flight_watch(Flight *flight, const FlightOutput *output, Watch *watch) {
@@ -170,15 +169,8 @@ int flight_watch(Flight *flight, const FlightOutput *output, Watch *watch) {
         flight->watch = watch;
         if (flight->on_signal)
                 r = sd_event_add_signal(watch->event, &flight->source, SIGUSR1, on_signal, flight);
-        if (r >= 0 && flight->n_events > 0)
-                r = sd_bus_match_signal(watch->proxy->bus,
-                                &flight->slot,
-                                KT_BUS_NAME,
-                                watch->session_path,
-                                KT_SESSION_INTERFACE,
-                                "Notified",
-                                on_notified,
-                                flight);
+        if (flight->n_events > 0)
+                watch_set_listener(watch, on_told, flight);
         return MIN_OF(r, 0);
 }
 
@@ -227,7 +219,7 @@ static int take(Flight *flight, Output *output, Reason *reason) {
         int r = output_begin(output, reason);
         r = r
                             ?: tap_open_snapshot(flight->watch->proxy,
-                                               flight->watch->session_path,
+                                               flight->watch->session,
                                                output,
                                                &tap,
                                                reason);
@@ -244,9 +236,10 @@ static int take(Flight *flight, Output *output, Reason *reason) {
                                 output_get_name(output),
                                 summary->missing);
         if (!flight->output.quiet)
-                tell("%s: %s events%s%s",
+                tell("%s: %s event%s%s%s",
                                 output_get_name(output),
                                 table_format_number(events, summary->n_events),
+                                summary->n_events == 1 ? "" : "s",
                                 output_get_size(output) > 0 ? ", " : "",
                                 output_get_size(output) > 0
                                                 ? table_format_bytes(bytes, output_get_size(output))

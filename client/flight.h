@@ -2,6 +2,7 @@
 #pragma once
 
 #include "json.h"
+#include "origin.h"
 #include "output.h"
 #include "watch.h"
 
@@ -16,8 +17,8 @@ DEFINE_CLEANUP(Flight, flight_free);
 int flight_add(Flight *flight, const char *text, Reason *reason);
 /* After watch_block_signals: SIGUSR1 no longer ends this process, if it is for snapshots. */
 int flight_block_signal(const Flight *flight);
-/* Puts the triggers of its events into a session's spec. */
-int flight_complete(const Flight *flight, json_object *spec);
+/* Puts the triggers of its events into a session's spec, and into origins where they come from. */
+int flight_complete(const Flight *flight, json_object *spec, Origins *origins);
 
 typedef struct FlightOutput {
         Output *output; /* of the first; borrowed */

@@ -21,12 +21,13 @@ typedef struct HistRun {
         Watch watch;
         Child *child;
         json_object *spec;
-        char *id, *path;
+        Origins origins; /* of the options */
+        char *session;
         bool is_started;
 } HistRun;
 
 static int call(HistRun *run, const char *method, Reason *reason) {
-        return proxy_call(run->proxy, run->path, KT_SESSION_INTERFACE, method, NULL, NULL, reason);
+        return proxy_order(run->proxy, run->session, method, NULL, reason);
 }
 
 static int begin(HistRun *run, Reason *reason) {
@@ -37,8 +38,8 @@ static int begin(HistRun *run, Reason *reason) {
                                                run->child ? child_get_pid(run->child) : 0,
                                                &run->spec,
                                                reason);
-        r = r ?: proxy_create(run->proxy, run->spec, &run->id, &run->path, reason);
-        r = r ?: watch_set_session(&run->watch, run->path);
+        r = r ?: proxy_create(run->proxy, run->spec, &run->session, reason);
+        r = r ?: watch_set_session(&run->watch, run->session);
         r = r ?: call(run, "Start", reason);
         run->is_started = r == 0;
         return r;
@@ -81,13 +82,7 @@ static int tell_cut(const HistRun *run, Reason *reason) {
 static int read_rows(HistRun *run, json_object **ret, Reason *reason) {
         if (watch_is_cut(&run->watch))
                 return tell_cut(run, reason);
-        int r = proxy_call_json(run->proxy,
-                        run->path,
-                        KT_SESSION_INTERFACE,
-                        "GetHistogram",
-                        "",
-                        ret,
-                        reason);
+        int r = proxy_get(run->proxy, run->session, "GetHistogram", "", ret, reason);
         return r != 0 && watch_is_cut(&run->watch) ? tell_cut(run, reason) : r;
 }
 
@@ -97,7 +92,7 @@ static int take_away(HistRun *run) {
         int r = 0;
 
         watch_set_patience(&run->watch, run->watch.n_signals + 1);
-        if (run->path && !watch_is_cut(&run->watch))
+        if (run->session && !watch_is_cut(&run->watch))
                 r = call(run, "Destroy", &reason);
         if (!run->proxy->lost && !run->watch.daemon_gone) {
                 Reason other = {};
@@ -136,7 +131,7 @@ static int go(HistRun *run,
         if (r == KT_E_CANCELLED && run->watch.given_up && !watch_is_cut(&run->watch))
                 r = reason_set(&reason, r, "given up before it was counted");
         if (r != 0)
-                status = caret_tell_failure(run->spec, r, &reason);
+                status = caret_tell_failure(run->spec, &run->origins, r, &reason);
         int left = take_away(run);
         if (r == 0 && rows)
                 r = print(rows, userdata);
@@ -161,16 +156,17 @@ int hist_run(const Context *context,
         /* After the fork: the command keeps what it had. */
         (void)signal(SIGPIPE, SIG_IGN);
         run.child = child;
+        wish->spec.origins = &run.origins;
         r = r ?: proxy_open(&run.proxy, &reason);
         if (r == 0) {
                 run.proxy->may_ask = context->ask_password;
                 r = MIN_OF(watch_init(&run.watch, run.proxy), 0);
         }
         status = r == 0 ? go(&run, command, print, userdata) : tell_failure(r, &reason);
-        proxy_free(run.proxy);
         watch_done(&run.watch);
+        proxy_free(run.proxy);
         json_object_put(run.spec);
-        free(run.id);
-        free(run.path);
+        origins_done(&run.origins);
+        free(run.session);
         return status;
 }

@@ -55,11 +55,13 @@ int hist_wish_check(const HistWish *wish, Reason *reason) {
 
 /* The pair */
 
+static bool has_event(const char *field) {
+        return strncmp(field, "from.", 5) == 0 || strncmp(field, "to.", 3) == 0;
+}
+
 /* "next_comm" is a field of the second event. */
 static int make_arg(const char *field, char **ret) {
-        bool has_event = strncmp(field, "from.", 5) == 0 || strncmp(field, "to.", 3) == 0;
-
-        if (asprintf(ret, "%s%s", has_event ? "" : "to.", field) < 0) {
+        if (asprintf(ret, "%s%s", has_event(field) ? "" : "to.", field) < 0) {
                 *ret = NULL;
                 return -ENOMEM;
         }
@@ -92,16 +94,51 @@ static int send_pair(HistWish *wish,
         return r;
 }
 
+static int add_pair_origins(const HistWish *wish) {
+        const Origin latency = { .option = "--latency", .text = wish->latency };
+        Origins *origins = wish->spec.origins;
+
+        int r = origins_add(origins, &latency, "from");
+        r = r ?: origins_add(origins, &latency, "to");
+        for (size_t i = 0; r == 0 && i < wish->keys.n; i++) {
+                const Origin key = { .option = "--key", .text = wish->keys.items[i] };
+
+                r = origins_add(origins, &key, "key[%zu]", i);
+        }
+        for (size_t i = 0; r == 0 && i < wish->by.n; i++) {
+                Origin by = { .option = "--by", .text = wish->by.items[i] };
+
+                by.shift = has_event(by.text) ? 0 : -(int)strlen("to.");
+                r = origins_add(origins, &by, "args[%zu]", i + 1);
+        }
+        return r;
+}
+
+/* Nobody has named it. */
+static void drop_probe(const HistWish *wish, Reason *reason) {
+        char named[sizeof(wish->probe) + 16];
+        Reason inner = *reason;
+
+        int n = snprintf(named, sizeof(named), "probe %s: ", wish->probe);
+        if (strncmp(inner.text, named, (size_t)n) == 0)
+                (void)reason_set(reason, 0, "%s", inner.text + n);
+}
+
 int hist_wish_define(HistWish *wish, Proxy *proxy, Reason *reason) {
         if (!wish->latency)
                 return 0;
+        int r = add_pair_origins(wish);
+        if (r != 0)
+                return r;
         const char *dots = strstr(wish->latency, "..");
         _cleanup_free_ char *from = strndup(wish->latency, (size_t)(dots - wish->latency));
 
         if (!from)
                 return -ENOMEM;
         (void)snprintf(wish->probe, sizeof(wish->probe), LATENCY "_%d", (int)getpid());
-        int r = send_pair(wish, proxy, from, dots + 2, reason);
+        r = send_pair(wish, proxy, from, dots + 2, reason);
+        if (r > 0)
+                drop_probe(wish, reason);
         if (r != 0)
                 wish->probe[0] = '\0';
         return r;
@@ -110,13 +147,7 @@ int hist_wish_define(HistWish *wish, Proxy *proxy, Reason *reason) {
 int hist_wish_undefine(HistWish *wish, Proxy *proxy, Reason *reason) {
         if (!wish->probe[0])
                 return 0;
-        int r = proxy_call(proxy,
-                        KT_OBJECT,
-                        KT_MANAGER_INTERFACE,
-                        "RemoveProbe",
-                        wish->probe,
-                        NULL,
-                        reason);
+        int r = proxy_order(proxy, NULL, "RemoveProbe", wish->probe, reason);
         wish->probe[0] = '\0';
         return r;
 }
@@ -162,11 +193,7 @@ static int set_words(SpecTriggerList *list,
 
 /* What follows the last dot: "to.next_comm" is a field next_comm of the probe. */
 static const char *get_field(const char *by) {
-        const char *dot = strncmp(by, "from.", 5) == 0 || strncmp(by, "to.", 3) == 0
-                                          ? strchr(by, '.')
-                                          : NULL;
-
-        return dot ? dot + 1 : by;
+        return has_event(by) ? strchr(by, '.') + 1 : by;
 }
 
 static int set_keys(const HistWish *wish, SpecTriggerList *list, Reason *reason) {
@@ -178,6 +205,44 @@ static int set_keys(const HistWish *wish, SpecTriggerList *list, Reason *reason)
         for (size_t i = 0; r == 0 && i < wish->by.n; i++)
                 r = hist_words_add(&keys, "--by", get_field(wish->by.items[i]), reason);
         return r ?: set_words(list, "keys", &keys, reason);
+}
+
+static int add_word_origins(Origins *origins,
+                const char *option,
+                const HistWords *words,
+                const char *list,
+                size_t first) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < words->n; i++) {
+                const Origin origin = { .option = option, .text = words->items[i] };
+
+                r = origins_add(origins, &origin, "triggers[0].%s[%zu]", list, first + i);
+        }
+        return r ?: origins_add(origins, &(Origin){ .option = option }, "triggers[0].%s", list);
+}
+
+/* Of --latency the first key is the time. */
+static int add_origins(const HistWish *wish) {
+        const Origin event = {
+                .option = wish->latency ? "--latency" : "-e",
+                .text = wish->latency ?: wish->event,
+        };
+        const Origin filter = { .of_filter = true, .option = "-f", .text = wish->filter };
+        const Origin size = { .option = "--size", .text = wish->size };
+        Origins *origins = wish->spec.origins;
+
+        int r = wish->filter ? origins_add(origins, &filter, "triggers[0]") : 0;
+        r = r ?: origins_add(origins, &event, "triggers[0]");
+        r = r
+                            ?: add_word_origins(origins,
+                                               wish->latency ? "--by" : "--key",
+                                               wish->latency ? &wish->by : &wish->keys,
+                                               "keys",
+                                               !!wish->latency);
+        r = r ?: add_word_origins(origins, "--value", &wish->values, "values", 0);
+        r = r ?: add_word_origins(origins, "--sort", &wish->sort, "sort", 0);
+        return r ?: origins_add(origins, &size, "triggers[0].size");
 }
 
 static int add_trigger(const HistWish *wish, Spec *spec, Reason *reason) {
@@ -222,6 +287,7 @@ int hist_wish_build(const HistWish *wish, pid_t command, json_object **ret, Reas
         if (r == 0 && !spec->has_scope)
                 r = spec_set_string(spec, "scope", geteuid() == 0 ? "system" : "own", reason);
         r = r ?: add_probe(wish, spec, reason);
+        r = r ?: add_origins(wish);
         r = r ?: add_trigger(wish, spec, reason);
         r = r ?: spec_complete(spec, reason);
         return r ?: spec_to_json(spec, ret);

@@ -157,38 +157,19 @@ static int hist_parse(HistJob *job, Context *context, int argc, char **argv, int
         return option;
 }
 
-static int change(Proxy *proxy,
-                const char *path,
-                const HistJob *job,
-                const char *name,
-                Reason *reason) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
-        int r = proxy_message_new(proxy, path, KT_SESSION_INTERFACE, "Configure", &message);
-
-        if (r >= 0)
-                r = sd_bus_message_append(message, "a{sv}", 1, job->verb, "s", name);
-        return r < 0 ? proxy_judge(NULL, r, reason) : proxy_send(proxy, message, NULL, reason);
-}
-
 /* Of a session that is there. */
 static int hist_show(HistJob *job, const char *session, const char *name) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *rows = NULL;
-        _cleanup_free_ char *path = NULL;
+        _cleanup_free_ char *id = NULL;
         Reason reason = {};
 
         int r = proxy_open(&proxy, &reason);
-        r = r ?: proxy_resolve(proxy, session, &path, &reason);
+        r = r ?: proxy_resolve(proxy, session, &id, &reason);
         if (r == 0 && job->verb)
-                r = change(proxy, path, job, name, &reason);
+                r = proxy_configure(proxy, id, job->verb, json_object_new_string(name), &reason);
         else if (r == 0)
-                r = proxy_call_json(proxy,
-                                path,
-                                KT_SESSION_INTERFACE,
-                                "GetHistogram",
-                                name,
-                                &rows,
-                                &reason);
+                r = proxy_get(proxy, id, "GetHistogram", name, &rows, &reason);
         if (r != 0)
                 return tell_failure(r, &reason);
         return rows && print_rows(rows, job) < 0 ? KT_EXIT_FAILED : KT_EXIT_OK;

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "input.h"
 
@@ -26,6 +28,51 @@ int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *rea
                                 strerror(errno));
         *ret_fd = fd;
         return 0;
+}
+
+/* To the end of to. */
+static int append(int to, int from) {
+        char buffer[64 * 1024];
+
+        for (;;) {
+                ssize_t n = read(from, buffer, sizeof(buffer));
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return n < 0 ? -errno : 0;
+                for (ssize_t at = 0, done; at < n; at += done) {
+                        done = write(to, buffer + at, (size_t)(n - at));
+                        if (done < 0)
+                                return -errno;
+                }
+        }
+}
+
+int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reason *reason) {
+        const char *directory = getenv("TMPDIR");
+        int r = 0;
+
+        if (n == 1)
+                return input_open(paths[0], ret_fd, ret_name, reason);
+        *ret_name = paths[0];
+        _cleanup_close_ int all =
+                        open(directory ?: "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        if (all < 0)
+                return -errno;
+        for (int i = 0; r == 0 && i < n; i++) {
+                _cleanup_close_ int fd = -1;
+
+                r = input_open(paths[i], &fd, ret_name, reason);
+                r = r ?: append(all, fd);
+        }
+        if (r == 0 && lseek(all, 0, SEEK_SET) < 0)
+                r = -errno;
+        if (r == 0) {
+                *ret_name = paths[0];
+                *ret_fd = TAKE_FD(all);
+        }
+        return r;
 }
 
 int input_tell_failure(const char *name, FILE *out, int code, const Reason *reason) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "pager.h"
 #include "verb.h"
 
@@ -27,12 +28,15 @@ static const Verb *const verbs[] = {
         &verb_destroy,
         &verb_stream,
         &verb_snapshot,
+        &verb_spool,
         &verb_mark,
         &verb_hist,
         &verb_set,
         &verb_clear,
         &verb_probes,
+        &verb_saved,
         &verb_policy,
+        &verb_bootconfig,
         &verb_verify,
 };
 
@@ -55,10 +59,12 @@ static void print_help(void) {
                "  --no-pager                 do not pipe listings into a pager\n"
                "  --no-ask-password          never ask for a password: what needs one is denied\n"
                "  --no-legend                no headings and no counts\n"
+               "  --varlink                  call ktraced over its own socket, without the bus\n"
                "  -q, --quiet                nothing but errors and what was asked for\n"
                "  -h, --help                 this, or a verb's own help behind the verb\n"
                "  --version\n"
-               "\nEnvironment: DBUS_SYSTEM_BUS_ADDRESS names the bus; SYSTEMD_PAGER, PAGER.\n"
+               "\nEnvironment: DBUS_SYSTEM_BUS_ADDRESS names the bus, KTRACE_VARLINK_ADDRESS the socket\n"
+               "(unix:PATH); SYSTEMD_PAGER, PAGER.\n"
                "\nExit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 events were lost;\n"
                "'record' with a command returns the command's (see 'ktracectl record --help').\n"
                "\nTo begin with:\n"
@@ -71,6 +77,22 @@ static const Verb *verb_find(const char *name) {
                 if (strcmp(verbs[i]->name, name) == 0)
                         return verbs[i];
         return NULL;
+}
+
+/* A slip of one or two letters. */
+static const char *verb_guess(const char *name) {
+        const Verb *best = NULL;
+        uint32_t least = 3;
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                uint32_t distance = nearest_distance(name, verbs[i]->name);
+
+                if (distance < least && distance < strlen(name)) {
+                        least = distance;
+                        best = verbs[i];
+                }
+        }
+        return best ? best->name : NULL;
 }
 
 static int verb_run(Context *context, int argc, char **argv) {
@@ -107,8 +129,16 @@ int main(int argc, char **argv) {
         argv += optind;
         argc -= optind;
         context.verb = verb_find(argv[0]);
-        if (!context.verb)
-                return tell_usage(&context, "%s: no such verb", argv[0]);
+        if (!context.verb) {
+                const char *guess = verb_guess(argv[0]);
+
+                return tell_usage(&context,
+                                "%s: no such verb%s%s%s",
+                                argv[0],
+                                guess ? ", did you mean '" : "",
+                                guess ?: "",
+                                guess ? "'?" : "");
+        }
         optind = 0; /* getopt starts anew, also in its hidden state */
         return verb_run(&context, argc, argv);
 }

@@ -28,7 +28,7 @@ static int join(char **words, char **ret) {
 
 static int mark_run(Context *context, int argc, char **argv) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
-        _cleanup_free_ char *path = NULL, *text = NULL;
+        _cleanup_free_ char *session = NULL, *text = NULL;
         Reason reason = {};
         int status, r;
 
@@ -36,8 +36,8 @@ static int mark_run(Context *context, int argc, char **argv) {
                 return status;
         r = join(argv + optind + 1, &text);
         r = r ?: proxy_open(&proxy, &reason);
-        r = r ?: proxy_resolve(proxy, argv[optind], &path, &reason);
-        r = r ?: proxy_call(proxy, path, KT_SESSION_INTERFACE, "Mark", text, NULL, &reason);
+        r = r ?: proxy_resolve(proxy, argv[optind], &session, &reason);
+        r = r ?: proxy_order(proxy, session, "Mark", text, &reason);
         return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
 }
 

@@ -16,7 +16,6 @@
 #include "json-text.h"
 #include "proxy.h"
 #include "tell.h"
-#include "variant.h"
 #include "verb.h"
 #include "watch.h"
 
@@ -24,7 +23,7 @@ typedef struct Notify {
         const Context *context;
         Proxy *proxy;
         Watch watch;
-        char *path;
+        char *id;
         bool is_over; /* the session is gone */
         bool has_lost;
         int result;
@@ -105,67 +104,43 @@ static int print_notice(const Notify *notify, json_object *notice) {
         return r;
 }
 
-static int on_notified(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_json_ json_object *notice = NULL;
-        Notify *notify = userdata;
-        const char *kind;
+static void take_notice(Notify *notify, json_object *notice) {
+        const char *kind = json_object_get_string(json_object_object_get(notice, "kind"));
 
-        if (variant_read(message, &notice) < 0 || !json_object_is_type(notice, json_type_object))
-                return 0;
-        kind = json_object_get_string(json_object_object_get(notice, "kind"));
         if (!kind)
-                return 0;
+                return;
         notify->has_lost = notify->has_lost || strcmp(kind, "lost-events") == 0;
         if (notify->result == 0)
                 notify->result = print_notice(notify, notice);
-        return 0;
 }
 
-static int on_state(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+static void on_signal(json_object *signal, void *userdata) {
+        json_object *notice = json_object_object_get(signal, "notice");
+        const char *state = json_object_get_string(json_object_object_get(signal, "state"));
         Notify *notify = userdata;
-        const char *state;
 
-        if (sd_bus_message_read(message, "s", &state) >= 0 && strcmp(state, "gone") == 0)
+        if (json_object_is_type(notice, json_type_object))
+                take_notice(notify, notice);
+        if (state && strcmp(state, "gone") == 0)
                 notify->is_over = true;
-        return 0;
-}
-
-static int notify_match(Notify *notify, const char *member, sd_bus_message_handler_t handler) {
-        return sd_bus_match_signal(notify->proxy->bus,
-                        NULL,
-                        KT_BUS_NAME,
-                        notify->path,
-                        KT_SESSION_INTERFACE,
-                        member,
-                        handler,
-                        notify);
 }
 
 static int notify_open(Notify *notify, const char *session, Reason *reason) {
         sigset_t mask;
         int r = proxy_open(&notify->proxy, reason);
 
-        r = r ?: proxy_resolve(notify->proxy, session, &notify->path, reason);
+        r = r ?: proxy_resolve(notify->proxy, session, &notify->id, reason);
         if (r != 0)
                 return r;
         r = watch_block_signals(&mask);
         if (r >= 0)
                 r = watch_init(&notify->watch, notify->proxy);
         if (r >= 0)
-                r = watch_set_session(&notify->watch, notify->path);
-        if (r >= 0)
-                r = notify_match(notify, "Notified", on_notified);
-        if (r >= 0)
-                r = notify_match(notify, "StateChanged", on_state);
+                r = watch_set_session(&notify->watch, notify->id);
         if (r < 0)
                 return r;
-        return proxy_call(notify->proxy,
-                        notify->path,
-                        KT_SESSION_INTERFACE,
-                        "Subscribe",
-                        NULL,
-                        NULL,
-                        reason);
+        watch_set_listener(&notify->watch, on_signal, notify);
+        return proxy_subscribe(notify->proxy, notify->id, reason);
 }
 
 /* How its owner wants sessions to end. */
@@ -214,8 +189,8 @@ int notify_run(const Context *context, const char *session) {
         Notify notify = { .context = context };
         int status = notify_conduct(&notify, session);
 
-        proxy_free(notify.proxy);
         watch_done(&notify.watch);
-        free(notify.path);
+        proxy_free(notify.proxy);
+        free(notify.id);
         return status;
 }

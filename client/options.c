@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proxy.h"
 #include "verb.h"
 
 static int json_mode_from_string(const char *text, JsonMode *ret) {
@@ -57,6 +58,9 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
                 return true;
         case OPTION_ADMINISTRATOR:
                 context->administrator = true;
+                return true;
+        case OPTION_VARLINK:
+                proxy_set_door(PROXY_DOOR_VARLINK);
                 return true;
         case OPTION_NO_LEGEND:
                 context->legend = false;
@@ -137,9 +141,14 @@ int options_count(const Context *context,
                 int min,
                 int max,
                 int *ret_status) {
+        const char *wanted = context->verb->arguments;
+
         if (argc - optind < min)
-                *ret_status = tell_usage(
-                                context, "%s: %s is missing", argv[0], context->verb->arguments);
+                *ret_status = tell_usage(context,
+                                strchr(wanted, '|') ? "%s: one of %s is wanted"
+                                                    : "%s: %s is missing",
+                                argv[0],
+                                wanted);
         else if (argc - optind > max)
                 *ret_status = tell_usage(context, "%s: one argument too many", argv[optind + max]);
         else

@@ -29,6 +29,7 @@ enum {
         OPTION_NO_LEGEND,
         OPTION_NO_ASK_PASSWORD,
         OPTION_ADMINISTRATOR,
+        OPTION_VARLINK,
         OPTION_HELP,
         OPTION_VERSION,
         OPTION_VERB, /* a verb's own long options count from here */
@@ -41,6 +42,7 @@ enum {
         { "no-pager",        no_argument,       NULL, OPTION_NO_PAGER },        \
         { "no-ask-password", no_argument,       NULL, OPTION_NO_ASK_PASSWORD }, \
         { "no-legend",       no_argument,       NULL, OPTION_NO_LEGEND },       \
+        { "varlink",         no_argument,       NULL, OPTION_VARLINK },         \
         { "quiet",           no_argument,       NULL, 'q' },                    \
         { "help",            no_argument,       NULL, OPTION_HELP },            \
         { "version",         no_argument,       NULL, OPTION_VERSION }

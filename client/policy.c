@@ -7,14 +7,13 @@
  * the daemon over the bus. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "proxy.h"
-#include "spec.h"
+#include "spec-file.h"
 #include "table.h"
 #include "verb.h"
 
@@ -46,33 +45,6 @@ static int policy_check(Context *context, int argc, char **argv) {
 
 /* explain */
 
-static int read_stdin(json_object **ret, Reason *reason) {
-        _cleanup_free_ char *text = malloc(JSON_MAX_BYTES + 1);
-        size_t size;
-
-        if (!text)
-                return -ENOMEM;
-        size = fread(text, 1, JSON_MAX_BYTES + 1, stdin);
-        if (ferror(stdin))
-                return -EIO;
-        if (size > JSON_MAX_BYTES)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "standard input: more than %zu bytes",
-                                JSON_MAX_BYTES);
-        return json_parse_strict("standard input", text, size, ret, reason);
-}
-
-static int read_file(const char *path, json_object **ret, Reason *reason) {
-        if (strcmp(path, "-") == 0)
-                return read_stdin(ret, reason);
-
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0)
-                return reason_set(reason, KT_E_FAILED, "%s: %s", path, strerror(errno));
-        return json_load_fd(path, fd, ret, reason);
-}
-
 /* A spec for `record` leaves it to the command line whose command it is: here any process will do,
  * since none is looked at. */
 static int complete_scope(json_object *object) {
@@ -88,17 +60,21 @@ static int complete_scope(json_object *object) {
         return json_object_object_add(object, "scope", json_object_new_string(text));
 }
 
-/* The file's spec, whole and well-formed, as it is sent. */
+/* The file's spec, whole and well-formed, as it is sent. The name of a session that was is not
+ * asked about: it is taken as long as that one is there. */
 static int load_spec(const char *path, json_object **ret, Reason *reason) {
-        _cleanup_json_ json_object *object = NULL;
+        _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
         _cleanup_spec_ Spec *spec = spec_new();
 
         if (!spec)
                 return -ENOMEM;
-        int r = read_file(path, &object, reason);
-        r = r ?: complete_scope(object);
-        r = r ?: spec_from_json(spec, object, reason);
-        r = r ?: spec_complete(spec, reason);
+        int r = spec_file_open(path, &file, reason);
+        if (r == 0 && spec_file_is_description(file))
+                json_object_object_del(spec_file_get(file), "name");
+        r = r ?: complete_scope(spec_file_get(file));
+        r = r ?: spec_file_read(file, spec, reason);
+        if (r == 0)
+                r = spec_file_refuse(file, spec_complete(spec, reason), reason);
         return r ?: spec_to_json(spec, ret);
 }
 
@@ -240,6 +216,17 @@ static void format_limits(json_object *answer) {
         (void)json_object_object_add(answer, "limits", lines);
 }
 
+static size_t count(json_object *answer, const char *key) {
+        json_object *list = json_object_object_get(answer, key);
+
+        return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+}
+
+/* Policy has nothing against it. */
+static bool is_up_to_kernel(json_object *answer) {
+        return count(answer, "lacks") > 0 && count(answer, "lacks") == count(answer, "reasons");
+}
+
 static int print_answer(const Context *context, json_object *answer, bool allowed) {
         static const TableColumn columns[] = {
                 { "decision", "Decision", false },
@@ -256,9 +243,10 @@ static int print_answer(const Context *context, json_object *answer, bool allowe
                 { "notes", "Notes", false },
         };
         const char *polkit = json_object_get_string(json_object_object_get(answer, "polkit"));
-        const char *decision = !allowed            ? "denied"
-                               : polkit && *polkit ? "allowed, when polkit allows it"
-                                                   : "allowed";
+        const char *decision = is_up_to_kernel(answer) ? "allowed, but this kernel cannot do it"
+                               : !allowed              ? "denied"
+                               : polkit && *polkit     ? "allowed, when polkit allows it"
+                                                       : "allowed";
 
         if (context->json != JSON_OFF) {
                 table_print_json(context, answer);
@@ -295,7 +283,7 @@ static int explain(const Context *context, const char *path, const char *user) {
         r = print_answer(context, answer, allowed);
         if (r < 0)
                 return tell_failure(r, &reason);
-        return allowed ? KT_EXIT_OK : KT_EXIT_DENIED;
+        return allowed ? KT_EXIT_OK : is_up_to_kernel(answer) ? KT_EXIT_FAILED : KT_EXIT_DENIED;
 }
 
 /* reload */
@@ -307,13 +295,7 @@ static int reload(const Context *context) {
         int r = proxy_open(&proxy, &reason);
         if (r == 0) {
                 proxy->may_ask = context->ask_password;
-                r = proxy_call(proxy,
-                                KT_OBJECT,
-                                KT_MANAGER_INTERFACE,
-                                "Reload",
-                                NULL,
-                                NULL,
-                                &reason);
+                r = proxy_order(proxy, NULL, "Reload", NULL, &reason);
         }
         return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
 }
@@ -352,7 +334,8 @@ const Verb verb_policy = {
         .summary = "Check the rules, explain what they grant, or have them read anew",
         .help = "check [FILE]         are the rules (this file of rules) well-formed? Needs no daemon.\n"
                 "explain SPEC.json|-  what a session of this spec would get, and by which rule, or\n"
-                "                     all that stands against it; 3 when it would be denied\n"
+                "                     all that stands against it; 3 when it would be denied, 1 when\n"
+                "                     policy allows what this kernel cannot do\n"
                 "  --user USER        of this user; root alone may ask so\n"
                 "reload               read rules and limits anew; sessions that no longer fit end\n",
         .run = policy_run,

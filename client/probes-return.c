@@ -90,8 +90,7 @@ static int make_pair_args(Proxy *proxy, Parts *parts, Reason *reason) {
         _cleanup_json_ json_object *list = NULL;
         size_t n_call = 0, n_return = 0;
 
-        int r = proxy_call_json(
-                        proxy, KT_OBJECT, KT_MANAGER_INTERFACE, "ListProbes", NULL, &list, reason);
+        int r = proxy_get(proxy, NULL, "ListProbes", NULL, &list, reason);
         if (r != 0)
                 return r;
         json_object *of_call = find_fields(list, parts->call_name),
@@ -137,8 +136,7 @@ static int send_pair(Proxy *proxy, Parts *parts, char **ret_event, Reason *reaso
 static void remove_part(Proxy *proxy, const char *name) {
         Reason reason = {}; /* what matters was told before */
 
-        (void)proxy_call(
-                        proxy, KT_OBJECT, KT_MANAGER_INTERFACE, "RemoveProbe", name, NULL, &reason);
+        (void)proxy_order(proxy, NULL, "RemoveProbe", name, &reason);
 }
 
 int probes_return_add(Proxy *proxy,

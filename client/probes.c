@@ -96,13 +96,7 @@ static int probes_resolve(const Context *context,
                 return probes_user_resolve(context, program);
         r = r ?: proxy_open(&proxy, &reason);
         if (r == 0)
-                r = proxy_call_json(proxy,
-                                KT_OBJECT,
-                                KT_MANAGER_INTERFACE,
-                                "ResolveFunction",
-                                argv[1],
-                                &answer,
-                                &reason);
+                r = proxy_get(proxy, NULL, "ResolveFunction", argv[1], &answer, &reason);
         if (r != 0)
                 return tell_failure(r, &reason);
         if (context->json != JSON_OFF)
@@ -185,13 +179,7 @@ static int probes_remove(const Context *context _unused_,
 
         int r = proxy_open(&proxy, &reason);
         if (r == 0)
-                r = proxy_call(proxy,
-                                KT_OBJECT,
-                                KT_MANAGER_INTERFACE,
-                                "RemoveProbe",
-                                argv[1],
-                                NULL,
-                                &reason);
+                r = proxy_order(proxy, NULL, "RemoveProbe", argv[1], &reason);
         return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
 }
 
@@ -202,13 +190,7 @@ static int load_list(json_object **ret, Reason *reason) {
 
         int r = proxy_open(&proxy, reason);
         if (r == 0)
-                r = proxy_call_json(proxy,
-                                KT_OBJECT,
-                                KT_MANAGER_INTERFACE,
-                                "ListProbes",
-                                NULL,
-                                ret,
-                                reason);
+                r = proxy_get(proxy, NULL, "ListProbes", NULL, ret, reason);
         return r;
 }
 

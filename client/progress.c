@@ -12,17 +12,16 @@
 
 #include "table.h"
 #include "tell.h"
-#include "variant.h"
 
 #define PROGRESS_USEC ((uint64_t)1000 * 1000)
 
 struct Progress {
         Proxy *proxy;
-        char *path;
+        char *session;
         uint64_t start_usec;
         bool drawn;
         sd_event_source *timer;
-        sd_bus_slot *slot;
+        ProxyPending *pending;
 };
 
 static void progress_clear(void *userdata) {
@@ -57,41 +56,39 @@ static void progress_draw(Progress *progress, json_object *statistics) {
         progress->drawn = true;
 }
 
-static int on_statistics(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+static void on_statistics(int result, const Reason *reason, json_object *answer, void *userdata) {
         Progress *progress = userdata;
-        _cleanup_json_ json_object *statistics = NULL;
+        json_object *statistics = json_object_object_get(answer, "statistics");
 
-        progress->slot = sd_bus_slot_unref(progress->slot);
+        progress->pending = proxy_pending_free(progress->pending);
         /* A session that cannot say any more ends anyway. */
-        if (!sd_bus_message_is_method_error(message, NULL) &&
-                        variant_read(message, &statistics) == 0)
+        if (result == 0 && statistics)
                 progress_draw(progress, statistics);
-        return 0;
 }
 
 static int on_second(sd_event_source *source, uint64_t usec, void *userdata) {
         Progress *progress = userdata;
 
         (void)sd_event_source_set_time_relative(source, PROGRESS_USEC);
-        if (!progress->slot && !progress->proxy->lost)
-                (void)proxy_call_async(progress->proxy,
-                                progress->path,
-                                "GetStatistics",
+        if (!progress->pending && !progress->proxy->lost)
+                (void)proxy_begin(progress->proxy,
+                                &(ProxyCall){ .session = progress->session,
+                                                .method = "GetStatistics" },
                                 on_statistics,
                                 progress,
-                                &progress->slot);
+                                &progress->pending);
         return 0;
 }
 
-int progress_new(Proxy *proxy, const char *session_path, Progress **ret) {
+int progress_new(Proxy *proxy, const char *session, Progress **ret) {
         _cleanup_(progress_free_cleanup) Progress *progress = calloc(1, sizeof(*progress));
         int r;
 
         if (!progress)
                 return -ENOMEM;
         progress->proxy = proxy;
-        progress->path = strdup(session_path);
-        if (!progress->path)
+        progress->session = strdup(session);
+        if (!progress->session)
                 return -ENOMEM;
         r = sd_event_now(proxy->event, CLOCK_MONOTONIC, &progress->start_usec);
         if (r < 0)
@@ -119,8 +116,8 @@ Progress *progress_free(Progress *progress) {
         progress_clear(progress);
         tell_set_before(NULL, NULL);
         sd_event_source_disable_unref(progress->timer);
-        sd_bus_slot_unref(progress->slot);
-        free(progress->path);
+        proxy_pending_free(progress->pending);
+        free(progress->session);
         free(progress);
         return NULL;
 }

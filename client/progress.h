@@ -7,7 +7,7 @@
 typedef struct Progress Progress;
 
 /* proxy must be attached. */
-int progress_new(Proxy *proxy, const char *session_path, Progress **ret);
+int progress_new(Proxy *proxy, const char *session, Progress **ret);
 /* Clears the line. */
 Progress *progress_free(Progress *progress);
 DEFINE_CLEANUP(Progress, progress_free);

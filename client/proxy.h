@@ -2,92 +2,137 @@
 #pragma once
 
 #include <stdbool.h>
-#include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
 #include "json.h"
 #include "names.h"
 
-/* A verb that waits for the kernel may take its turn behind others' for long. */
-#define PROXY_TIMEOUT_USEC ((uint64_t)120 * 1000 * 1000)
-/* Where a human types a password. */
-#define PROXY_PATIENCE_USEC ((uint64_t)300 * 1000 * 1000)
+/* Which way ktraced is reached. Its verbs are the same behind both: what a method takes and gives
+ * has the names that interfaces/org.ktrace1.*.xml gives its arguments (proxy-method.c lists the
+ * methods that are used here: a new one is a line there). A session is named by its id. */
+typedef enum ProxyDoor {
+        PROXY_DOOR_BUS,
+        PROXY_DOOR_VARLINK,
+} ProxyDoor;
 
-/* ktraced as seen from here: the bus and, once attached, the caller's event loop. */
+/* What comes unasked, once a loop is attached. */
+typedef struct ProxyListener {
+        /* {"state": TEXT}, {"notice": {…}} or {"ended": {"code", "reason"}}: of each session that
+         * this proxy made or subscribed to. signal is borrowed. */
+        void (*on_signal)(const char *session, json_object *signal, void *userdata);
+        /* The daemon has gone, or the next one is there. */
+        void (*on_daemon)(bool is_there, void *userdata);
+        void *userdata;
+} ProxyListener;
+
+/* ktraced as seen from here: the connection and, once attached, the caller's event loop. */
 typedef struct Proxy {
-        sd_bus *bus;
+        const struct ProxyBackend *backend;
         sd_event *event;       /* borrowed; NULL: calls block */
         const bool *cancelled; /* borrowed; a waiting call gives up when it becomes true */
-        bool lost;             /* the bus has hung up */
-        bool may_ask;          /* calls that need a password may have it asked for */
+        ProxyListener listener;
+        bool lost;    /* the bus has hung up */
+        bool may_ask; /* calls that need a password may have it asked for */
 } Proxy;
+
+/* Where proxy_open() goes from now on; the bus, until told. */
+void proxy_set_door(ProxyDoor door);
 
 /* All that can fail returns 0, -errno, or KT_E_* with a reason that names the remedy. */
 int proxy_open(Proxy **ret, Reason *reason);
 Proxy *proxy_free(Proxy *proxy);
 DEFINE_CLEANUP(Proxy, proxy_free);
 /* From now on calls run the loop while they wait, and give up (KT_E_CANCELLED) when *cancelled. */
-int proxy_attach(Proxy *proxy, sd_event *event, const bool *cancelled);
+int proxy_attach(Proxy *proxy,
+                sd_event *event,
+                const bool *cancelled,
+                const ProxyListener *listener);
 
-int proxy_message_new(Proxy *proxy,
-                const char *path,
-                const char *interface,
-                const char *member,
-                sd_bus_message **ret);
-/* When it needs a password: the same again, with an agent beside it, if the proxy may_ask. */
-int proxy_send(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason);
-/* Its two halves, for what cannot be sent twice: KT_E_AUTH_REQUIRED is an answer; with an agent. */
-int proxy_send_once(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason);
-int proxy_send_asking(Proxy *proxy, sd_bus_message *message, sd_bus_message **ret, Reason *reason);
-/* A method that takes one string, or nothing when text is NULL. ret may be NULL. */
+typedef struct ProxyCall {
+        const char *session; /* id; NULL: not of a session */
+        const char *method;
+        json_object *arguments; /* by name; NULL: none. Borrowed */
+
+        /* When it needs a password, the same is sent again with an agent beside it, if the proxy
+         * may_ask. For what cannot be sent twice: */
+        enum {
+                PROXY_ASKS_AGAIN,
+                PROXY_ASKS_NEVER, /* KT_E_AUTH_REQUIRED is an answer */
+                PROXY_ASKS_NOW,   /* with an agent */
+        } asking;
+} ProxyCall;
+
+typedef struct ProxyAnswer {
+        json_object *object; /* the results by name */
+        int fd;              /* -1: none. The object has an index in its place */
+} ProxyAnswer;
+
+/* The call with all that there is to it; the ones below are shorter. */
+int proxy_perform(Proxy *proxy, const ProxyCall *call, ProxyAnswer *ret, Reason *reason);
+void proxy_answer_done(ProxyAnswer *answer);
+
+/* arguments, borrowed: by name; NULL: none. ret may be NULL: all results by name. */
 int proxy_call(Proxy *proxy,
-                const char *path,
-                const char *interface,
-                const char *member,
-                const char *text,
-                sd_bus_message **ret,
+                const char *session,
+                const char *method,
+                json_object *arguments,
+                json_object **ret,
                 Reason *reason);
-/* The same; the answer's one value as JSON. */
-int proxy_call_json(Proxy *proxy,
-                const char *path,
-                const char *interface,
-                const char *member,
+/* Of a method with one argument at most, its text; NULL: none. No result is wanted. */
+int proxy_order(Proxy *proxy,
+                const char *session,
+                const char *method,
+                const char *text,
+                Reason *reason);
+/* The same; the one result. */
+int proxy_get(Proxy *proxy,
+                const char *session,
+                const char *method,
                 const char *text,
                 json_object **ret,
                 Reason *reason);
-/* A session's method without arguments; the handler gets the answer, also an error. */
-int proxy_call_async(Proxy *proxy,
-                const char *session_path,
-                const char *member,
-                sd_bus_message_handler_t handler,
-                void *userdata,
-                sd_bus_slot **ret);
-/* Configure: events by name or glob. */
-int proxy_switch_event(Proxy *proxy,
-                const char *session_path,
-                const char *event,
-                bool on,
-                Reason *reason);
-/* Configure: the buffer's size on each CPU. */
-int proxy_resize(Proxy *proxy, const char *session_path, uint64_t kb, Reason *reason);
 /* OpenStream, OpenSink or Snapshot; option: a flag to set, or NULL. The fd is the caller's. */
 int proxy_open_fd(Proxy *proxy,
-                const char *path,
-                const char *member,
+                const char *session,
+                const char *method,
                 const char *option,
                 int *ret_fd,
                 Reason *reason);
+/* Configure: one key. consumes value. */
+int proxy_configure(Proxy *proxy,
+                const char *session,
+                const char *key,
+                json_object *value,
+                Reason *reason);
 
-/* Spec as JSON. */
-int proxy_create(Proxy *proxy, json_object *spec, char **ret_id, char **ret_path, Reason *reason);
+/* A call whose answer comes from the loop. Freed by its caller, before the answer: it is forgotten.
+ */
+typedef struct ProxyPending ProxyPending;
+
+/* result: 0, or as above with reason; object: the results by name, borrowed. May free the pending.
+ */
+typedef void (*ProxyHandler)(int result, const Reason *reason, json_object *object, void *userdata);
+int proxy_begin(Proxy *proxy,
+                const ProxyCall *call,
+                ProxyHandler handler,
+                void *userdata,
+                ProxyPending **ret);
+ProxyPending *proxy_pending_free(ProxyPending *pending);
+DEFINE_CLEANUP(ProxyPending, proxy_pending_free);
+
+/* Spec as JSON. The listener hears of the session. */
+int proxy_create(Proxy *proxy, json_object *spec, char **ret_id, Reason *reason);
 /* What ktraced would say to this spec, as CheckSession answers it. */
 int proxy_check(Proxy *proxy, json_object *spec, json_object **ret, Reason *reason);
+/* The listener hears of a session that was made elsewhere. */
+int proxy_subscribe(Proxy *proxy, const char *session, Reason *reason);
 /* [{"id","path","name","uid","state"}], of one caller or, for root and administrators, of all. */
 int proxy_list(Proxy *proxy, json_object **ret, Reason *reason);
-/* The path of the session with this id or, failing that, this name. */
-int proxy_resolve(Proxy *proxy, const char *name, char **ret_path, Reason *reason);
-/* Whether ktraced runs now; starts nothing. */
-int proxy_is_running(Proxy *proxy, bool *ret, Reason *reason);
-
-/* Turns what the bus said into a code and a reason. Public for its test. */
-int proxy_judge(const sd_bus_error *error, int r, Reason *reason);
+/* The session with this id or, failing that, this name. */
+int proxy_resolve(Proxy *proxy, const char *name, char **ret_id, Reason *reason);
+/* Its object on the bus. */
+int proxy_make_path(const char *session, char **ret);
+/* proxy_open where ktraced runs already: starts nothing. *ret is NULL where it does not. */
+int proxy_open_running(Proxy **ret, Reason *reason);
+/* An errno of the connection as a code and a reason. */
+int proxy_refuse(const Proxy *proxy, int r, Reason *reason);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "caret.h"
 #include "child.h"
 #include "output.h"
 #include "recording.h"
@@ -31,6 +32,7 @@ typedef struct Record {
         bool allow_setuid;
         Flight *flight;   /* what --snapshot-on says */
         bool has_moments; /* it says something */
+        Origins origins;  /* of the spec that was built last */
 } Record;
 
 static int record_take(Record *record, int option, Reason *reason) {
@@ -44,6 +46,12 @@ static int record_take(Record *record, int option, Reason *reason) {
         case OPTION_ALLOW_SETUID:
                 record->allow_setuid = true;
                 return 0;
+        case OPTION_SPEC: /* is read twice: before and after the fork */
+                if (strcmp(optarg, "-") == 0)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "--spec -: standard input is the command's here: name a file, or use 'ktracectl create'");
+                return spec_options_take(&record->spec, option, optarg, reason);
         case OPTION_FLIGHT:
                 return spec_options_take(&record->spec, OPTION_MODE, "flight", reason);
         case OPTION_SNAPSHOT_ON:
@@ -79,11 +87,31 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
                         return OPTIONS_EXIT;
                 }
         }
-        if (option == OPTIONS_END && optind < argc)
-                record->command = argv + optind;
-        if (!record->path)
-                record->path = RECORD_FILE_DEFAULT;
+        if (option != OPTIONS_END || optind == argc)
+                return option;
+        if (strcmp(argv[optind - 1], "--spool") == 0 && spec_options_is_size(argv[optind])) {
+                *ret_status = tell_usage(context,
+                                "--spool %s: a size stands behind a =: --spool=%s",
+                                argv[optind],
+                                argv[optind]);
+                return OPTIONS_EXIT;
+        }
+        record->command = argv + optind;
         return option;
+}
+
+/* Onto the machine's disk: nothing is written here. */
+static int record_set_output(Record *record, const Spec *spec, const Context *context) {
+        if (spec->spool.is_on && (record->path || record->format)) {
+                (void)tell_usage(context,
+                                "--spool records onto the machine's disk, without -o and --to: 'ktracectl spool fetch' gets it");
+                return -EINVAL;
+        }
+        if (spec->spool.is_on)
+                record->format = "kts";
+        if (!record->path)
+                record->path = spec->spool.is_on ? "/dev/null" : RECORD_FILE_DEFAULT;
+        return 0;
 }
 
 /* What a first-time user meets. */
@@ -96,7 +124,7 @@ static int record_refuse_no_events(void) {
 }
 
 /* Judges all that needs neither file, process nor bus. child: a stand-in before there is one. */
-static int record_build_spec(const Record *record, pid_t child, Spec **ret, int *ret_status) {
+static int record_build_spec(Record *record, pid_t child, Spec **ret, int *ret_status) {
         _cleanup_spec_ Spec *spec = NULL;
         Reason reason = {};
         int r = spec_options_build(
@@ -121,17 +149,14 @@ static int record_build_spec(const Record *record, pid_t child, Spec **ret, int 
         if (r == 0)
                 r = spec_complete(spec, &reason);
         if (r != 0) {
-                *ret_status = tell_failure(r, &reason);
+                *ret_status = caret_tell_failure(NULL, &record->origins, r, &reason);
                 return -EINVAL;
         }
         *ret = TAKE_PTR(spec);
         return 0;
 }
 
-static int record_go(const Record *record,
-                const Context *context,
-                Output *output,
-                bool allow_setuid) {
+static int record_go(Record *record, const Context *context, Output *output, bool allow_setuid) {
         ChildOptions child_options = { .allow_setuid = allow_setuid };
         _cleanup_(child_free_cleanup) Child *child = NULL;
         _cleanup_json_ json_object *object = NULL;
@@ -155,38 +180,48 @@ static int record_go(const Record *record,
         if (r == 0)
                 r = spec_to_json(spec, &object);
         if (r == 0)
-                r = flight_complete(record->flight, object);
+                r = flight_complete(record->flight, object, &record->origins);
         if (r < 0) {
                 output_discard(output);
                 return object || !spec ? status : tell_failure(r, NULL);
         }
         options.spec = object;
+        options.origins = &record->origins;
         options.child = child;
         options.flight = spec->mode == MODE_FLIGHT ? record->flight : NULL;
+        options.is_spooled = spec->spool.is_on;
         options.path = record->path;
         options.format = record->format;
         options.command = record->command ? record->command[0] : NULL;
         return recording_run(&options);
 }
 
-static int record_run(Context *context, int argc, char **argv) {
+static int record_open(Record *record, const Context *context, bool allow_setuid) {
         _cleanup_(output_free_cleanup) Output *output = NULL;
+        Reason reason = {};
+
+        int r = output_open(record->path, record->format, &output, &reason);
+        return r == 0 ? record_go(record, context, output, allow_setuid) : tell_failure(r, &reason);
+}
+
+static int record_run(Context *context, int argc, char **argv) {
         _cleanup_spec_ Spec *trial = NULL;
         Record record = {};
-        Reason reason = {};
         int status, r;
 
+        record.spec.origins = &record.origins;
         r = flight_new(&record.flight);
         if (r < 0)
                 return tell_failure(r, NULL);
         if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END &&
                         record_build_spec(&record, getpid(), &trial, &status) == 0) {
-                r = output_open(record.path, record.format, &output, &reason);
-                status = r == 0 ? record_go(&record, context, output, trial->allow_setuid)
-                                : tell_failure(r, &reason);
+                status = KT_EXIT_USAGE;
+                if (record_set_output(&record, trial, context) == 0)
+                        status = record_open(&record, context, trial->allow_setuid);
         }
         flight_free(record.flight);
         spec_options_done(&record.spec);
+        origins_done(&record.origins);
         return status;
 }
 

@@ -32,23 +32,22 @@ typedef struct Recording {
         Watch watch;
         Tap *tap;
         Progress *progress;
-        char *id, *path;
+        char *id;
         bool failed;
         bool cut_told, sink_told;
         bool has_statistics;
         uint64_t n_recorded, n_lost, n_unpaired;
-        sd_bus_slot *destroying;
+        ProxyPending *destroying;
         bool destroyed;
 } Recording;
 
 static void recording_done(Recording *recording) {
         progress_free(recording->progress);
         tap_free(recording->tap);
-        sd_bus_slot_unref(recording->destroying);
-        proxy_free(recording->proxy);
+        proxy_pending_free(recording->destroying);
         watch_done(&recording->watch);
+        proxy_free(recording->proxy);
         free(recording->id);
-        free(recording->path);
 }
 
 static void recording_fail(Recording *recording, int code, const Reason *reason) {
@@ -82,18 +81,13 @@ static void recording_tell_narrowing(json_object *description) {
 
 static int recording_create(Recording *recording, Reason *reason) {
         _cleanup_json_ json_object *description = NULL;
-        int r = proxy_create(recording->proxy,
-                        recording->options->spec,
-                        &recording->id,
-                        &recording->path,
-                        reason);
+        int r = proxy_create(recording->proxy, recording->options->spec, &recording->id, reason);
 
         if (r == 0)
-                r = watch_set_session(&recording->watch, recording->path);
+                r = watch_set_session(&recording->watch, recording->id);
         if (r == 0)
-                r = proxy_call_json(recording->proxy,
-                                recording->path,
-                                KT_SESSION_INTERFACE,
+                r = proxy_get(recording->proxy,
+                                recording->id,
                                 "Describe",
                                 NULL,
                                 &description,
@@ -108,6 +102,8 @@ static int recording_create(Recording *recording, Reason *reason) {
 static int recording_attach(Recording *recording, Reason *reason) {
         const RecordingOptions *options = recording->options;
 
+        if (options->is_spooled)
+                return 0;
         if (options->flight)
                 return flight_watch(options->flight,
                                 &(FlightOutput){ .output = options->output,
@@ -118,7 +114,7 @@ static int recording_attach(Recording *recording, Reason *reason) {
         int r = output_begin(options->output, reason);
         return r
                                ?: tap_open(recording->proxy,
-                                                  recording->path,
+                                                  recording->id,
                                                   options->output,
                                                   &recording->tap,
                                                   reason);
@@ -132,18 +128,12 @@ static int recording_open(Recording *recording, Reason *reason) {
         recording->proxy->may_ask = recording->options->ask_password;
         r = watch_init(&recording->watch, recording->proxy);
         if (r < 0)
-                return proxy_judge(NULL, r, reason);
+                return proxy_refuse(recording->proxy, r, reason);
         r = recording_create(recording, reason);
         if (r == 0)
                 r = recording_attach(recording, reason);
         if (r == 0)
-                r = proxy_call(recording->proxy,
-                                recording->path,
-                                KT_SESSION_INTERFACE,
-                                "Start",
-                                NULL,
-                                NULL,
-                                reason);
+                r = proxy_order(recording->proxy, recording->id, "Start", NULL, reason);
         if (r == KT_E_CANCELLED && recording->watch.ended)
                 r = reason_set(reason,
                                 r,
@@ -154,20 +144,15 @@ static int recording_open(Recording *recording, Reason *reason) {
 
 /* Nothing was recorded: the session goes, whatever lifetime it has, and so does a file we made. */
 static int recording_abandon(Recording *recording, int code, const Reason *reason) {
-        int status = caret_tell_failure(recording->options->spec, code, reason);
+        int status = caret_tell_failure(
+                        recording->options->spec, recording->options->origins, code, reason);
 
-        if (recording->path && !watch_is_cut(&recording->watch)) {
+        if (recording->id && !watch_is_cut(&recording->watch)) {
                 Reason ignored;
 
                 /* Waited for, so that nothing is left in the kernel when we exit. */
                 watch_set_patience(&recording->watch, recording->watch.n_signals + 1);
-                (void)proxy_call(recording->proxy,
-                                recording->path,
-                                KT_SESSION_INTERFACE,
-                                "Destroy",
-                                NULL,
-                                NULL,
-                                &ignored);
+                (void)proxy_order(recording->proxy, recording->id, "Destroy", NULL, &ignored);
         }
         output_discard(recording->options->output);
         return status;
@@ -253,9 +238,8 @@ static int recording_wait(Recording *recording) {
 
 static int ask_statistics(Recording *recording, Reason *reason) {
         _cleanup_json_ json_object *statistics = NULL;
-        int r = proxy_call_json(recording->proxy,
-                        recording->path,
-                        KT_SESSION_INTERFACE,
+        int r = proxy_get(recording->proxy,
+                        recording->id,
                         "GetStatistics",
                         NULL,
                         &statistics,
@@ -272,26 +256,19 @@ static int ask_statistics(Recording *recording, Reason *reason) {
         return 0;
 }
 
-static int on_destroyed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+static void on_destroyed(int result, const Reason *reason, json_object *object, void *userdata) {
         Recording *recording = userdata;
 
         recording->destroyed = true;
         /* One that is being replaced ends the session when we have left the bus. */
-        if (sd_bus_message_is_method_error(message, NULL) && !watch_is_cut(&recording->watch) &&
-                        !recording->watch.daemon_away) {
-                Reason reason = {};
-                int r = proxy_judge(sd_bus_message_get_error(message), -EIO, &reason);
-
-                recording_fail(recording, r, &reason);
-        }
-        return 0;
+        if (result != 0 && !watch_is_cut(&recording->watch) && !recording->watch.daemon_away)
+                recording_fail(recording, result, reason);
 }
 
 /* Its answer comes when the instance is removed; the file is finished meanwhile. */
 static void recording_begin_destroy(Recording *recording) {
-        int r = proxy_call_async(recording->proxy,
-                        recording->path,
-                        "Destroy",
+        int r = proxy_begin(recording->proxy,
+                        &(ProxyCall){ .session = recording->id, .method = "Destroy" },
                         on_destroyed,
                         recording,
                         &recording->destroying);
@@ -345,13 +322,7 @@ static void recording_await_daemon(Recording *recording) {
 }
 
 static int ask_stop(Recording *recording, Reason *reason) {
-        return proxy_call(recording->proxy,
-                        recording->path,
-                        KT_SESSION_INTERFACE,
-                        "Stop",
-                        NULL,
-                        NULL,
-                        reason);
+        return proxy_order(recording->proxy, recording->id, "Stop", NULL, reason);
 }
 
 /* Once more where the daemon went while it was asked: the next one has the session. */
@@ -398,8 +369,9 @@ static void recording_tell_summary(const Recording *recording, uint64_t n_events
                 table_format_number(lost, n_lost);
         (void)snprintf(text,
                         sizeof(text),
-                        "%s events%s%s, %s lost%s",
+                        "%s event%s%s%s, %s lost%s",
                         table_format_number(events, n_events),
+                        n_events == 1 ? "" : "s",
                         size > 0 ? ", " : "",
                         size > 0 ? table_format_bytes(bytes, size) : "",
                         lost,
@@ -456,6 +428,18 @@ static void recording_finish(Recording *recording) {
         }
 }
 
+/* The daemon has it. */
+static void recording_finish_spool(Recording *recording) {
+        char events[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX];
+
+        output_discard(recording->options->output);
+        if (!recording->failed && (!recording->options->quiet || recording->n_lost > 0))
+                tell("%s events recorded, %s lost; 'ktracectl spool fetch %s' gets them",
+                                table_format_number(events, recording->n_recorded),
+                                table_format_number(lost, recording->n_lost),
+                                recording->id);
+}
+
 /* What its snapshots are was told when they were taken. */
 static void recording_finish_flight(Recording *recording) {
         if (flight_get_n_taken(recording->options->flight) > 0)
@@ -465,11 +449,25 @@ static void recording_finish_flight(Recording *recording) {
                 tell("no snapshot was asked for: nothing is kept");
 }
 
+/* A worker that the next daemon could not take over has ended it, and the session goes on. */
+static void recording_tell_early_end(Recording *recording) {
+        if (recording->failed || watch_is_cut(&recording->watch))
+                return;
+        recording->failed = true;
+        tell("the stream ended before the session, as it does when ktraced has left; what came before is kept");
+}
+
 static void recording_close(Recording *recording) {
+        Reason reason;
+        bool is_early = is_stream_done(recording) && !tap_is_deserted(recording->tap) &&
+                        tap_get_result(recording->tap, &reason) == 0;
+
         watch_set_patience(&recording->watch, recording->watch.n_signals + 1);
         recording_tell_cut(recording);
         recording_stop(recording);
         recording_tell_cut(recording);
+        if (is_early)
+                recording_tell_early_end(recording);
         recording->progress = progress_free(recording->progress);
         if (!recording->tap)
                 return;
@@ -515,7 +513,7 @@ static int recording_conduct(Recording *recording) {
         if (r != 0)
                 return recording_abandon(recording, r, &reason);
         if (!options->quiet && isatty(STDERR_FILENO) && !output_is_terminal(options->output))
-                (void)progress_new(recording->proxy, recording->path, &recording->progress);
+                (void)progress_new(recording->proxy, recording->id, &recording->progress);
         r = recording_release(recording);
         if (r < 0)
                 return recording_abandon(recording, r, NULL);
@@ -526,6 +524,8 @@ static int recording_conduct(Recording *recording) {
         recording_close(recording);
         if (recording->watch.exec_errno != 0)
                 r = recording_refuse_exec(recording);
+        else if (options->is_spooled)
+                recording_finish_spool(recording);
         else if (options->flight)
                 recording_finish_flight(recording);
         else

@@ -8,8 +8,10 @@
 
 typedef struct RecordingOptions {
         json_object *spec;
-        Output *output;            /* of a flight recorder: its first snapshot's */
-        Flight *flight;            /* NULL: the stream is recorded */
+        const Origins *origins; /* of the options that it was made of */
+        Output *output;         /* of a flight recorder: its first snapshot's */
+        Flight *flight;         /* NULL: the stream is recorded */
+        bool is_spooled; /* onto the machine's disk: nothing comes here, and no output stays */
         const char *path, *format; /* of the output */
         Child *child;              /* held back; NULL: none */
         const char *command;

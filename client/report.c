@@ -76,6 +76,7 @@ static int print_receipt(const Context *context, json_object *receipt) {
                 { "rule", "Policy rule", false },
                 { "policy-sha256", "Rules' SHA-256", false },
                 { "session", "Session", false },
+                { "kernel-command-line", "Begun by", false },
                 { "spec", "Asked for", false },
                 { "filters", "Filters", false },
                 { "fenced", "Own processes only", false },
@@ -137,13 +138,13 @@ static int run(Context *context, int argc, char **argv) {
                         wants_receipt = true;
         if (option != OPTIONS_END)
                 return status;
-        if (argc - optind != 1)
-                return tell_usage(context, "one FILE is wanted, '-' for standard input");
+        if (argc - optind < 1)
+                return tell_usage(context, "a FILE is wanted, '-' for standard input");
 
         r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
         if (r != 0)
                 return tell_failure(r, &reason);
-        r = input_open(argv[optind], &fd, &name, &reason);
+        r = input_open_all(argv + optind, argc - optind, &fd, &name, &reason);
         if (r == 0 && wants_receipt)
                 return report_receipt(context, fd, name);
         if (r == 0)
@@ -159,7 +160,7 @@ static int run(Context *context, int argc, char **argv) {
 
 const Verb verb_report = {
         .name = "report",
-        .arguments = "FILE",
+        .arguments = "FILE…",
         .summary = "print a recorded trace, in time order over all CPUs",
         .help = "FILE is a .kts stream or a trace.dat of trace-cmd (version 6, or 7 plain or packed\n"
                 "with zstd), told apart by what is in it; '-' is standard input. With --json each\n"

@@ -7,12 +7,13 @@
 #include "spec-options.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
+#include "spec-file.h"
 #include "trigger-option.h"
 
 void spec_options_done(SpecOptions *options) {
@@ -126,6 +127,10 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
                 return spec_options_set_filter(options, text, reason);
         case OPTION_TRIGGER:
                 return spec_options_add_trigger(options, text, reason);
+        case OPTION_SPOOL:
+                options->has_spool = true;
+                options->spool = text ?: options->spool;
+                return 0;
         case OPTION_OFF:
                 return spec_options_set_off(options, reason);
         case 'a':
@@ -170,54 +175,65 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
         }
 }
 
+static const char *get_text(json_object *object, const char *key) {
+        json_object *value = json_object_object_get(object, key);
+
+        return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
 /* ret_lifetime: whether the file has one. A scope of just "command" is what the command line's own
- * command makes of it. */
+ * command makes of it. Of a session that was, what cannot be had again is left out. */
 static int spec_options_load_file(const char *path,
                 Spec *spec,
                 bool *ret_lifetime,
                 Reason *reason) {
-        _cleanup_json_ json_object *object = NULL;
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-        json_object *scope;
-        int r;
+        _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
+        int r = spec_file_open(path, &file, reason);
 
-        if (fd < 0)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "cannot read the session spec %s: %s",
-                                path,
-                                strerror(errno));
-        r = json_load_fd(path, fd, &object, reason);
-        if (r < 0)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "cannot read the session spec %s: %s",
-                                path,
-                                strerror(-r));
         if (r != 0)
                 return r;
+        json_object *object = spec_file_get(file);
         if (json_object_is_type(object, json_type_object)) {
-                scope = json_object_object_get(object, "scope");
-                if (json_object_is_type(scope, json_type_string) &&
-                                strcmp(json_object_get_string(scope), "command") == 0)
+                const char *scope = get_text(object, "scope"),
+                           *lifetime = get_text(object, "lifetime");
+                bool was = spec_file_is_description(file);
+
+                if (strcmp(scope, "command") == 0 || (was && strncmp(scope, "command:", 8) == 0))
                         json_object_object_del(object, "scope");
+                if (was)
+                        json_object_object_del(object, "name");
+                if (was && strcmp(lifetime, "client") == 0)
+                        json_object_object_del(object, "lifetime");
                 *ret_lifetime = json_object_object_get_ex(object, "lifetime", NULL);
         }
-        r = spec_from_json(spec, object, reason);
-        if (r > 0 && reason) {
-                Reason inner = *reason;
+        return spec_file_read(file, spec, reason);
+}
 
-                return reason_set(reason, r, "%s: %s", path, inner.text);
-        }
-        return r;
+static int add_event_origins(Origins *origins, size_t i, const SpecOptionsEvent *event) {
+        const char *list = event->is_probe ? "probes" : "events";
+        Origin name = { .option = event->is_probe ? "--probe" : "-e", .text = event->name };
+        Origin filter = { .option = "-f", .text = event->filter };
+
+        int r = origins_add(origins, &name, "%s[%zu]", list, i);
+        return r || !event->filter ? r : origins_add(origins, &filter, "%s[%zu].filter", list, i);
 }
 
 static int spec_options_add_events(const SpecOptions *options, Spec *spec, Reason *reason) {
         for (size_t i = 0; i < options->n_events; i++) {
                 const SpecOptionsEvent *event = &options->events[i];
-                int r = event->is_probe ? spec_add_probe(spec, event->name, event->filter, reason)
-                                        : spec_add_event(spec, event->name, event->filter, reason);
+                int r = add_event_origins(options->origins,
+                                event->is_probe ? spec->n_probes : spec->n_events,
+                                event);
 
+                if (r == 0)
+                        r = event->is_probe ? spec_add_probe(spec,
+                                                              event->name,
+                                                              event->filter,
+                                                              reason)
+                                            : spec_add_event(spec,
+                                                              event->name,
+                                                              event->filter,
+                                                              reason);
                 if (r != 0)
                         return r;
                 if (event->is_off)
@@ -227,12 +243,24 @@ static int spec_options_add_events(const SpecOptions *options, Spec *spec, Reaso
         return 0;
 }
 
+static int add_trigger_origins(Origins *origins, size_t i, const char *text) {
+        Origin origin = { .option = "--trigger", .text = text, .part = "times" };
+
+        int r = origins_add_when(origins, i, "--trigger", text);
+        return r ?: origins_add(origins, &origin, "triggers[%zu].count", i);
+}
+
 static int spec_options_add_triggers(const SpecOptions *options, Spec *spec, Reason *reason) {
         SpecTriggerList list = spec_triggers_begin(spec, SPEC_NO_ENTRY);
+        size_t before = spec->n_triggers;
         int r = 0;
 
-        for (size_t i = 0; r == 0 && i < options->n_triggers; i++)
-                r = trigger_option_read(&list, options->triggers[i], reason);
+        if (options->n_triggers > 0)
+                r = origins_add(options->origins, &(Origin){ .option = "--trigger" }, "triggers");
+        for (size_t i = 0; r == 0 && i < options->n_triggers; i++) {
+                r = add_trigger_origins(options->origins, before + i, options->triggers[i]);
+                r = r ?: trigger_option_read(&list, options->triggers[i], reason);
+        }
         return r ?: spec_triggers_end(&list, NULL, reason);
 }
 
@@ -272,6 +300,48 @@ static int spec_options_set_buffer(const char *text, Spec *spec, Reason *reason)
         return spec_set_number(spec, "buffer-kb", kb, reason);
 }
 
+/* "64M" */
+static int parse_bytes(const char *text, uint64_t *ret) {
+        static const char units[] = "KMGT";
+        char *end;
+
+        errno = 0;
+        uint64_t value = strtoull(text, &end, 10);
+        if (*text < '0' || *text > '9' || errno != 0)
+                return -EINVAL;
+        const char *unit = *end ? strchr(units, *end) : NULL;
+        unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+        if ((*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
+                return -EINVAL;
+        *ret = value << shift;
+        return 0;
+}
+
+bool spec_options_is_size(const char *text) {
+        uint64_t bytes;
+
+        return parse_bytes(text, &bytes) == 0;
+}
+
+static int spec_options_set_spool(const SpecOptions *options, Spec *spec, Reason *reason) {
+        uint64_t bytes = 0;
+        int r = 0;
+
+        if (!options->has_spool)
+                return 0;
+        if (!spec->spool.is_on) /* of --spec, then this is its size */
+                r = spec_spool_begin(spec, spec_field_find("spool"), reason);
+        if (r != 0 || !options->spool)
+                return r;
+        if (parse_bytes(options->spool, &bytes) < 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--spool=%s: a whole number of bytes is wanted, or with K, M, G or T, as 2G",
+                                options->spool);
+        spec->spool.max_bytes = 0;
+        return spec_spool_set_number(spec, "max-bytes", bytes, reason);
+}
+
 /* The keys that are the kernel's own words. */
 static int spec_options_set_kernel(const SpecOptions *options, Spec *spec, Reason *reason) {
         const SpecField *field = spec_field_find("functions");
@@ -294,7 +364,7 @@ static int spec_options_set_kernel(const SpecOptions *options, Spec *spec, Reaso
         return r;
 }
 
-int spec_options_build(const SpecOptions *options,
+static int build(const SpecOptions *options,
                 pid_t command,
                 const char *name,
                 const char *lifetime,
@@ -324,6 +394,7 @@ int spec_options_build(const SpecOptions *options,
                 r = spec_set_string(spec, "mode", options->mode, reason);
         if (r == 0)
                 r = spec_options_set_kernel(options, spec, reason);
+        r = r ?: spec_options_set_spool(options, spec, reason);
         if (r == 0 && options->unredacted && !spec->unredacted)
                 r = spec_set_boolean(spec, "unredacted", true, reason);
         if (r == 0 && name)
@@ -334,6 +405,25 @@ int spec_options_build(const SpecOptions *options,
                 r = spec_set_string(spec, "lifetime", lifetime, reason);
         if (r == 0)
                 *ret = TAKE_PTR(spec);
+        return r;
+}
+
+int spec_options_build(const SpecOptions *options,
+                pid_t command,
+                const char *name,
+                const char *lifetime,
+                Spec **ret,
+                Reason *reason) {
+        Origins own = {};
+        SpecOptions copy = *options;
+        size_t column;
+
+        copy.origins = copy.origins ?: &own;
+        origins_done(copy.origins);
+        int r = build(&copy, command, name, lifetime, ret, reason);
+        if (r > 0)
+                (void)origins_name(copy.origins, reason, &column);
+        origins_done(&own);
         return r;
 }
 
@@ -383,16 +473,19 @@ void spec_options_print_help(void) {
                "      --function GLOB    the functions to record; repeatable\n"
                "      --instance NAME    read this instance of tracefs\n"
                "      --locked           once started, nobody but an administrator stops it\n"
+               "      --spool[=SIZE]     record onto the machine's disk, at most so much (64M, 2G;\n"
+               "                         from 512K on, default max-spool-kb); 'ktracectl spool'\n"
                "      --unredacted       nothing cut, where policy allows\n"
-               "      --spec FILE.json   an object with the keys below; -e adds to its events\n"
+               "      --spec FILE.json   an object with the keys below; -e adds to its events;\n"
+               "                         for 'create' also -, standard input\n"
                "\nKeys of a session:\n");
         for (size_t i = 0; i < n_spec_fields; i++) {
                 const SpecField *field = &spec_fields[i];
 
-                printf("  %-10s ", field->name);
-                print_wrapped(field->doc, 13, 75);
+                printf("  %-12s ", field->name);
+                print_wrapped(field->doc, 15, 73);
                 if (field->type == SPEC_NUMBER)
-                        printf("%13s%" PRIu64 " to %" PRIu64 " %s.\n",
+                        printf("%15s%" PRIu64 " to %" PRIu64 " %s.\n",
                                         "",
                                         field->min,
                                         field->max,

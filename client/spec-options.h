@@ -2,6 +2,7 @@
 #pragma once
 
 #include "options.h"
+#include "origin.h"
 #include "spec.h"
 
 typedef struct SpecOptionsEvent {
@@ -34,6 +35,9 @@ typedef struct SpecOptions {
         bool stacktrace;
         bool locked;
         bool unredacted;
+        bool has_spool;
+        const char *spool; /* its size; NULL: as policy has it */
+        Origins *origins;  /* filled with where the words went; borrowed; NULL: nobody asks */
 } SpecOptions;
 
 enum {
@@ -53,6 +57,7 @@ enum {
         OPTION_FUNCTION,
         OPTION_STACKTRACE,
         OPTION_LOCKED,
+        OPTION_SPOOL,
         OPTION_SPEC_END, /* a verb's own long options count from here */
 };
 
@@ -81,6 +86,7 @@ enum {
         { "function", required_argument, NULL, OPTION_FUNCTION }, \
         { "stacktrace", no_argument,     NULL, OPTION_STACKTRACE }, \
         { "locked",   no_argument,       NULL, OPTION_LOCKED },  \
+        { "spool",    optional_argument, NULL, OPTION_SPOOL },   \
         { "unredacted", no_argument,     NULL, OPTION_UNREDACTED }
 /* clang-format on */
 
@@ -89,12 +95,15 @@ void spec_options_done(SpecOptions *options);
 int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason);
 /* All of it as a spec. command: the process held back, 0: none; it is the scope unless another is
  * given. name and lifetime: set when not NULL and, for lifetime, not told otherwise. The spec is
- * not yet complete (spec_complete). */
+ * not yet complete (spec_complete). Its refusals, and later ones that are given to origins_name(),
+ * speak of the words of the command line. */
 int spec_options_build(const SpecOptions *options,
                 pid_t command,
                 const char *name,
                 const char *lifetime,
                 Spec **ret,
                 Reason *reason);
+/* "64M", as --spool= takes it. */
+bool spec_options_is_size(const char *text);
 /* The part of --help, with the limits of the spec's field table. */
 void spec_options_print_help(void);

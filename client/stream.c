@@ -256,12 +256,45 @@ int stream_expect(const Stream *stream, const FrameHeader *header, Reason *reaso
                                 KT_E_FAILED,
                                 "damaged stream: a %s frame behind the end",
                                 what);
-        if (!stream->decode != (header->type == FRAME_METADATA))
+        if ((!stream->decode || stream->is_joined) != (header->type == FRAME_METADATA))
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                stream->decode ? "damaged stream: a second %s frame"
-                                               : "damaged stream: it begins with a %s frame",
+                                stream->decode && !stream->is_joined
+                                                ? "damaged stream: a second %s frame"
+                                                : "damaged stream: it begins with a %s frame",
                                 what);
+        return 0;
+}
+
+/* The formats are those of the first: it is the same recording. */
+static int go_on(Stream *stream, json_object *metadata, Reason *reason) {
+        static const char *const same[] = { "subbuf-size", "clock", "cpus", "long-size" };
+
+        for (size_t i = 0; i < ELEMENTSOF(same); i++)
+                if (!json_object_equal(json_object_object_get(metadata, same[i]),
+                                    json_object_object_get(stream->metadata, same[i])))
+                        return reason_set(reason,
+                                        KT_E_FAILED,
+                                        "the stream of another recording follows: its %s is another",
+                                        same[i]);
+        stream->is_joined = false;
+        return 0;
+}
+
+bool stream_is_header(const uint8_t *bytes, size_t size) {
+        return size >= strlen(STREAM_MAGIC) &&
+               memcmp(bytes, STREAM_MAGIC, strlen(STREAM_MAGIC)) == 0;
+}
+
+int stream_join(Stream *stream, const uint8_t *header, size_t size, Reason *reason) {
+        int r = stream_header_decode(header, size, reason);
+
+        if (r != 0)
+                return KT_E_FAILED;
+        if (!stream->decode)
+                return reason_set(reason, KT_E_FAILED, "damaged stream: a second header");
+        stream->is_joined = true;
+        stream->is_ended = false;
         return 0;
 }
 
@@ -278,6 +311,10 @@ int stream_take(Stream *stream, const FrameHeader *header, const uint8_t *payloa
 
         switch (header->type) {
         case FRAME_METADATA:
+                if (stream->is_joined) {
+                        r = go_on(stream, object, reason);
+                        break;
+                }
                 r = take_metadata(stream, object, reason);
                 if (r == 0)
                         return 0; /* stream owns object */

@@ -18,6 +18,7 @@ typedef struct Stream {
         size_t subbuf_size;
         bool with_plugins;
         bool is_ended;
+        bool is_joined; /* another one follows, of the same recording: its metadata is to come */
         char end_code[32];
         char end_reason[256];
 } Stream;
@@ -27,6 +28,10 @@ void stream_clear(Stream *stream);
 
 /* Any frame but data; payload holds header->size bytes. 0, -errno, KT_E_FAILED with reason. */
 int stream_take(Stream *stream, const FrameHeader *header, const uint8_t *payload, Reason *reason);
+/* Behind a whole frame: the header of a stream that goes on with this one, as files of a spool do.
+ * KT_E_FAILED with reason. */
+int stream_join(Stream *stream, const uint8_t *header, size_t size, Reason *reason);
+bool stream_is_header(const uint8_t *bytes, size_t size);
 /* Whether a frame of this type may come now; KT_E_FAILED with reason otherwise. */
 int stream_expect(const Stream *stream, const FrameHeader *header, Reason *reason);
 const char *stream_frame_name(uint32_t type);

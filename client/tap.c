@@ -124,10 +124,14 @@ static bool is_readable(int fd) {
 }
 
 /* Returns 0 and whether the consumer has taken the file. */
-static int tap_open_sink(Tap *tap, const char *path, int sink_fd, bool *ret_taken, Reason *reason) {
+static int tap_open_sink(Tap *tap,
+                const char *session,
+                int sink_fd,
+                bool *ret_taken,
+                Reason *reason) {
         bool is_snapshot = tap->of == TAP_OF_SNAPSHOT;
         int r = proxy_open_fd(tap->proxy,
-                        path,
+                        session,
                         is_snapshot ? "Snapshot" : "OpenSink",
                         is_snapshot ? "sink" : NULL,
                         &tap->socket_fd,
@@ -173,7 +177,7 @@ static void on_flow_done(Flow *flow, int result, const Reason *reason, void *use
 }
 
 static int tap_open_pipe(Tap *tap,
-                const char *path,
+                const char *session,
                 uint64_t patience_usec,
                 int *ret_fd,
                 Reason *reason) {
@@ -184,7 +188,7 @@ static int tap_open_pipe(Tap *tap,
         uint64_t end = now_usec() + patience_usec;
 
         for (;;) {
-                int r = proxy_open_fd(tap->proxy, path, members[tap->of], NULL, ret_fd, reason);
+                int r = proxy_open_fd(tap->proxy, session, members[tap->of], NULL, ret_fd, reason);
 
                 if (r != KT_E_STREAM_BUSY || now_usec() >= end)
                         return r;
@@ -206,13 +210,13 @@ static Tap *tap_new(Proxy *proxy, TapOf of, Output *output) {
         return tap;
 }
 
-static int tap_open_flow(Tap *tap, const char *path, bool refused, Reason *reason) {
+static int tap_open_flow(Tap *tap, const char *session, bool refused, Reason *reason) {
         static const FlowHandlers handlers = { .on_done = on_flow_done };
         int sink_fd = output_get_sink_fd(tap->output);
         _cleanup_close_ int fd = -1;
         int r;
 
-        r = tap_open_pipe(tap, path, refused ? TAP_ANSWER_USEC : 0, &fd, reason);
+        r = tap_open_pipe(tap, session, refused ? TAP_ANSWER_USEC : 0, &fd, reason);
         if (r != 0)
                 return r;
         /* What a sink would have got is made here; the output converts it afterwards. */
@@ -232,7 +236,7 @@ static int tap_open_flow(Tap *tap, const char *path, bool refused, Reason *reaso
 }
 
 static int tap_open_best(Proxy *proxy,
-                const char *session_path,
+                const char *session,
                 TapOf of,
                 Output *output,
                 Tap **ret,
@@ -245,37 +249,33 @@ static int tap_open_best(Proxy *proxy,
         if (!tap)
                 return -ENOMEM;
         if (sink_fd >= 0 && (of == TAP_OF_STREAM || is_readable(sink_fd)))
-                r = tap_open_sink(tap, session_path, sink_fd, &taken, reason);
+                r = tap_open_sink(tap, session, sink_fd, &taken, reason);
         if (r == 0 && !taken)
-                r = tap_open_flow(tap, session_path, sink_fd >= 0, reason);
+                r = tap_open_flow(tap, session, sink_fd >= 0, reason);
         if (r == 0)
                 *ret = TAKE_PTR(tap);
         return r;
 }
 
-int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason) {
-        return tap_open_best(proxy, session_path, TAP_OF_STREAM, output, ret, reason);
+int tap_open(Proxy *proxy, const char *session, Output *output, Tap **ret, Reason *reason) {
+        return tap_open_best(proxy, session, TAP_OF_STREAM, output, ret, reason);
 }
 
 int tap_open_snapshot(Proxy *proxy,
-                const char *session_path,
+                const char *session,
                 Output *output,
                 Tap **ret,
                 Reason *reason) {
-        return tap_open_best(proxy, session_path, TAP_OF_SNAPSHOT, output, ret, reason);
+        return tap_open_best(proxy, session, TAP_OF_SNAPSHOT, output, ret, reason);
 }
 
-int tap_open_by_pipe(Proxy *proxy,
-                const char *session_path,
-                Output *output,
-                Tap **ret,
-                Reason *reason) {
+int tap_open_by_pipe(Proxy *proxy, const char *session, Output *output, Tap **ret, Reason *reason) {
         _cleanup_(tap_free_cleanup) Tap *tap = tap_new(proxy, TAP_OF_STREAM, output);
         int r;
 
         if (!tap)
                 return -ENOMEM;
-        r = tap_open_flow(tap, session_path, false, reason);
+        r = tap_open_flow(tap, session, false, reason);
         if (r == 0)
                 *ret = TAKE_PTR(tap);
         return r;

@@ -10,19 +10,11 @@
 typedef struct Tap Tap;
 
 /* proxy must be attached to its loop, which runs meanwhile. output is borrowed. */
-int tap_open(Proxy *proxy, const char *session_path, Output *output, Tap **ret, Reason *reason);
+int tap_open(Proxy *proxy, const char *session, Output *output, Tap **ret, Reason *reason);
 /* What a flight recorder holds. */
-int tap_open_snapshot(Proxy *proxy,
-                const char *session_path,
-                Output *output,
-                Tap **ret,
-                Reason *reason);
+int tap_open_snapshot(Proxy *proxy, const char *session, Output *output, Tap **ret, Reason *reason);
 /* The same of the stream, never by a sink: it can be left while the session goes on. */
-int tap_open_by_pipe(Proxy *proxy,
-                const char *session_path,
-                Output *output,
-                Tap **ret,
-                Reason *reason);
+int tap_open_by_pipe(Proxy *proxy, const char *session, Output *output, Tap **ret, Reason *reason);
 Tap *tap_free(Tap *tap);
 DEFINE_CLEANUP(Tap, tap_free);
 /* The session has stopped: takes the rest even when the reader of the output does not. */

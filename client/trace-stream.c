@@ -32,7 +32,7 @@ static int load_payload(Trace *trace, uint64_t offset, const FrameHeader *header
         if (r <= 0)
                 return r < 0 ? r : -EIO;
         r = stream_take(&trace->stream, header, payload, reason);
-        if (r == 0 && header->type == FRAME_METADATA)
+        if (r == 0 && header->type == FRAME_METADATA && trace->n_buffers == 0)
                 r = trace_add_buffer(trace, "", trace->stream.subbuf_size);
         return r;
 }
@@ -85,6 +85,13 @@ int trace_load_stream(Trace *trace, Reason *reason) {
                 r = trace_read(trace, place, bytes, sizeof(bytes));
                 if (r <= 0)
                         return r < 0 ? r : -EIO;
+                if (stream_is_header(bytes, sizeof(bytes))) {
+                        r = stream_join(&trace->stream, bytes, sizeof(StreamHeader), &why);
+                        if (r > 0)
+                                return finish(trace, place, &why, reason);
+                        place += sizeof(StreamHeader);
+                        continue;
+                }
                 r = frame_header_decode(bytes, &header, &why);
                 if (r > 0)
                         return finish(trace, place, &why, reason);

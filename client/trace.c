@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "cleanup.h"
+#include "descriptor.h"
 #include "trace.h"
 
 #define BLOCK_SIZE ((size_t)256 * 1024)
@@ -336,20 +337,6 @@ static ssize_t read_some(int fd, uint8_t *data, size_t size) {
         return n < 0 ? -errno : n;
 }
 
-static int write_all(int fd, const uint8_t *data, size_t size) {
-        while (size > 0) {
-                ssize_t n = write(fd, data, size);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                data += n;
-                size -= (size_t)n;
-        }
-        return 0;
-}
-
 /* What cannot seek is copied, head first: command names and statistics come last in a stream. */
 static int spool(Trace *trace, const uint8_t *head, size_t n_head) {
         const char *directory = secure_getenv("TMPDIR");
@@ -363,11 +350,11 @@ static int spool(Trace *trace, const uint8_t *head, size_t n_head) {
         copy = open(directory ? directory : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         if (copy < 0)
                 return -errno;
-        r = write_all(copy, head, n_head);
+        r = descriptor_write_all(copy, head, n_head);
         if (r < 0)
                 return r;
         while ((n = read_some(trace->fd, buffer, BLOCK_SIZE)) > 0) {
-                r = write_all(copy, buffer, (size_t)n);
+                r = descriptor_write_all(copy, buffer, (size_t)n);
                 if (r < 0)
                         return r;
         }

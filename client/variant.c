@@ -184,6 +184,14 @@ static int variant_append_list(sd_bus_message *message, json_object *list) {
         return r;
 }
 
+static int variant_append_dictionary(sd_bus_message *message, json_object *value) {
+        int r = sd_bus_message_open_container(message, 'v', "a{sv}");
+
+        if (r >= 0)
+                r = variant_append_object(message, value);
+        return r < 0 ? r : sd_bus_message_close_container(message);
+}
+
 static int variant_append(sd_bus_message *message, json_object *value) {
         switch (json_object_get_type(value)) {
         case json_type_string:
@@ -194,6 +202,8 @@ static int variant_append(sd_bus_message *message, json_object *value) {
                 return sd_bus_message_append(message, "v", "b", json_object_get_boolean(value));
         case json_type_array:
                 return variant_append_list(message, value);
+        case json_type_object:
+                return variant_append_dictionary(message, value);
         default:
                 return -EBADMSG;
         }

@@ -24,6 +24,7 @@ typedef struct StreamJob {
         const char *session, *path, *format, *cpus;
         bool is_notify; /* not the events: what is told of the session */
         bool is_snapshot;
+        bool has_left; /* by ^C: the stream goes on without us */
         Proxy *proxy;
         Watch watch;
         Output *output;
@@ -70,7 +71,7 @@ static int stream_parse(StreamJob *job, Context *context, int argc, char **argv,
 }
 
 static int stream_open(StreamJob *job, Reason *reason) {
-        _cleanup_free_ char *path = NULL;
+        _cleanup_free_ char *session = NULL;
         sigset_t mask;
         int r = output_open(job->path, job->format, &job->output, reason);
 
@@ -79,14 +80,14 @@ static int stream_open(StreamJob *job, Reason *reason) {
         if (r == 0)
                 r = proxy_open(&job->proxy, reason);
         if (r == 0)
-                r = proxy_resolve(job->proxy, job->session, &path, reason);
+                r = proxy_resolve(job->proxy, job->session, &session, reason);
         if (r != 0)
                 return r;
         r = watch_block_signals(&mask);
         if (r >= 0)
                 r = watch_init(&job->watch, job->proxy);
         if (r >= 0)
-                r = watch_set_session(&job->watch, path);
+                r = watch_set_session(&job->watch, session);
         if (r < 0)
                 return r;
         /* Our writers see EPIPE. */
@@ -94,26 +95,38 @@ static int stream_open(StreamJob *job, Reason *reason) {
         r = output_begin(job->output, reason);
         if (r == 0)
                 r = (job->is_snapshot ? tap_open_snapshot : tap_open_by_pipe)(
-                                job->proxy, path, job->output, &job->tap, reason);
+                                job->proxy, session, job->output, &job->tap, reason);
         return r;
 }
 
 /* Until the stream's end, or ^C: then what has come so far is the recording. */
 static int stream_follow(StreamJob *job) {
-        bool hung_up = false;
-
         watch_set_patience(&job->watch, 2);
         while (!tap_is_done(job->tap) && !job->watch.given_up) {
                 int r = watch_run(&job->watch, UINT64_MAX);
 
                 if (r < 0)
                         return r;
-                if (job->watch.n_signals > 0 && !hung_up) {
-                        hung_up = true;
+                if (job->watch.n_signals > 0 && !job->has_left) {
+                        job->has_left = true;
                         tap_hang_up(job->tap);
                 }
         }
         return 0;
+}
+
+/* Of one that has no end although nobody has left it its worker was killed; what a failed one
+ * lacks is told already. */
+static bool stream_tell_cut(const StreamJob *job, const ExportSummary *summary) {
+        Reason ignored;
+
+        if (summary->complete || job->has_left || tap_is_deserted(job->tap) ||
+                        tap_get_result(job->tap, &ignored) != 0)
+                return false;
+        tell("%s: the stream has no end: %s; 'journalctl -u ktraced' tells why",
+                        output_get_name(job->output),
+                        summary->missing);
+        return true;
 }
 
 /* Tells what is in the file; ret_lost: whether something is missing. */
@@ -131,11 +144,14 @@ static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost,
         if (is_converted)
                 summary = &converted;
         if (!context->quiet)
-                tell("%s: %s events",
+                tell("%s: %s event%s",
                                 output_get_name(job->output),
-                                table_format_number(events, summary->n_events));
+                                table_format_number(events, summary->n_events),
+                                summary->n_events == 1 ? "" : "s");
         *ret_lost = summary->n_lost > 0;
-        if (*ret_lost)
+        if (stream_tell_cut(job, summary))
+                *ret_lost = true;
+        if (summary->n_lost > 0)
                 tell("%s: %s events were lost",
                                 output_get_name(job->output),
                                 table_format_number(events, summary->n_lost));
@@ -176,8 +192,8 @@ static int run(Context *context, bool is_snapshot, int argc, char **argv) {
                 return notify_run(context, job.session);
         status = stream_conduct(&job, context);
         tap_free(job.tap);
-        proxy_free(job.proxy);
         watch_done(&job.watch);
+        proxy_free(job.proxy);
         output_free(job.output);
         return status;
 }

@@ -23,6 +23,7 @@ typedef struct Verb {
         "  --administrator            another user's session, where polkit allows to manage it;\n" \
         "                             exit status 3 where it does not\n"
 
+extern const Verb verb_bootconfig;
 extern const Verb verb_clear;
 extern const Verb verb_convert;
 extern const Verb verb_create;
@@ -35,8 +36,10 @@ extern const Verb verb_policy;
 extern const Verb verb_probes;
 extern const Verb verb_record;
 extern const Verb verb_report;
+extern const Verb verb_saved;
 extern const Verb verb_set;
 extern const Verb verb_show;
+extern const Verb verb_spool;
 extern const Verb verb_start;
 extern const Verb verb_status;
 extern const Verb verb_stop;

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
+#include "boot-mark.h"
 #include "proxy.h"
 #include "table.h"
 #include "verb.h"
@@ -67,27 +69,15 @@ static int verify_open(Verify *verify, Reason *reason) {
         return 0;
 }
 
-/* No bus is no daemon; a bus that does not answer is a failure. */
 static int verify_ask_daemon(Verify *verify, Reason *reason) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
-        Reason ignored;
-        bool running = false;
-        int r = proxy_open(&proxy, &ignored);
 
-        if (r != 0)
-                return r < 0 ? r : 0;
-        r = proxy_is_running(proxy, &running, reason);
-        if (r != 0 || !running)
+        int r = proxy_open_running(&proxy, reason);
+        if (r != 0 || !proxy)
                 return r;
         r = proxy_list(proxy, &verify->sessions, reason);
         if (r == 0)
-                r = proxy_call_json(proxy,
-                                KT_OBJECT,
-                                KT_MANAGER_INTERFACE,
-                                "ListProbes",
-                                NULL,
-                                &verify->probes,
-                                reason);
+                r = proxy_get(proxy, NULL, "ListProbes", NULL, &verify->probes, reason);
         return r;
 }
 
@@ -167,6 +157,33 @@ static bool verify_has_pair(const Verify *verify, const char *name) {
         return verify_has_session(verify, id);
 }
 
+/* What the kernel has recorded at boot is in the spool: from then on nothing of it stands. */
+static bool verify_is_boot_over(void) {
+        _cleanup_close_ int fd = open(KT_RUNTIME_DIR "/state/.boot.json", O_RDONLY | O_CLOEXEC);
+        char text[512] = "";
+
+        return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strstr(text, "\"entry\"");
+}
+
+/* Before that, and where the daemon has left it to others, the boot's probes are to be there; and
+ * without the mark they are somebody's, whatever their group is called. */
+static bool verify_has_boot(const char *name) {
+        _cleanup_close_ int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+        char text[8192] = "", *rest = text;
+        bool is_ours = false;
+        BootMark mark;
+
+        if (strncmp(name, BOOT_GROUP "/", strlen(BOOT_GROUP "/")) != 0)
+                return false;
+        if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+                for (char *word; (word = boot_next_word(&rest));) {
+                        const char *value = boot_get_value(word, BOOT_MARK);
+
+                        is_ours = is_ours || (value && boot_mark_parse(value, &mark));
+                }
+        return !is_ours || !verify_is_boot_over();
+}
+
 /* A line is "p:group/event …", "r16:group/event …", "s:synthetic/event …". */
 static int verify_probe(Verify *verify, char *line) {
         char *name = strchr(line, ':');
@@ -184,7 +201,7 @@ static int verify_probe(Verify *verify, char *line) {
         if (strcmp(name, PROBE_GUARD) == 0 && verify->sessions &&
                         json_object_array_length(verify->sessions) > 0)
                 return 0;
-        if (verify_has_probe(verify, name))
+        if (verify_has_probe(verify, name) || verify_has_boot(name))
                 return 0;
         return verify_add(verify, "dynamic event", name);
 }

@@ -48,18 +48,29 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si,
         return 0;
 }
 
-static int on_ended(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
-        Watch *watch = userdata;
-        const char *path = sd_bus_message_get_path(message), *code, *reason;
+static const char *get_text(json_object *object, const char *key) {
+        return json_object_get_string(json_object_object_get(object, key)) ?: "";
+}
 
-        if (!watch->session_path || strcmp(path, watch->session_path) != 0)
-                return 0;
-        if (sd_bus_message_read(message, "ss", &code, &reason) < 0)
-                return 0;
-        watch->ended = true;
-        (void)snprintf(watch->end_code, sizeof(watch->end_code), "%s", code);
-        (void)snprintf(watch->end_reason, sizeof(watch->end_reason), "%s", reason);
-        return 0;
+static void on_session(const char *session, json_object *signal, void *userdata) {
+        Watch *watch = userdata;
+        json_object *end = json_object_object_get(signal, "ended");
+
+        if (!watch->session || strcmp(session, watch->session) != 0)
+                return;
+        if (end) {
+                watch->ended = true;
+                (void)snprintf(watch->end_code,
+                                sizeof(watch->end_code),
+                                "%s",
+                                get_text(end, "code"));
+                (void)snprintf(watch->end_reason,
+                                sizeof(watch->end_reason),
+                                "%s",
+                                get_text(end, "reason"));
+        }
+        if (watch->listener)
+                watch->listener(signal, watch->userdata);
 }
 
 static void set_away(Watch *watch, bool is_away, bool is_gone) {
@@ -67,8 +78,8 @@ static void set_away(Watch *watch, bool is_away, bool is_gone) {
         watch->daemon_gone = watch->daemon_gone || is_gone;
         if (is_away)
                 (void)sd_event_source_set_time_relative(watch->away_timer, AWAY_USEC);
-        (void)sd_event_source_set_enabled(
-                        watch->away_timer, is_away ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+        (void)sd_event_source_set_enabled(watch->away_timer,
+                        is_away && !watch->is_loyal ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
 static int on_away_too_long(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -76,72 +87,50 @@ static int on_away_too_long(sd_event_source *source, uint64_t usec, void *userda
         return 0;
 }
 
-static int on_session_sought(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+static void on_session_sought(int result,
+                const Reason *reason,
+                json_object *object,
+                void *userdata) {
+        Watch *watch = userdata;
+
+        watch->seeking = proxy_pending_free(watch->seeking);
         /* Any other error is of one that has gone as well: the next one is waited for. */
-        if (!sd_bus_message_is_method_error(message, NULL))
-                set_away(userdata, false, false);
-        else if (sd_bus_message_is_method_error(message, error_get(KT_E_NO_SUCH_SESSION)->bus_name))
-                set_away(userdata, false, true);
-        return 0;
+        if (result == 0)
+                set_away(watch, false, false);
+        else if (result == KT_E_NO_SUCH_SESSION)
+                set_away(watch, false, true);
 }
 
 /* The stream goes on by itself while a daemon is replaced; whether the next one has the session,
  * only it can tell. */
 static int seek_session(Watch *watch) {
-        return sd_bus_call_method_async(watch->proxy->bus,
-                        NULL,
-                        KT_BUS_NAME,
-                        KT_OBJECT,
-                        KT_MANAGER_INTERFACE,
-                        "GetSession",
+        _cleanup_json_ json_object *arguments = json_object_new_object();
+
+        if (!arguments || json_object_object_add(arguments,
+                                          "id",
+                                          json_object_new_string(watch->session)) < 0)
+                return -ENOMEM;
+        watch->seeking = proxy_pending_free(watch->seeking);
+        return proxy_begin(watch->proxy,
+                        &(ProxyCall){ .method = "GetSession", .arguments = arguments },
                         on_session_sought,
                         watch,
-                        "s",
-                        strrchr(watch->session_path, '/') + 1);
+                        &watch->seeking);
 }
 
-static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+static void on_daemon(bool is_there, void *userdata) {
         Watch *watch = userdata;
-        const char *name, *old_owner, *new_owner;
 
-        if (sd_bus_message_read(message, "sss", &name, &old_owner, &new_owner) < 0 ||
-                        strcmp(name, KT_BUS_NAME) != 0)
-                return 0;
-        if (*old_owner)
-                set_away(watch, watch->session_path, !watch->session_path);
-        if (*new_owner && watch->daemon_away && seek_session(watch) < 0)
+        if (!is_there)
+                set_away(watch, watch->session, !watch->session);
+        else if (watch->daemon_away && seek_session(watch) < 0)
                 set_away(watch, false, true);
-        return 0;
-}
-
-static int watch_add_matches(Watch *watch) {
-        int r = sd_bus_match_signal(watch->proxy->bus,
-                        NULL,
-                        KT_BUS_NAME,
-                        NULL,
-                        KT_SESSION_INTERFACE,
-                        "Ended",
-                        on_ended,
-                        watch);
-
-        if (r < 0)
-                return r;
-        return sd_bus_add_match(watch->proxy->bus,
-                        NULL,
-                        "type='signal',sender='org.freedesktop.DBus',"
-                        "path='/org/freedesktop/DBus',interface='org.freedesktop.DBus',"
-                        "member='NameOwnerChanged',arg0='" KT_BUS_NAME "'",
-                        on_owner_changed,
-                        watch);
 }
 
 int watch_init(Watch *watch, Proxy *proxy) {
         int r;
 
         *watch = (Watch){ .proxy = proxy, .patience = 1 };
-        r = watch_add_matches(watch);
-        if (r < 0)
-                return r;
         r = sd_event_new(&watch->event);
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(watch_signals); i++)
                 r = sd_event_add_signal(watch->event,
@@ -162,7 +151,12 @@ int watch_init(Watch *watch, Proxy *proxy) {
                                 watch);
         if (r >= 0)
                 r = sd_event_source_set_enabled(watch->away_timer, SD_EVENT_OFF);
-        return r < 0 ? r : proxy_attach(proxy, watch->event, &watch->given_up);
+        if (r < 0)
+                return r;
+        return proxy_attach(proxy,
+                        watch->event,
+                        &watch->given_up,
+                        &(ProxyListener){ on_session, on_daemon, watch });
 }
 
 void watch_done(Watch *watch) {
@@ -173,8 +167,9 @@ void watch_done(Watch *watch) {
                 (void)waitpid(child_get_pid(watch->child), NULL, WNOHANG);
         sd_event_source_disable_unref(watch->outcome_source);
         sd_event_source_disable_unref(watch->away_timer);
+        proxy_pending_free(watch->seeking);
         sd_event_unref(watch->event);
-        free(watch->session_path);
+        free(watch->session);
         *watch = (Watch){};
 }
 
@@ -230,9 +225,20 @@ int watch_add_child(Watch *watch, Child *child) {
         return sd_event_source_set_io_fd_own(watch->child_source, true);
 }
 
-int watch_set_session(Watch *watch, const char *session_path) {
-        watch->session_path = strdup(session_path);
-        return watch->session_path ? 0 : -ENOMEM;
+int watch_set_session(Watch *watch, const char *session) {
+        watch->session = strdup(session);
+        return watch->session ? 0 : -ENOMEM;
+}
+
+void watch_set_listener(Watch *watch,
+                void (*listener)(json_object *signal, void *userdata),
+                void *userdata) {
+        watch->listener = listener;
+        watch->userdata = userdata;
+}
+
+void watch_set_loyal(Watch *watch) {
+        watch->is_loyal = true;
 }
 
 void watch_set_patience(Watch *watch, unsigned n_signals) {

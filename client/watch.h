@@ -19,12 +19,16 @@ typedef struct Watch {
         bool child_gone;
         int child_status;
 
-        char *session_path; /* NULL: none yet */
-        bool ended;         /* not by us */
+        char *session; /* its id; NULL: none yet */
+        bool ended;    /* not by us */
         char end_code[32];
         char end_reason[256];
         bool daemon_gone;
         bool daemon_away; /* it may come again, with our session */
+        bool is_loyal;    /* it is waited for however long it takes */
+        ProxyPending *seeking;
+        void (*listener)(json_object *signal, void *userdata);
+        void *userdata;
 
         sd_event_source *signals[3];
         sd_event_source *child_source;
@@ -37,9 +41,16 @@ typedef struct Watch {
 int watch_block_signals(sigset_t *ret_mask);
 /* Attaches proxy to a loop of its own. */
 int watch_init(Watch *watch, Proxy *proxy);
+/* Before the proxy is freed. */
 void watch_done(Watch *watch);
 int watch_add_child(Watch *watch, Child *child);
-int watch_set_session(Watch *watch, const char *session_path);
+int watch_set_session(Watch *watch, const char *session);
+/* Hears what is told of the session, as a proxy's listener does. */
+void watch_set_listener(Watch *watch,
+                void (*listener)(json_object *signal, void *userdata),
+                void *userdata);
+/* A daemon that is away is waited for without end: the session goes on meanwhile. */
+void watch_set_loyal(Watch *watch);
 void watch_set_patience(Watch *watch, unsigned n_signals);
 /* The session, its daemon or the bus has gone. */
 bool watch_is_cut(const Watch *watch);

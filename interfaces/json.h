@@ -19,6 +19,15 @@ int json_parse_strict(const char *source,
                 size_t size,
                 json_object **ret,
                 Reason *reason);
+/* Of a text that is refused: the offset up to which it was understood. */
+size_t json_find_mistake(const char *text, size_t size);
+/* The same of a text that may cost less memory than most: max_values at most. */
+int json_parse_message(const char *source,
+                const char *text,
+                size_t size,
+                size_t max_values,
+                json_object **ret,
+                Reason *reason);
 
 /* Reads a whole fd (regular file, at most JSON_MAX_BYTES), from its beginning. The same results. */
 int json_read_fd(const char *source, int fd, char **ret, size_t *ret_size, Reason *reason);

@@ -7,6 +7,7 @@
 #define KT_MANAGER_INTERFACE "org.ktrace1.Manager"
 #define KT_SESSION_INTERFACE "org.ktrace1.Session"
 #define KT_ERROR_PREFIX      "org.ktrace1.Error."
+#define KT_VARLINK_INTERFACE "org.ktrace1"
 
 #define KT_CONFIG_DIR    "/etc/ktrace"
 #define KT_LIB_DIR       "/usr/lib/ktrace"
@@ -19,6 +20,7 @@
 
 #define KT_CONSUMER_USER   "ktrace-consumer"
 #define KT_CONSUMER_SOCKET "/run/ktrace/consumer"
+#define KT_VARLINK_SOCKET  "/run/ktrace/org.ktrace1"
 
 /* Instances are named KT_INSTANCE_PREFIX plus a session id. */
 #define KT_INSTANCE_PREFIX "ktrace-"

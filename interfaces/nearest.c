@@ -31,3 +31,12 @@ uint32_t nearest_distance(const char *a, const char *b) {
         }
         return row[n_b];
 }
+
+void nearest_consider(Nearest *nearest, const char *name) {
+        uint32_t distance = nearest_distance(nearest->wanted, name);
+
+        if (distance < nearest->least) {
+                nearest->least = distance;
+                nearest->name = name;
+        }
+}

@@ -15,7 +15,7 @@
 
 #define CLOCK_MAX    32
 #define MODE_MAX     16
-#define LIFETIME_MAX 32
+#define LIFETIME_MAX (sizeof("unit:") - 1 + SPEC_UNIT_MAX)
 #define TRACER_MAX   32
 /* "command:" and every pid with seven digits and a comma. */
 #define SCOPE_MAX (8 + SPEC_PIDS_MAX * 8)
@@ -108,7 +108,8 @@ const SpecField spec_fields[] = {
                         "leaves the bus. 'linger': never, it stays until it is destroyed. "
                         "'linger:TIME': this long after its creator has left, at most 7d; TIME "
                         "is a whole number with us, ms, s, min, h or d, seconds without. "
-                        "Default: client." },
+                        "'unit:NAME': when the systemd unit has no process any more. Default: "
+                        "client." },
         { "allow-setuid",
                         SPEC_BOOLEAN,
                         0,
@@ -166,6 +167,16 @@ const SpecField spec_fields[] = {
                         "From its first start on the session takes no Start, Stop, Clear or change "
                         "but from an administrator; its owner can read it, mark it and destroy it. "
                         "Default: false." },
+        { "spool",
+                        SPEC_SPOOL,
+                        0,
+                        4,
+                        NULL,
+                        "Recorded onto the disk of the machine, so that no client has to be there: "
+                        "an object with 'max-bytes' (of all its files), 'rotate-bytes' (of one), "
+                        "'keep' ('newest': when it is full the oldest files go; 'oldest': the session "
+                        "ends) and 'sync' ('none', 'rotate' or seconds), all of which may be left out; "
+                        "read by 'ktracectl spool'. With mode stream only. Default: none." },
         { "unredacted",
                         SPEC_BOOLEAN,
                         0,
@@ -225,6 +236,7 @@ int spec_refuse_type(const SpecField *field, const char *got, Reason *reason) {
                 [SPEC_EVENTS] = "a list",
                 [SPEC_TRIGGERS] = "a list of objects",
                 [SPEC_WORDS] = "a list of strings",
+                [SPEC_SPOOL] = "an object",
         };
 
         return reason_set(reason,

@@ -11,6 +11,7 @@
 #include "duration.h"
 #include "quote.h"
 #include "spec-json.h"
+#include "spec-parts.h"
 #include "spec-trigger.h"
 
 const char *spec_json_type(json_object *value) {
@@ -203,6 +204,8 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
                         r = add_triggers(spec, field, value, reason);
                 else if (field->type == SPEC_WORDS && json_object_is_type(value, json_type_array))
                         r = add_names(spec, field, value, reason);
+                else if (field->type == SPEC_SPOOL && json_object_is_type(value, json_type_object))
+                        r = spec_spool_from_json(spec, field, value, reason);
                 else
                         r = spec_refuse_type(field, spec_json_type(value), reason);
                 if (r != 0)
@@ -242,8 +245,10 @@ static int add_scope(json_object *object, const Spec *spec) {
 }
 
 static int add_lifetime(json_object *object, const Spec *spec) {
-        char text[DURATION_TEXT_MAX + 8] = "client";
+        char text[SPEC_UNIT_MAX + 8] = "client";
 
+        if (spec->lifetime == LIFETIME_UNIT)
+                (void)snprintf(text, sizeof(text), "unit:%s", spec->lifetime_unit);
         if (spec->lifetime == LIFETIME_LINGER)
                 strcpy(text, "linger");
         if (spec->lifetime == LIFETIME_LINGER && spec->linger_usec > 0) {
@@ -346,6 +351,12 @@ int spec_to_json(const Spec *spec, json_object **ret) {
                 r = add_kernel(object, spec);
         if (r == 0)
                 r = add_lifetime(object, spec);
+        if (r == 0 && spec->spool.is_on) {
+                json_object *spool = NULL;
+
+                r = spec_spool_to_json(spec, &spool);
+                r = r ?: spec_json_put(object, "spool", spool);
+        }
         if (r == 0 && spec->allow_setuid)
                 r = spec_json_put(object, "allow-setuid", json_object_new_boolean(true));
         if (r == 0 && spec->unredacted)

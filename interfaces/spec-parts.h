@@ -28,6 +28,11 @@ void spec_free_functions(Spec *spec);
 /* What these keys cannot be together. */
 int spec_check_kernel(const Spec *spec, Reason *reason);
 
+/* spec-spool.c */
+int spec_check_spool(const Spec *spec, Reason *reason);
+int spec_spool_from_json(Spec *spec, const SpecField *field, json_object *object, Reason *reason);
+int spec_spool_to_json(const Spec *spec, json_object **ret);
+
 int spec_refuse_twice(const SpecField *field, Reason *reason);
 /* key: "where", "events[0].filter" */
 int spec_check_filter(const char *key, const char *filter, Reason *reason);

@@ -103,32 +103,40 @@ static bool is_unit_char(char c) {
 
 /* As systemd names units that have a cgroup. Escapes stay as they are: a name is compared, never
  * unescaped. */
-static int set_scope_unit(Spec *spec, const char *value, Reason *reason) {
+int spec_check_unit(const char *key, const char *value, const char *name, Reason *reason) {
         static const char *const types[] = {
                 ".service", ".scope", ".slice", ".socket", ".mount", ".swap"
         };
-        const char *name = value + strlen("unit:");
         size_t size = strlen(name);
 
         for (const char *p = name; *p; p++)
                 if (!is_unit_char(*p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "scope: %s: a unit's name holds only letters, digits and "
+                                        "%s: %s: a unit's name holds only letters, digits and "
                                         "':', '-', '_', '.', '\\', '@'",
+                                        key,
                                         quote(value).text);
         for (size_t i = 0; i < ELEMENTSOF(types) && size <= SPEC_UNIT_MAX; i++) {
                 size_t length = strlen(types[i]);
 
                 if (size > length && strcmp(name + size - length, types[i]) == 0)
-                        return set_group(spec, SCOPE_UNIT, name);
+                        return 0;
         }
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "scope: %s names no unit with processes: write unit:NAME.service (or .scope, "
+                        "%s: %s names no unit with processes: write unit:NAME.service (or .scope, "
                         ".slice, .socket, .mount, .swap), at most %d bytes",
+                        key,
                         quote(value).text,
                         SPEC_UNIT_MAX);
+}
+
+static int set_scope_unit(Spec *spec, const char *value, Reason *reason) {
+        const char *name = value + strlen("unit:");
+        int r = spec_check_unit("scope", value, name, reason);
+
+        return r ?: set_group(spec, SCOPE_UNIT, name);
 }
 
 static const char cgroup_form[] =

@@ -5,5 +5,7 @@
 
 #define SPEC_SCOPE_FORMS "command:PID, own, pids:PID,PID, unit:NAME, cgroup:PATH or system"
 
+/* Whether a systemd unit that has a cgroup can be called so; the key's value is quoted. */
+int spec_check_unit(const char *key, const char *value, const char *name, Reason *reason);
 /* The setter behind the key `scope`; the same contract as spec_set_string(). */
 int spec_scope_set(Spec *spec, const char *value, Reason *reason);

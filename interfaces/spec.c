@@ -49,6 +49,7 @@ Spec *spec_free(Spec *spec) {
         free(spec->instance);
         free(spec->where);
         free(spec->group);
+        free(spec->lifetime_unit);
         free(spec->clock);
         free(spec->name);
         free(spec);
@@ -135,6 +136,19 @@ static int set_where(Spec *spec, const char *value, Reason *reason) {
         return spec->where ? 0 : -ENOMEM;
 }
 
+static int set_lifetime_unit(Spec *spec, const char *value, Reason *reason) {
+        const char *name = value + strlen("unit:");
+        int r = spec_check_unit("lifetime", value, name, reason);
+
+        if (r != 0)
+                return r;
+        spec->lifetime_unit = strdup(name);
+        if (!spec->lifetime_unit)
+                return -ENOMEM;
+        spec->lifetime = LIFETIME_UNIT;
+        return 0;
+}
+
 static int set_lifetime(Spec *spec, const char *value, Reason *reason) {
         const char *time = NULL;
         uint64_t usec = 0;
@@ -144,12 +158,15 @@ static int set_lifetime(Spec *spec, const char *value, Reason *reason) {
                 spec->lifetime = LIFETIME_CLIENT;
                 return 0;
         }
+        if (strncmp(value, "unit:", strlen("unit:")) == 0)
+                return set_lifetime_unit(spec, value, reason);
         if (strncmp(value, "linger:", strlen("linger:")) == 0)
                 time = value + strlen("linger:");
         else if (strcmp(value, "linger") != 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "lifetime: %s is not known: write client, linger or linger:TIME",
+                                "lifetime: %s is not known: write client, linger, linger:TIME or "
+                                "unit:NAME",
                                 quote(value).text);
 
         if (time)
@@ -291,5 +308,8 @@ int spec_complete(const Spec *spec, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "allow-setuid: is for scope command only: leave it away");
-        return spec_check_triggers(spec, reason) ?: spec_check_kernel(spec, reason);
+        int r = spec_check_triggers(spec, reason);
+
+        r = r ?: spec_check_kernel(spec, reason);
+        return r ?: spec_check_spool(spec, reason);
 }

@@ -37,6 +37,13 @@
 #define SPEC_FUNCTIONS_MAX   256
 #define SPEC_FUNCTION_MAX    128
 #define SPEC_INSTANCE_MAX    255
+#define SPEC_ROTATE_MIN      (UINT64_C(256) * 1024)
+#define SPEC_ROTATE_MAX      (UINT64_C(4) << 30)
+#define SPEC_SPOOL_MAX       (UINT64_C(1) << 50)
+/* SpecSpool.sync_sec, besides seconds. */
+#define SPEC_SYNC_NONE    0
+#define SPEC_SYNC_ROTATE  UINT32_MAX
+#define SPEC_SYNC_MAX_SEC 3600
 
 typedef enum SpecScope {
         SCOPE_COMMAND, /* one process with one thread that the client holds back until armed */
@@ -57,6 +64,7 @@ typedef enum SpecMode {
 typedef enum SpecLifetime {
         LIFETIME_CLIENT, /* gone when its creator leaves the bus */
         LIFETIME_LINGER, /* until destroyed, or `linger_usec` after the creator left when not 0 */
+        LIFETIME_UNIT,   /* as long as a systemd unit has processes */
         _LIFETIME_N,
 } SpecLifetime;
 
@@ -67,6 +75,15 @@ typedef struct SpecEvent {
 } SpecEvent;
 
 typedef struct SpecTrigger SpecTrigger; /* spec-trigger.h */
+
+/* Recorded onto the disk; 0: what policy gives. */
+typedef struct SpecSpool {
+        bool is_on;
+        bool keeps_oldest; /* when full the session ends; else the oldest files go */
+        uint32_t sync_sec; /* how often what is written is made to last */
+        uint64_t max_bytes;
+        uint64_t rotate_bytes; /* of one file */
+} SpecSpool;
 
 /* What a caller asks for. All values are checked against their own limits when set. */
 typedef struct Spec {
@@ -87,6 +104,7 @@ typedef struct Spec {
         char *clock;        /* never NULL after spec_new */
         SpecLifetime lifetime;
         uint64_t linger_usec;
+        char *lifetime_unit; /* of LIFETIME_UNIT; else NULL */
         bool has_scope;
         bool allow_setuid; /* scope command: the command may gain privileges, and ends the trace by
                               it */
@@ -97,7 +115,8 @@ typedef struct Spec {
         char *tracer;      /* NULL: none */
         char **functions;  /* globs, for the tracer */
         size_t n_functions;
-        bool unredacted;   /* nothing cut, kernel addresses kept: only by a rule that grants that */
+        bool unredacted; /* nothing cut, kernel addresses kept: only by a rule that grants that */
+        SpecSpool spool;
         uint32_t set_keys; /* bit i: spec_fields[i] was given */
 } Spec;
 
@@ -108,6 +127,7 @@ typedef enum SpecType {
         SPEC_EVENTS,
         SPEC_TRIGGERS,
         SPEC_WORDS,
+        SPEC_SPOOL,
 } SpecType;
 
 /* The one table behind the bus, JSON files, `--help` and the man page. */
@@ -155,6 +175,12 @@ int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *rea
 int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *reason);
 /* The next of a list of SPEC_WORDS, after spec_begin_list. */
 int spec_add_name(Spec *spec, const SpecField *field, const char *name, Reason *reason);
+/* Marks `spool` as given; then its keys. */
+int spec_spool_begin(Spec *spec, const SpecField *field, Reason *reason);
+int spec_spool_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason);
+int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason *reason);
+/* A key of it that is neither; `got` is the door's word. */
+int spec_refuse_spool_type(const char *key, const char *got, Reason *reason);
 /* The last check, after all keys: scope and events given, … */
 int spec_complete(const Spec *spec, Reason *reason);
 

@@ -1,40 +1,45 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who is calling? Every method call passes a filter here before any handler sees it. A sender that
- * is not known yet is held back while the bus itself is asked for its credentials, without
- * blocking; then its calls are put back and the handlers find their peer. Used by the doors
- * (auth_get_peer) and by the manager, which is told of peers that leave.
+/* Who is calling? Over the bus every method call passes a filter here before any handler sees it. A
+ * sender that is not known yet is held back while the bus itself is asked for its credentials,
+ * without blocking; then its calls are put back and the handlers find their peer. Over a socket of
+ * ours the kernel tells at once who has connected. Used by the doors (auth_get_peer,
+ * auth_find_peer) and by the manager, which is told of peers that leave.
  *
- * Owns the table of peers. Believes only the bus: uid and groups by GetConnectionCredentials, which
- * the bus took from the socket when the peer connected; groups by the user database only where the
- * bus does not tell them. A pid may be another's by now: what is read by it is facts.c's, which
- * says how far it goes.
+ * Owns the table of peers, of both kinds. Believes only the bus and the kernel (credentials.c). A
+ * pid may be another's by now: what is read by it is facts.c's, which says how far it goes.
+ *
+ * The bus may come later than the first peer over a socket, early at boot.
  *
  * A peer is forgotten when the bus says that its name lost its owner. We have subscribed to that
  * before any peer is asked for, so there is no moment in which one can leave unseen. Unique names
  * are never used twice by a bus. One subscription for all names that vanish: a bus allows one
  * connection 512 of them, fewer than it allows peers.
  *
+ * What polkit is asked about a socket's peer is the process that has connected, by number, start
+ * time and uid. It is that process when polkit is asked, and still when the yes comes; else nobody
+ * knows whose seat polkit has looked at.
+ *
  * Why not sd_bus_track: adding a name to it asks the bus in a blocking call. */
 #include "auth.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <search.h>
 #include <string.h>
 
+#include "credentials.h"
 #include "facts.h"
 #include "log.h"
 
 /* Peers that a bus of any size has are far fewer: its own limit is 256 connections a user. */
-#define PEERS_MAX  4096
-#define GROUPS_MAX 65536
+#define PEERS_MAX 4096
 
 typedef struct Entry {
         Peer peer; /* its name is the key */
         Auth *auth;
         bool known;
+        bool is_socket;
+        bool has_called;
         sd_bus_slot *credentials_slot; /* the question, until it is answered */
         /* Calls in their order: held back until the peer is known, then those that were put back
          * into the queue and have not come by again. */
@@ -50,6 +55,7 @@ struct Auth {
         void *userdata;
         void *entries; /* tsearch(3) */
         size_t n_entries;
+        uint64_t n_sockets; /* that ever connected: no name is used twice */
 };
 
 static int entry_compare(const void *a, const void *b) {
@@ -107,107 +113,6 @@ static void refuse_held(Entry *entry, const char *error_name, const char *text) 
         entry->n_held = 0;
 }
 
-static int groups_from_message(Subject *subject, sd_bus_message *m) {
-        const void *gids;
-        size_t size;
-        int r;
-
-        _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "the bus says u, we say gid_t");
-        r = sd_bus_message_read_array(m, 'u', &gids, &size);
-        if (r < 0)
-                return r;
-        if (size == 0)
-                return 0;
-        gid_t *copy = malloc(size);
-        if (!copy)
-                return -ENOMEM;
-        memcpy(copy, gids, size);
-        free(subject->gids);
-        subject->gids = copy;
-        subject->n_gids = size / sizeof(gid_t);
-        return 0;
-}
-
-/* Where the bus does not tell the groups. A uid that the database does not know has none. */
-static int groups_from_database(Subject *subject) {
-        char buffer[16384];
-        struct passwd entry, *found;
-
-        if (getpwuid_r(subject->uid, &entry, buffer, sizeof(buffer), &found) != 0 || !found)
-                return 0;
-        for (int n = 64; n <= GROUPS_MAX; n *= 4) {
-                int n_found = n;
-                _cleanup_free_ gid_t *gids = reallocarray(NULL, (size_t)n, sizeof(*gids));
-                if (!gids)
-                        return -ENOMEM;
-                if (getgrouplist(entry.pw_name, entry.pw_gid, gids, &n_found) >= 0) {
-                        subject->gids = TAKE_PTR(gids);
-                        subject->n_gids = (size_t)n_found;
-                        return 0;
-                }
-        }
-        return -E2BIG;
-}
-
-static int read_credential(Entry *entry, const char *key, sd_bus_message *m, bool *has_uid) {
-        uint32_t number;
-        int r;
-
-        if (strcmp(key, "UnixUserID") == 0) {
-                r = sd_bus_message_read(m, "v", "u", &number);
-                if (r < 0)
-                        return r;
-                entry->peer.subject.uid = number;
-                *has_uid = true;
-                return 0;
-        }
-        if (strcmp(key, "ProcessID") == 0) {
-                r = sd_bus_message_read(m, "v", "u", &number);
-                if (r < 0)
-                        return r;
-                entry->peer.pid = (pid_t)number;
-                return 0;
-        }
-        if (strcmp(key, "UnixGroupIDs") == 0) {
-                r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, "au");
-                if (r < 0)
-                        return r;
-                r = groups_from_message(&entry->peer.subject, m);
-                if (r < 0)
-                        return r;
-                return sd_bus_message_exit_container(m);
-        }
-        return sd_bus_message_skip(m, "v");
-}
-
-static int read_credentials(Entry *entry, sd_bus_message *m) {
-        bool has_uid = false;
-        int r;
-
-        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
-        if (r < 0)
-                return r;
-        while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                const char *key;
-                r = sd_bus_message_read(m, "s", &key);
-                if (r < 0)
-                        return r;
-                r = read_credential(entry, key, m, &has_uid);
-                if (r < 0)
-                        return r;
-                r = sd_bus_message_exit_container(m);
-                if (r < 0)
-                        return r;
-        }
-        if (r < 0)
-                return r;
-        if (!has_uid)
-                return -ENODATA;
-        if (entry->peer.subject.n_gids == 0)
-                return groups_from_database(&entry->peer.subject);
-        return 0;
-}
-
 /* What was held goes to the end of the queue. Calls of the same peer that stand there already must
  * not overtake it: until the held ones have come by again, the filter puts every other one behind
  * them. */
@@ -230,8 +135,9 @@ static int on_credentials(sd_bus_message *m, void *userdata, sd_bus_error *ret_e
                 entry_gone(entry);
                 return 0;
         }
-        r = sd_bus_message_is_method_error(m, NULL) ? -sd_bus_message_get_errno(m)
-                                                    : read_credentials(entry, m);
+        r = sd_bus_message_is_method_error(m, NULL)
+                            ? -sd_bus_message_get_errno(m)
+                            : credentials_read_message(m, &entry->peer.subject, &entry->peer.pid);
         if (r == 0) {
                 entry->known = true;
                 entry->peer.start = facts_read_start(entry->peer.pid, entry->peer.subject.uid);
@@ -265,7 +171,6 @@ static int on_name_owner_changed(sd_bus_message *m, void *userdata, sd_bus_error
 
 static int entry_new(Auth *auth, const char *unique_name, Entry **ret) {
         _cleanup_(entry_free_cleanup) Entry *entry = calloc(1, sizeof(*entry));
-        int r;
 
         if (!entry)
                 return -ENOMEM;
@@ -277,6 +182,18 @@ static int entry_new(Auth *auth, const char *unique_name, Entry **ret) {
                 return -ENOMEM;
         entry->auth = auth;
         auth->n_entries++;
+        *ret = TAKE_PTR(entry);
+        return 0;
+}
+
+/* A name of the bus's. */
+static int entry_new_asked(Auth *auth, const char *unique_name, Entry **ret) {
+        _cleanup_(entry_free_cleanup) Entry *entry = NULL;
+
+        int r = entry_new(auth, unique_name, &entry);
+        if (r < 0)
+                return r;
+        entry->has_called = true;
         r = sd_bus_call_method_async(auth->bus,
                         &entry->credentials_slot,
                         "org.freedesktop.DBus",
@@ -350,7 +267,7 @@ static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
                                 "More than %d callers at a time",
                                 PEERS_MAX);
         else {
-                r = entry ? 0 : entry_new(auth, sender, &entry);
+                r = entry ? 0 : entry_new_asked(auth, sender, &entry);
                 if (r == 0)
                         r = hold(entry, m);
         }
@@ -361,19 +278,22 @@ static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         return 1;
 }
 
-int auth_new(sd_bus *bus, const AuthHandlers *handlers, void *userdata, Auth **ret) {
+int auth_new(const AuthHandlers *handlers, void *userdata, Auth **ret) {
         _cleanup_(auth_free_cleanup) Auth *auth = calloc(1, sizeof(*auth));
-        int r;
 
         if (!auth)
                 return -ENOMEM;
-        auth->bus = sd_bus_ref(bus);
         auth->handlers = *handlers;
         auth->userdata = userdata;
-        r = polkit_new(bus, &auth->polkit);
+        int r = polkit_new(&auth->polkit);
         if (r < 0)
                 return r;
-        r = sd_bus_add_match(bus,
+        *ret = TAKE_PTR(auth);
+        return 0;
+}
+
+int auth_join_bus(Auth *auth, sd_bus *bus) {
+        int r = sd_bus_add_match(bus,
                         &auth->left_slot,
                         "type='signal',sender='org.freedesktop.DBus',"
                         "path='/org/freedesktop/DBus',interface='org.freedesktop.DBus',"
@@ -385,7 +305,8 @@ int auth_new(sd_bus *bus, const AuthHandlers *handlers, void *userdata, Auth **r
         r = sd_bus_add_filter(bus, &auth->filter_slot, on_message, auth);
         if (r < 0)
                 return r;
-        *ret = TAKE_PTR(auth);
+        auth->bus = sd_bus_ref(bus);
+        polkit_join_bus(auth->polkit, bus);
         return 0;
 }
 
@@ -408,8 +329,46 @@ Auth *auth_free(Auth *auth) {
         return NULL;
 }
 
+static void count_caller(const void *node, VISIT visit, void *n) {
+        if (visit == postorder || visit == leaf)
+                *(size_t *)n += (*(Entry *const *)node)->has_called;
+}
+
 bool auth_is_idle(const Auth *auth) {
-        return auth->n_entries == 0;
+        size_t n = 0;
+
+        twalk_r(auth->entries, count_caller, &n);
+        return n == 0;
+}
+
+int auth_add_socket(Auth *auth, int fd, char **ret_name) {
+        _cleanup_(entry_free_cleanup) Entry *entry = NULL;
+        _cleanup_free_ char *name = NULL;
+
+        if (auth->n_entries == PEERS_MAX)
+                return -EUSERS;
+        if (asprintf(&name, "varlink:%" PRIu64, ++auth->n_sockets) < 0) {
+                name = NULL;
+                return -ENOMEM;
+        }
+        int r = entry_new(auth, name, &entry);
+        if (r < 0)
+                return r;
+        entry->is_socket = true;
+        r = credentials_read_socket(fd, &entry->peer.subject, &entry->peer.pid, &entry->peer.start);
+        if (r < 0)
+                return r;
+        entry->known = true;
+        entry = NULL; /* the table's */
+        *ret_name = TAKE_PTR(name);
+        return 0;
+}
+
+void auth_remove_socket(Auth *auth, const char *unique_name) {
+        Entry *entry = entry_find(auth, unique_name);
+
+        if (entry)
+                entry_gone(entry);
 }
 
 const Peer *auth_get_peer(const Auth *auth, sd_bus_message *m) {
@@ -424,6 +383,7 @@ const Peer *auth_find_peer(const Auth *auth, const char *unique_name) {
 
         if (!entry || !entry->known)
                 return NULL;
+        entry->has_called = true;
         entry_read_facts(entry);
         return &entry->peer;
 }
@@ -440,7 +400,7 @@ int auth_make_administrator(const Auth *auth, const char *unique_name) {
 int auth_make_subject(uid_t uid, Subject *ret) {
         Subject subject = { .uid = uid };
 
-        int r = groups_from_database(&subject);
+        int r = credentials_find_groups(&subject);
         if (r == 0)
                 *ret = subject;
         return r;
@@ -449,9 +409,76 @@ int auth_make_subject(uid_t uid, Subject *ret) {
 int auth_watch(Auth *auth, const char *unique_name) {
         Entry *entry;
 
-        return entry_find(auth, unique_name) ? 0 : entry_new(auth, unique_name, &entry);
+        return entry_find(auth, unique_name) ? 0 : entry_new_asked(auth, unique_name, &entry);
 }
 
-Polkit *auth_get_polkit(const Auth *auth) {
-        return auth->polkit;
+/* A question about a socket's peer, until it is answered. */
+typedef struct Question {
+        pid_t pid;
+        uint64_t start;
+        uid_t uid;
+        PolkitHandler handler;
+        void *userdata;
+} Question;
+
+/* Its process is there, and is the one that has connected. */
+static int check_process(pid_t pid, uint64_t start, uid_t uid, Reason *reason) {
+        if (start > 0 && facts_read_start(pid, uid) == start)
+                return 0;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "this needs authentication by polkit, which wants to know your process: the one that opened "
+                        "this connection has ended or runs as another user by now; connect anew, or use D-Bus");
+}
+
+static void on_socket_answer(int result, const Reason *said, void *userdata) {
+        _cleanup_free_ Question *question = userdata;
+        Reason reason = *said;
+
+        if (result == 0)
+                result = check_process(question->pid, question->start, question->uid, &reason);
+        question->handler(result, &reason, question->userdata);
+}
+
+static int ask_of_socket(const Auth *auth,
+                const Entry *entry,
+                PolkitQuery *query,
+                const Question *asked,
+                Reason *reason) {
+        _cleanup_free_ Question *question = malloc(sizeof(*question));
+
+        if (!question)
+                return -ENOMEM;
+        *question = *asked;
+        query->pid = entry->peer.pid;
+        query->start = entry->peer.start;
+        int r = check_process(question->pid, question->start, question->uid, reason);
+        r = r ?: polkit_ask(auth->polkit, query, on_socket_answer, question, reason);
+        if (r == 0)
+                question = NULL; /* polkit's until the answer */
+        return r;
+}
+
+int auth_ask_polkit(const Auth *auth,
+                const PolkitQuery *query,
+                PolkitHandler handler,
+                void *userdata,
+                Reason *reason) {
+        const Entry *entry = entry_find(auth, query->peer);
+        PolkitQuery whole = *query;
+
+        if (!entry || !entry->known)
+                return KT_E_CANCELLED;
+        whole.uid = entry->peer.subject.uid;
+        if (!entry->is_socket)
+                return polkit_ask(auth->polkit, &whole, handler, userdata, reason);
+        return ask_of_socket(auth,
+                        entry,
+                        &whole,
+                        &(Question){ entry->peer.pid,
+                                        entry->peer.start,
+                                        whole.uid,
+                                        handler,
+                                        userdata },
+                        reason);
 }

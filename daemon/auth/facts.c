@@ -34,7 +34,7 @@ uint64_t facts_read_start(pid_t pid, uid_t uid) {
                 return 0;
         snprintf(path, sizeof(path), "/proc/%d", pid);
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        /* The directory is root's when the process is not dumpable: not known then. */
+        /* Another user's, as that of a set-user-ID program: not known then. */
         if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != uid)
                 return 0;
         if (fd_read_file_at(fd, "stat", STAT_MAX, &text, NULL) < 0)

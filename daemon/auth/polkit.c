@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Asks polkit whether a peer may do what a rule leaves to it, without waiting: the question goes
- * out on our own bus connection, the daemon serves others, the answer comes to a handler. Asked by
- * the doors through auth.h, told by auth.c of peers that leave. Owns the open questions. Nothing
- * else in the daemon knows polkit.
+ * out on our own bus connection, as soon as there is one, the daemon serves others, the answer
+ * comes to a handler. Asked by the doors through auth.h, told by auth.c of peers that leave. Owns
+ * the open questions. Nothing else in the daemon knows polkit.
  *
  * Only a well-formed yes is a yes. polkit missing, dying, silent, garbled or refusing to decide is
  * a no that says so. Nothing is remembered: an answer is about one question.
  *
  * The subject is the peer's unique bus name, which a bus never uses twice; polkit asks the bus who
- * that is. Relies on the bus to deliver a reply only from whom the call went to, and to let only
- * polkit have its name. Details carry what a stranger wrote: they are cleaned by whoever fills
- * them, and polkit shows them as text.
+ * that is. Of a peer over a socket it is a process, by number, start time and uid; auth.c sees to
+ * it that it is the right one. Relies on the bus to deliver a reply only from whom the call went
+ * to, and to let only polkit have its name. Details carry what a stranger wrote: they are cleaned
+ * by whoever fills them, and polkit shows them as text.
  *
  * polkit drops a dialog when it is told to (CancelCheckAuthorization), not when we stop waiting. */
 #include "polkit.h"
@@ -139,7 +140,8 @@ static int judge_answer(const Question *question, sd_bus_message *m, Reason *rea
         return reason_set(reason,
                         KT_E_AUTH_REQUIRED,
                         "this needs authentication (polkit action %s), and the call does not allow to ask for it: "
-                        "leave out --no-ask-password, over D-Bus set ALLOW_INTERACTIVE_AUTHORIZATION",
+                        "leave out --no-ask-password, over D-Bus set ALLOW_INTERACTIVE_AUTHORIZATION, over Varlink "
+                        "allowInteractiveAuthentication",
                         question->action);
 }
 
@@ -208,6 +210,25 @@ static int append_details(sd_bus_message *m, const PolkitQuery *query) {
         return r < 0 ? r : sd_bus_message_close_container(m);
 }
 
+static int append_subject(sd_bus_message *m, const PolkitQuery *query) {
+        if (query->pid == 0)
+                return sd_bus_message_append(
+                                m, "(sa{sv})", "system-bus-name", 1, "name", "s", query->peer);
+        return sd_bus_message_append(m,
+                        "(sa{sv})",
+                        "unix-process",
+                        3,
+                        "pid",
+                        "u",
+                        (uint32_t)query->pid,
+                        "start-time",
+                        "t",
+                        query->start,
+                        "uid",
+                        "i",
+                        (int32_t)query->uid);
+}
+
 static int question_send(Question *question, const PolkitQuery *query) {
         _cleanup_(message_unref_cleanup) sd_bus_message *m = NULL;
         sd_bus *bus = question->polkit->bus;
@@ -220,14 +241,9 @@ static int question_send(Question *question, const PolkitQuery *query) {
                         POLKIT_INTERFACE,
                         "CheckAuthorization");
         if (r >= 0)
-                r = sd_bus_message_append(m,
-                                "(sa{sv})s",
-                                "system-bus-name",
-                                1,
-                                "name",
-                                "s",
-                                query->peer,
-                                query->action);
+                r = append_subject(m, query);
+        if (r >= 0)
+                r = sd_bus_message_append(m, "s", query->action);
         if (r >= 0)
                 r = append_details(m, query);
         if (r >= 0)
@@ -273,6 +289,12 @@ int polkit_ask(Polkit *polkit,
         _cleanup_(question_free_cleanup) Question *question = NULL;
         int r;
 
+        if (!polkit->bus)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "this needs authentication by polkit (%s), and the system bus is not there yet: try "
+                                "again when the machine has booted",
+                                query->action);
         r = check_limits(polkit, query->uid, reason);
         if (r != 0)
                 return r;
@@ -303,19 +325,22 @@ void polkit_peer_gone(Polkit *polkit, const char *unique_name) {
         for (question = TAILQ_FIRST(&polkit->questions); question; question = next) {
                 next = TAILQ_NEXT(question, questions);
                 if (strcmp(question->peer, unique_name) == 0)
-                        question_cancel(question, "the caller has left the bus");
+                        question_cancel(question, "the caller has left");
         }
 }
 
-int polkit_new(sd_bus *bus, Polkit **ret) {
+int polkit_new(Polkit **ret) {
         Polkit *polkit = calloc(1, sizeof(*polkit));
 
         if (!polkit)
                 return -ENOMEM;
         TAILQ_INIT(&polkit->questions);
-        polkit->bus = sd_bus_ref(bus);
         *ret = polkit;
         return 0;
+}
+
+void polkit_join_bus(Polkit *polkit, sd_bus *bus) {
+        polkit->bus = sd_bus_ref(bus);
 }
 
 Polkit *polkit_free(Polkit *polkit) {

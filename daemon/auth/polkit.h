@@ -22,7 +22,9 @@ typedef struct PolkitDetail {
 
 typedef struct PolkitQuery {
         const char *action;
-        const char *peer; /* unique bus name of whom it is about */
+        const char *peer; /* unique name of whom it is about */
+        pid_t pid;        /* of one that is on no bus: its process; 0: it is on the bus */
+        uint64_t start;   /* … as facts_read_start has it */
         uid_t uid;        /* theirs; counts the questions */
         bool interactive; /* polkit may ask a human */
         const PolkitDetail *details;
@@ -33,12 +35,14 @@ typedef struct PolkitQuery {
  * or ktraced ends, with the reason. */
 typedef void (*PolkitHandler)(int result, const Reason *reason, void *userdata);
 
-int polkit_new(sd_bus *bus, Polkit **ret);
+int polkit_new(Polkit **ret);
+/* Once; what is asked before is refused with KT_E_ACCESS_DENIED. */
+void polkit_join_bus(Polkit *polkit, sd_bus *bus);
 /* Answers what is open with KT_E_CANCELLED. */
 Polkit *polkit_free(Polkit *polkit);
 DEFINE_CLEANUP(Polkit, polkit_free);
 /* 0: `handler` will be called, once, from the event loop, not before this has returned. Else it is
- * not: KT_E_LIMIT_REACHED with the reason, or -errno. */
+ * not: KT_E_LIMIT_REACHED, KT_E_ACCESS_DENIED with the reason, or -errno. */
 int polkit_ask(Polkit *polkit,
                 const PolkitQuery *query,
                 PolkitHandler handler,

@@ -4,12 +4,14 @@
  * the session floor. The daemon's state of what they mean is elsewhere (session/store.c): a
  * descriptor without a state is let go, a state without its descriptor is told.
  *
- * systemd takes a socket or a pipe out by itself when its other end has gone. A message that is on
+ * systemd takes a socket or a pipe out by itself when its other end has gone; a file that is pinned
+ * (O_PATH) cannot be watched so, and is refused where that is not renounced. A message that is on
  * its way when we are killed may be lost: then the descriptor is. */
 
 #include "fd-store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
@@ -55,12 +57,22 @@ FdStore *fd_store_free(FdStore *store) {
         return NULL;
 }
 
+static bool is_pinned(int fd) {
+        int flags = fcntl(fd, F_GETFL);
+
+        return flags >= 0 && (flags & O_PATH);
+}
+
 void fd_store_put(FdStore *store, const char *name, int fd) {
-        char state[128];
+        char state[192];
 
         if (!store)
                 return;
-        (void)snprintf(state, sizeof(state), "FDSTORE=1\nFDNAME=%s", name);
+        (void)snprintf(state,
+                        sizeof(state),
+                        "FDSTORE=1\nFDNAME=%s%s",
+                        name,
+                        is_pinned(fd) ? "\nFDPOLL=0" : "");
         int r = sd_pid_notify_with_fds(0, false, state, &fd, 1);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot keep %s over a restart", name);

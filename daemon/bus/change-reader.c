@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What Configure is asked for: a{sv} with one key, since a plan is one change. The message comes
- * from anyone: what is not known is refused, not skipped. Whether the session can do it is the
- * session floor's to say. */
+/* What Configure is asked for over D-Bus: a{sv} with one key. The message comes from anyone: here
+ * is only what D-Bus adds, its types; what a change may be door/change.c says. */
 
 #include "change-reader.h"
 
@@ -10,14 +9,6 @@
 #include <string.h>
 
 #include "spec-reader.h"
-
-#define PATTERNS_MAX 64 /* of one change: each is matched with each event of the session */
-
-void change_clear(Change *change) {
-        for (char **p = change->patterns; p && *p; p++)
-                free(*p);
-        free(change->patterns);
-}
 
 static int read_patterns(sd_bus_message *m, const char *key, Change *change, Reason *reason) {
         int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, "as");
@@ -30,24 +21,7 @@ static int read_patterns(sd_bus_message *m, const char *key, Change *change, Rea
                 change->patterns = calloc(1, sizeof(char *));
         if (r < 0 || !change->patterns)
                 return r < 0 ? r : -ENOMEM;
-        for (size_t i = 0; change->patterns[i]; i++)
-                if (i == PATTERNS_MAX || strlen(change->patterns[i]) > SPEC_EVENT_NAME_MAX)
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s: %d names of %d bytes at most: use globs",
-                                        key,
-                                        PATTERNS_MAX,
-                                        SPEC_EVENT_NAME_MAX);
-        return 0;
-}
-
-static const char *find_hist_verb(const char *key) {
-        static const char *const verbs[] = { "hist-clear", "hist-pause", "hist-continue" };
-
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                if (strcmp(verbs[i], key) == 0)
-                        return verbs[i];
-        return NULL;
+        return change_check_patterns(change, key, reason);
 }
 
 static int read_hist(sd_bus_message *m, Change *change, Reason *reason) {
@@ -60,7 +34,24 @@ static int read_hist(sd_bus_message *m, Change *change, Reason *reason) {
                            : MIN_OF(r, 0);
 }
 
+static int read_value(sd_bus_message *m,
+                ChangeKind kind,
+                const char *key,
+                Change *change,
+                Reason *reason) {
+        switch (kind) {
+        case CHANGE_EVENTS:
+                return read_patterns(m, key, change, reason);
+        case CHANGE_BUFFER:
+                return spec_read_number(m, key, &change->buffer_kb, reason);
+        case CHANGE_HIST:
+                break;
+        }
+        return read_hist(m, change, reason);
+}
+
 int change_read(sd_bus_message *m, Change *change, Reason *reason) {
+        ChangeKind kind = CHANGE_EVENTS;
         const char *key = "";
 
         int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
@@ -70,20 +61,9 @@ int change_read(sd_bus_message *m, Change *change, Reason *reason) {
                 r = sd_bus_message_read(m, "s", &key);
         if (r < 0)
                 return r;
-        change->on = strcmp(key, "events-on") == 0;
-        change->hist_verb = find_hist_verb(key);
-        if (change->on || strcmp(key, "events-off") == 0)
-                r = read_patterns(m, key, change, reason);
-        else if (strcmp(key, "buffer-kb") == 0)
-                r = spec_read_number(m, key, &change->buffer_kb, reason);
-        else if (change->hist_verb)
-                r = read_hist(m, change, reason);
-        else
-                return reason_set(reason,
-                                KT_E_UNKNOWN_KEY,
-                                "%.64s: events-on, events-off, buffer-kb, hist-clear, hist-pause or "
-                                "hist-continue is wanted",
-                                *key ? key : "nothing to change");
+        r = change_set_key(change, key, &kind, reason);
+        if (r == 0)
+                r = read_value(m, kind, key, change, reason);
         if (r != 0)
                 return r;
         r = sd_bus_message_exit_container(m);

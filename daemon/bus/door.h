@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "auth.h"
-#include "session.h"
+#include "desk.h"
 
 /* The D-Bus face of the daemon: the objects that it shows and the signals that it sends. */
 typedef struct Door Door;
 
-typedef struct DoorHandlers {
-        /* Rules and limits are to be read anew. 0, or KT_E_* with the reason: the old ones stay. */
-        int (*on_reload)(void *userdata, Reason *reason);
-} DoorHandlers;
-
 /* Puts the objects on the bus. All are borrowed and must outlive the door. */
-int door_new(sd_bus *bus,
-                const Auth *auth,
-                Registry *registry,
-                const DoorHandlers *handlers,
-                void *userdata,
-                Door **ret);
+int door_new(sd_bus *bus, Desk *desk, Door **ret);
 Door *door_free(Door *door);
 DEFINE_CLEANUP(Door, door_free);
 

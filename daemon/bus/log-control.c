@@ -40,7 +40,7 @@ static int read_value(const Door *door,
                 sd_bus_message *m,
                 const char **ret,
                 sd_bus_error *ret_error) {
-        const Peer *peer = auth_get_peer(door->auth, m);
+        const Peer *peer = call_get_peer(door, m);
 
         if (!peer || peer->subject.uid != 0)
                 return sd_bus_error_set(ret_error,

@@ -13,6 +13,7 @@
 #include "privilege.h"
 #include "probe-methods.h"
 #include "spec-reader.h"
+#include "spool-methods.h"
 
 static int get_version(sd_bus *bus,
                 const char *path,
@@ -36,7 +37,7 @@ static int answer_created(sd_bus_message *m, Request *request) {
 }
 
 static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         _cleanup_spec_ Spec *spec = NULL;
         Door *door = userdata;
         Reason reason = { "" };
@@ -46,7 +47,7 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
         if (r == 0)
                 r = spec_read_message(m, &spec, &reason);
         if (r == 0)
-                r = admission_create(door, m, request, spec, &reason);
+                r = admission_create(door->desk, request, spec, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         /* Both are the session floor's now. */
@@ -55,21 +56,12 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
         return 1;
 }
 
-/* Of whom is the question? root may ask about others. */
-static int find_asked(const Peer *peer, uid_t as_user, Subject *ret, Reason *reason) {
-        if (as_user == (uid_t)-1)
-                return subject_copy(ret, &peer->subject);
-        if (peer->subject.uid != 0)
-                return reason_set(reason, KT_E_ACCESS_DENIED, "as-user: root alone may ask so");
-        return auth_make_subject(as_user, ret);
-}
-
 static int method_check_session(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_(subject_clear) Subject asked = { .uid = (uid_t)-1 };
         _cleanup_json_ json_object *o = NULL;
         _cleanup_spec_ Spec *spec = NULL;
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, m);
+        const Peer *peer = call_get_peer(door, m);
         Reason reason = { "" };
         uid_t as_user;
         int r;
@@ -78,9 +70,9 @@ static int method_check_session(sd_bus_message *m, void *userdata, sd_bus_error 
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
         r = spec_read_question(m, &spec, &as_user, &reason);
         if (r == 0)
-                r = find_asked(peer, as_user, &asked, &reason);
+                r = desk_find_asked(peer, as_user, &asked, &reason);
         if (r == 0)
-                r = registry_check(door->registry, &peer->subject, &asked, spec, &o, &reason);
+                r = registry_check(door->desk->registry, &peer->subject, &asked, spec, &o, &reason);
         return call_reply_json(m, r, o, &reason);
 }
 
@@ -116,9 +108,9 @@ static int list_sessions(Door *door, const Peer *peer, sd_bus_message *reply) {
         r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, "(sosus)");
         if (r < 0)
                 return r;
-        registry_visit(door->registry,
+        registry_visit(door->desk->registry,
                         &peer->subject,
-                        call_get_reach(peer),
+                        desk_get_reach(peer),
                         append_session,
                         &listing);
         if (listing.result < 0)
@@ -128,7 +120,7 @@ static int list_sessions(Door *door, const Peer *peer, sd_bus_message *reply) {
 
 static int method_list_sessions(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, m);
+        const Peer *peer = call_get_peer(door, m);
         sd_bus_message *reply = NULL;
         int r;
 
@@ -145,7 +137,8 @@ static int method_list_sessions(sd_bus_message *m, void *userdata, sd_bus_error 
 static int method_get_session(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_free_ char *path = NULL;
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, m);
+        const Peer *peer = call_get_peer(door, m);
+        Session *session = NULL;
         Reason reason = { "" };
         const char *id;
         int r;
@@ -155,13 +148,9 @@ static int method_get_session(sd_bus_message *m, void *userdata, sd_bus_error *r
                 return call_refuse(m, r, NULL);
         if (!peer)
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        if (!registry_find(door->registry, &peer->subject, call_get_reach(peer), id))
-                return call_refuse(m,
-                                reason_set(&reason,
-                                                KT_E_NO_SUCH_SESSION,
-                                                "%.32s: no such session",
-                                                id),
-                                &reason);
+        r = desk_find_session(door->desk, peer, PURPOSE_MANAGE, id, &session, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
         if (asprintf(&path, "%s/%s", KT_SESSION_PREFIX, id) < 0) {
                 path = NULL;
                 return call_refuse(m, -ENOMEM, NULL);
@@ -178,7 +167,7 @@ static void strv_cleanup(char ***names) {
 static int method_list_events(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_(strv_cleanup) char **names = NULL;
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, m);
+        const Peer *peer = call_get_peer(door, m);
         sd_bus_message *reply = NULL;
         Reason reason = { "" };
         const char *glob;
@@ -189,7 +178,7 @@ static int method_list_events(sd_bus_message *m, void *userdata, sd_bus_error *r
                 return call_refuse(m, r, NULL);
         if (!peer)
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = registry_list_events(door->registry, &peer->subject, glob, &names, &reason);
+        r = registry_list_events(door->desk->registry, &peer->subject, glob, &names, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         r = sd_bus_message_new_method_return(m, &reply);
@@ -203,7 +192,7 @@ static int method_list_events(sd_bus_message *m, void *userdata, sd_bus_error *r
 static int method_describe_event(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_json_ json_object *o = NULL;
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, m);
+        const Peer *peer = call_get_peer(door, m);
         Reason reason = { "" };
         const char *name;
         int r;
@@ -213,32 +202,44 @@ static int method_describe_event(sd_bus_message *m, void *userdata, sd_bus_error
                 return call_refuse(m, r, NULL);
         if (!peer)
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = registry_describe_event(door->registry, &peer->subject, name, &o, &reason);
+        r = registry_describe_event(door->desk->registry, &peer->subject, name, &o, &reason);
         return call_reply_json(m, r, o, &reason);
 }
 
 static int method_get_limits(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_json_ json_object *o = NULL;
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, m);
+        const Peer *peer = call_get_peer(door, m);
         int r;
 
         if (!peer)
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = registry_describe_limits(door->registry, peer->subject.uid, &o);
+        r = registry_describe_limits(door->desk->registry, peer->subject.uid, &o);
         return call_reply_json(m, r, o, NULL);
 }
 
-typedef int (*Privileged)(Door *door, sd_bus_message *m, Request *request, Reason *reason);
+static int method_get_status(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_json_ json_object *o = NULL;
+        Door *door = userdata;
+        const Peer *peer = call_get_peer(door, m);
+        int r;
+
+        if (!peer)
+                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
+        r = registry_describe_status(door->desk->registry, &peer->subject, &o);
+        return call_reply_json(m, r, o, NULL);
+}
+
+typedef int (*Privileged)(Desk *desk, Request *request, Reason *reason);
 
 static int call_privileged(Door *door, sd_bus_message *m, Privileged ask) {
-        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Reason reason = { "" };
         int r;
 
         r = call_new(door, m, call_reply_empty, &request, &reason);
         if (r == 0)
-                r = ask(door, m, request, &reason);
+                r = ask(door->desk, request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         request = NULL; /* answered, or polkit's */
@@ -316,10 +317,30 @@ static const sd_bus_vtable manager_vtable[] = {
                         SD_BUS_RESULT("aa{sv}", probes),
                         method_list_probes,
                         SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ListSpool",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_RESULT("aa{sv}", recordings),
+                        method_list_spool,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("OpenSpool",
+                        SD_BUS_ARGS("s", id, "a{sv}", options),
+                        SD_BUS_RESULT("h", pipe),
+                        method_open_spool,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("RemoveSpool",
+                        SD_BUS_ARGS("s", id),
+                        SD_BUS_NO_RESULT,
+                        method_remove_spool,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetLimits",
                         SD_BUS_NO_ARGS,
                         SD_BUS_RESULT("a{sv}", limits),
                         method_get_limits,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetStatus",
+                        SD_BUS_NO_ARGS,
+                        SD_BUS_RESULT("a{sv}", status),
+                        method_get_status,
                         SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Reload",
                         SD_BUS_NO_ARGS,

@@ -11,12 +11,10 @@
 #include "probe-admission.h"
 #include "variant.h"
 
-#define ADD_PROBES_MAX 256 /* in one call */
-
 int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_json_ json_object *o = NULL;
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, m);
+        const Peer *peer = call_get_peer(door, m);
         Reason reason = { "" };
         const char *function;
         int r;
@@ -26,7 +24,7 @@ int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret
                 return call_refuse(m, r, NULL);
         if (!peer)
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = registry_resolve_function(door->registry, &peer->subject, function, &o, &reason);
+        r = registry_resolve_function(door->desk->registry, &peer->subject, function, &o, &reason);
         return call_reply_json(m, r, o, &reason);
 }
 
@@ -35,7 +33,7 @@ static int answer_added(sd_bus_message *m, Request *request) {
 }
 
 int method_add_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         _cleanup_(definition_free_cleanup) Definition *definition = NULL;
         Door *door = userdata;
         Reason reason = { "" };
@@ -45,7 +43,7 @@ int method_add_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error)
         if (r == 0)
                 r = definition_read_message(m, &definition, &reason);
         if (r == 0)
-                r = probe_admission_add(door, m, request, definition, &reason);
+                r = probe_admission_add(door->desk, request, definition, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         /* Both are the session floor's now. */
@@ -69,15 +67,9 @@ static int answer_added_all(sd_bus_message *m, Request *request) {
         return r < 0 ? r : sd_bus_message_send(reply);
 }
 
-static void definitions_free(Definition **definitions, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                definition_free(definitions[i]);
-        free(definitions);
-}
-
 /* Each of the list, judged as AddProbe's. */
 static int read_definitions(sd_bus_message *m, Definition ***ret, size_t *ret_n, Reason *reason) {
-        Definition **definitions = calloc(ADD_PROBES_MAX, sizeof(Definition *));
+        Definition **definitions = calloc(DEFINITIONS_MAX, sizeof(Definition *));
         size_t n = 0;
 
         if (!definitions)
@@ -86,11 +78,11 @@ static int read_definitions(sd_bus_message *m, Definition ***ret, size_t *ret_n,
         while (r == 0 && sd_bus_message_at_end(m, false) == 0) {
                 Reason inner = {};
 
-                if (n == ADD_PROBES_MAX)
+                if (n == DEFINITIONS_MAX)
                         r = reason_set(&inner,
                                         KT_E_INVALID_SPEC,
                                         "more than %d in one call",
-                                        ADD_PROBES_MAX);
+                                        DEFINITIONS_MAX);
                 else
                         r = definition_read_message(m, &definitions[n], &inner);
                 if (r > 0)
@@ -107,7 +99,7 @@ static int read_definitions(sd_bus_message *m, Definition ***ret, size_t *ret_n,
 }
 
 int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Definition **definitions = NULL;
         Door *door = userdata;
         Reason reason = { "" };
@@ -118,7 +110,7 @@ int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         if (r == 0)
                 r = read_definitions(m, &definitions, &n, &reason);
         if (r == 0)
-                r = registry_add_probes(door->registry, request, definitions, n, &reason);
+                r = registry_add_probes(door->desk->registry, request, definitions, n, &reason);
         if (r != 0) {
                 definitions_free(definitions, n);
                 return call_refuse(m, r, &reason);
@@ -130,7 +122,7 @@ int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
 }
 
 int method_remove_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Door *door = userdata;
         Reason reason = { "" };
         const char *name;
@@ -141,7 +133,7 @@ int method_remove_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_err
                 return call_refuse(m, r, NULL);
         r = call_new(door, m, call_reply_empty, &request, &reason);
         if (r == 0)
-                r = registry_remove_probe(door->registry, request, name, &reason);
+                r = registry_remove_probe(door->desk->registry, request, name, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         request = NULL;
@@ -151,14 +143,14 @@ int method_remove_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_err
 int method_list_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_json_ json_object *list = NULL;
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, m);
+        const Peer *peer = call_get_peer(door, m);
         sd_bus_message *reply = NULL;
         Reason reason = { "" };
         int r;
 
         if (!peer)
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = registry_list_probes(door->registry, &peer->subject, &list, &reason);
+        r = registry_list_probes(door->desk->registry, &peer->subject, &list, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         r = sd_bus_message_new_method_return(m, &reply);
@@ -174,14 +166,14 @@ static int answer_file(sd_bus_message *m, Request *request) {
 }
 
 int method_open_probe_file(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Door *door = userdata;
         Reason reason = { "" };
         int r;
 
         r = call_new(door, m, answer_file, &request, &reason);
         if (r == 0)
-                r = registry_open_probe_file(door->registry, request, &reason);
+                r = registry_open_probe_file(door->desk->registry, request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         request = NULL;

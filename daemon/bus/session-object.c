@@ -17,15 +17,15 @@
 #include "call.h"
 #include "change-reader.h"
 #include "log.h"
+#include "session-verb.h"
 #include "variant.h"
 #include "window-look.h"
 
-static Session *find_session(Door *door, const Peer *peer, SessionReach reach, const char *path) {
+/* The last part of a path; "" where it is no session's. */
+static const char *get_id(const char *path) {
         size_t prefix = strlen(KT_SESSION_PREFIX "/");
 
-        if (strncmp(path, KT_SESSION_PREFIX "/", prefix) != 0)
-                return NULL;
-        return registry_find(door->registry, &peer->subject, reach, path + prefix);
+        return strncmp(path, KT_SESSION_PREFIX "/", prefix) == 0 ? path + prefix : "";
 }
 
 static int on_find(sd_bus *bus,
@@ -35,9 +35,12 @@ static int on_find(sd_bus *bus,
                 void **ret_found,
                 sd_bus_error *ret_error) {
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, sd_bus_get_current_message(bus));
+        const Peer *peer = call_get_peer(door, sd_bus_get_current_message(bus));
+        Reason reason;
+        Session *session;
 
-        if (!peer || !find_session(door, peer, call_get_reach(peer), path))
+        if (desk_find_session(door->desk, peer, PURPOSE_MANAGE, get_id(path), &session, &reason) !=
+                        0)
                 return 0;
         /* The door, not the session: handlers look it up again and have both. */
         *ret_found = door;
@@ -75,12 +78,16 @@ static int on_enumerate(sd_bus *bus,
                 char ***ret_nodes,
                 sd_bus_error *ret_error) {
         Door *door = userdata;
-        const Peer *peer = auth_get_peer(door->auth, sd_bus_get_current_message(bus));
+        const Peer *peer = call_get_peer(door, sd_bus_get_current_message(bus));
         Nodes nodes = { 0 };
 
         if (!peer)
                 return 0;
-        registry_visit(door->registry, &peer->subject, call_get_reach(peer), append_node, &nodes);
+        registry_visit(door->desk->registry,
+                        &peer->subject,
+                        desk_get_reach(peer),
+                        append_node,
+                        &nodes);
         if (nodes.result < 0) {
                 for (size_t i = 0; i < nodes.n; i++)
                         free(nodes.paths[i]);
@@ -91,43 +98,22 @@ static int on_enumerate(sd_bus *bus,
         return 0;
 }
 
-/* What a method does with its session. */
-typedef enum Purpose {
-        PURPOSE_OWN, /* starts or reads it */
-        PURPOSE_MANAGE,
-} Purpose;
-
 /* KT_E_*: the answer. */
 static int get_session(Door *door,
                 sd_bus_message *m,
                 Purpose purpose,
                 Session **ret,
                 Reason *reason) {
-        const Peer *peer = auth_get_peer(door->auth, m);
-        const char *path = sd_bus_message_get_path(m);
-        Session *session = NULL;
-
-        if (peer)
-                session = find_session(door,
-                                peer,
-                                purpose == PURPOSE_MANAGE ? call_get_reach(peer) : REACH_OWN,
-                                path);
-        if (session) {
-                *ret = session;
-                return 0;
-        }
-        if (!peer || !find_session(door, peer, call_get_reach(peer), path))
-                return KT_E_NO_SUCH_SESSION;
-        return reason_set(reason,
-                        KT_E_ACCESS_DENIED,
-                        "the session is another user's: Administrate lets look at it, stop it and "
-                        "destroy it; its owner and root start and read it");
+        return desk_find_session(door->desk,
+                        call_get_peer(door, m),
+                        purpose,
+                        get_id(sd_bus_message_get_path(m)),
+                        ret,
+                        reason);
 }
 
-typedef int (*Verb)(Session *session, Request *request, Reason *reason);
-
 static int call_verb(Door *door, sd_bus_message *m, Purpose purpose, Verb verb, CallAnswer answer) {
-        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Session *session = NULL;
         Reason reason = { "" };
         int r;
@@ -160,14 +146,6 @@ static int answer_fd(sd_bus_message *m, Request *request) {
         return sd_bus_reply_method_return(m, "h", request->fd);
 }
 
-static int open_pipe(Session *session, Request *request, Reason *reason) {
-        return session_open_stream(session, CONTROL_SINK_PIPE, request, reason);
-}
-
-static int open_socket(Session *session, Request *request, Reason *reason) {
-        return session_open_stream(session, CONTROL_SINK_SOCKET, request, reason);
-}
-
 static int call_open(Door *door, sd_bus_message *m, Verb verb) {
         Reason reason = { "" };
         int r;
@@ -179,19 +157,11 @@ static int call_open(Door *door, sd_bus_message *m, Verb verb) {
 }
 
 static int method_open_stream(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_open(userdata, m, open_pipe);
+        return call_open(userdata, m, verb_open_pipe);
 }
 
 static int method_open_sink(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_open(userdata, m, open_socket);
-}
-
-static int snapshot_pipe(Session *session, Request *request, Reason *reason) {
-        return session_snapshot(session, CONTROL_SINK_PIPE, request, reason);
-}
-
-static int snapshot_socket(Session *session, Request *request, Reason *reason) {
-        return session_snapshot(session, CONTROL_SINK_SOCKET, request, reason);
+        return call_open(userdata, m, verb_open_socket);
 }
 
 static int method_snapshot(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
@@ -204,7 +174,7 @@ static int method_snapshot(sd_bus_message *m, void *userdata, sd_bus_error *ret_
         return call_verb(userdata,
                         m,
                         PURPOSE_OWN,
-                        by_sink ? snapshot_socket : snapshot_pipe,
+                        by_sink ? verb_snapshot_socket : verb_snapshot_pipe,
                         answer_fd);
 }
 
@@ -213,7 +183,7 @@ static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *ret_err
 }
 
 static int method_configure(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         _cleanup_(change_clear) Change change = {};
         Session *session = NULL;
         Reason reason = { "" };
@@ -223,13 +193,8 @@ static int method_configure(sd_bus_message *m, void *userdata, sd_bus_error *ret
                 r = change_read(m, &change, &reason);
         if (r == 0)
                 r = call_new(userdata, m, call_reply_empty, &request, &reason);
-        if (r == 0 && change.patterns)
-                r = session_switch_events(session, change.patterns, change.on, request, &reason);
-        else if (r == 0 && change.hist_verb)
-                r = session_change_histogram(
-                                session, change.hist, change.hist_verb, request, &reason);
-        else if (r == 0)
-                r = session_resize(session, change.buffer_kb, request, &reason);
+        if (r == 0)
+                r = change_apply(session, &change, request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         request = NULL; /* the session floor's now */
@@ -302,7 +267,7 @@ static int method_get_statistics(sd_bus_message *m, void *userdata, sd_bus_error
 }
 
 static int method_get_histogram(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_(call_free_cleanup) Request *request = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Session *session = NULL;
         Reason reason = { "" };
         const char *name;
@@ -457,6 +422,8 @@ static void on_peer(const char *peer, void *userdata) {
                 .uid = session_get_uid(signal->session) };
         char path[sizeof(KT_SESSION_PREFIX "/") + KT_ID_DIGITS];
 
+        if (*peer != ':') /* comes by another door */
+                return;
         snprintf(path, sizeof(path), "%s/%s", KT_SESSION_PREFIX, context.session);
         int r = send_signal(signal, path, peer);
         /* Without a bus nobody is left to be told. */

@@ -291,6 +291,40 @@ static int read_names(sd_bus_message *m, Spec *spec, const SpecField *field, Rea
         return r < 0 ? r : spec_own_result(sd_bus_message_exit_container(m));
 }
 
+static int read_spool_key(sd_bus_message *m, Spec *spec, Reason *reason) {
+        const char *key, *signature, *text;
+        uint64_t number = 0;
+
+        int r = sd_bus_message_read(m, "s", &key);
+        r = r < 0 ? r : sd_bus_message_peek_type(m, NULL, &signature);
+        if (r < 0)
+                return r;
+        if (strcmp(signature, "s") == 0) {
+                r = sd_bus_message_read(m, "v", "s", &text);
+                return r < 0 ? r : spec_spool_set_string(spec, key, text, reason);
+        }
+        if (strlen(signature) != 1 || !strchr("ynqiuxt", *signature))
+                return spec_refuse_spool_type(key, spec_describe_signature(signature), reason);
+        r = spec_read_number(m, key, &number, reason);
+        return r != 0 ? r : spec_spool_set_number(spec, key, number, reason);
+}
+
+static int read_spool(sd_bus_message *m, Spec *spec, const SpecField *field, Reason *reason) {
+        int r = spec_spool_begin(spec, field, reason);
+
+        if (r != 0)
+                return r;
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+        while (r >= 0 &&
+                        (r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+                r = read_spool_key(m, spec, reason);
+                if (r != 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+        }
+        return r < 0 ? r : spec_own_result(sd_bus_message_exit_container(m));
+}
+
 /* The contents of the variant of one key. */
 static int read_value(sd_bus_message *m,
                 const SpecField *field,
@@ -328,6 +362,10 @@ static int read_value(sd_bus_message *m,
         case SPEC_TRIGGERS:
                 if (strcmp(signature, "aa{sv}") == 0)
                         return read_triggers(m, spec, field, reason);
+                break;
+        case SPEC_SPOOL:
+                if (strcmp(signature, "a{sv}") == 0)
+                        return read_spool(m, spec, field, reason);
                 break;
         }
         return spec_refuse_type(field, spec_describe_signature(signature), reason);

@@ -88,5 +88,6 @@ int btf_find_members(const char *structure, BtfMember *members, size_t n_members
         for (size_t i = 0; r == 0 && i < n_members; i++)
                 r = find_member(btf, type, 0, &members[i], 0);
         btf__free(btf);
+        (void)malloc_trim(0); /* as large as the daemon itself, and not needed again soon */
         return r;
 }

@@ -44,6 +44,15 @@ bool pair_is_supported(const Tracefs *tracefs) {
                faccessat(tracefs->fd, DEFINITIONS_FILE, W_OK, AT_EACCESS) == 0;
 }
 
+int pair_check_supported(const Tracefs *tracefs, Reason *reason) {
+        if (pair_is_supported(tracefs))
+                return 0;
+        return reason_set(reason,
+                        KT_E_NO_TRACING,
+                        "this kernel cannot pair events: it was built without hist triggers "
+                        "or synthetic events");
+}
+
 static int refuse(int dirfd, const char *command, int error, Reason *reason) {
         _cleanup_free_ char *log = NULL;
         LogEntry entry;
@@ -64,16 +73,14 @@ static int refuse(int dirfd, const char *command, int error, Reason *reason) {
 int pair_define(const Tracefs *tracefs, const char *name, const char *fields, Reason *reason) {
         _cleanup_free_ char *line = NULL;
 
-        if (!pair_is_supported(tracefs))
-                return reason_set(reason,
-                                KT_E_NO_TRACING,
-                                "this kernel cannot pair events: it was built without hist triggers "
-                                "or synthetic events");
+        int r = pair_check_supported(tracefs, reason);
+        if (r != 0)
+                return r;
         if (asprintf(&line, "s:%s %s", name, fields) < 0) {
                 line = NULL;
                 return -ENOMEM;
         }
-        int r = tracefs_write(tracefs->fd, DEFINITIONS_FILE, line);
+        r = tracefs_write(tracefs->fd, DEFINITIONS_FILE, line);
         return r == 0 || r == -ENOMEM ? r : refuse(tracefs->fd, line, r, reason);
 }
 

@@ -10,6 +10,8 @@
 
 /* Can this kernel pair events? */
 bool pair_is_supported(const Tracefs *tracefs);
+/* KT_E_NO_TRACING: no, and why. */
+int pair_check_supported(const Tracefs *tracefs, Reason *reason);
 /* An event with these fields, "TYPE NAME; …". KT_E_KERNEL_REFUSED in the kernel's own words. */
 int pair_define(const Tracefs *tracefs, const char *name, const char *fields, Reason *reason);
 /* 0 when there is none, -EBUSY while a trigger makes records of it or an instance has it on. */

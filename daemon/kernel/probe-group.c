@@ -104,21 +104,25 @@ int probe_list_find(const char *list, const char *group, const char *name, char 
         return 0;
 }
 
-int probe_define(const Tracefs *tracefs, ProbeKind kind, const char *lines, Reason *reason) {
-        char group[EVENT_MAX], name[EVENT_MAX];
-        int r = 0;
-
+int probe_check_supported(const Tracefs *tracefs, ProbeKind kind, Reason *reason) {
         static const char *const names[_PROBE_KIND_N] = {
                 [PROBE_KERNEL] = "kprobes",
                 [PROBE_USER] = "uprobes",
                 [PROBE_EVENT] = "event probes",
         };
 
-        if (!probe_is_supported(tracefs, kind))
-                return reason_set(reason,
-                                KT_E_NO_TRACING,
-                                "this kernel takes no such probes: it was built without %s",
-                                names[kind]);
+        if (probe_is_supported(tracefs, kind))
+                return 0;
+        return reason_set(reason,
+                        KT_E_NO_TRACING,
+                        "this kernel takes no such probes: it was built without %s",
+                        names[kind]);
+}
+
+int probe_define(const Tracefs *tracefs, ProbeKind kind, const char *lines, Reason *reason) {
+        char group[EVENT_MAX], name[EVENT_MAX];
+        int r = probe_check_supported(tracefs, kind, reason);
+
         for (const char *line = lines; r == 0 && *line; line += *line == '\n') {
                 size_t size = strcspn(line, "\n");
                 _cleanup_free_ char *copy = strndup(line, size);
@@ -228,10 +232,10 @@ static bool read_kernel_line(const char *line,
 
 /* "  FILE NAME  HITS" */
 static bool read_user_line(const char *line, const char *file, const char *name, uint64_t *ret) {
-        char found_file[64], found[128];
+        char found_file[256], found[128];
         uint64_t hits;
 
-        if (sscanf(line, " %63s %127s %" SCNu64, found_file, found, &hits) != 3 ||
+        if (sscanf(line, " %255s %127s %" SCNu64, found_file, found, &hits) != 3 ||
                         strcmp(found_file, file) != 0 || strcmp(found, name) != 0)
                 return false;
         *ret = hits;

@@ -17,6 +17,8 @@ typedef enum ProbeKind {
 
 /* May this process define such probes here? */
 bool probe_is_supported(const Tracefs *tracefs, ProbeKind kind);
+/* KT_E_NO_TRACING: no, and why. */
+int probe_check_supported(const Tracefs *tracefs, ProbeKind kind, Reason *reason);
 /* What stands in the kernel for this event, without the line's end: NULL when nothing does. Several
  * probes of one event: all their lines. */
 int probe_read(const Tracefs *tracefs,

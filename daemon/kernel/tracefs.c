@@ -182,6 +182,12 @@ int tracefs_read(int dirfd, const char *path, char **ret, size_t *ret_size) {
         return fd_read_file_at(dirfd, path, TRACEFS_READ_MAX, ret, ret_size);
 }
 
+int tracefs_open_file(int dirfd, const char *path) {
+        int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
 int tracefs_read_u64(int dirfd, const char *path, uint64_t *ret) {
         _cleanup_free_ char *text = NULL;
 

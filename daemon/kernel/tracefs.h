@@ -28,4 +28,6 @@ int tracefs_write(int dirfd, const char *path, const char *text);
 /* For the few files whose meaning is "replace": O_WRONLY|O_TRUNC. */
 int tracefs_write_truncate(int dirfd, const char *path, const char *text);
 int tracefs_read(int dirfd, const char *path, char **ret, size_t *ret_size);
+/* For reading, again and again from its beginning. */
+int tracefs_open_file(int dirfd, const char *path);
 int tracefs_read_u64(int dirfd, const char *path, uint64_t *ret);

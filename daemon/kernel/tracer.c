@@ -46,6 +46,32 @@ int instance_set_cpus(const Instance *instance,
         return tracefs_write(instance->fd, "tracing_cpumask", text);
 }
 
+/* -1: none. */
+static int hex_digit(char c) {
+        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int instance_get_cpus(const Instance *instance, CpuList *ret) {
+        _cleanup_free_ char *text = NULL;
+        CpuList list = {};
+        unsigned at = 0; /* of the digit's lowest CPU */
+        size_t size;
+
+        int r = tracefs_read(instance->fd, "tracing_cpumask", &text, &size);
+        if (r < 0)
+                return r;
+        while (size-- > 0 && at < CPU_LIST_MAX) {
+                int digit = hex_digit(text[size]);
+
+                if (digit < 0)
+                        continue;
+                list.words[at / 64] |= (uint64_t)digit << at % 64;
+                at += 4;
+        }
+        *ret = list;
+        return 0;
+}
+
 /* An empty list would be every function of the kernel. */
 static int check_functions(const Instance *instance, Reason *reason) {
         char first[2] = "";
@@ -63,6 +89,40 @@ static int check_functions(const Instance *instance, Reason *reason) {
         return r;
 }
 
+static int refuse_all(Reason *reason) {
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "tracer: this kernel lets no functions be traced");
+}
+
+/* In a list with blanks between. */
+static bool has_word(const char *list, const char *word) {
+        size_t size = strlen(word);
+
+        for (const char *p = list; (p = strstr(p, word)); p += size)
+                if ((p == list || p[-1] == ' ') && (!p[size] || strchr(" \n", p[size])))
+                        return true;
+        return false;
+}
+
+int tracer_check_known(const Tracefs *tracefs, const char *tracer, Reason *reason) {
+        _cleanup_free_ char *known = NULL;
+
+        int r = tracefs_read(tracefs->fd, "available_tracers", &known, NULL);
+        if (r < 0)
+                return r;
+        if (faccessat(tracefs->fd, "set_ftrace_filter", F_OK, 0) < 0)
+                return refuse_all(reason);
+        known[strcspn(known, "\n")] = '\0';
+        if (has_word(known, tracer))
+                return 0;
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "tracer: this kernel has no %s; it has: %s",
+                        tracer,
+                        known);
+}
+
 static int refuse_functions(int r, const char *glob, Reason *reason) {
         if (r == -EINVAL)
                 return reason_set(reason,
@@ -71,9 +131,7 @@ static int refuse_functions(int r, const char *glob, Reason *reason) {
                                 "available_filter_functions in tracefs",
                                 glob);
         if (r == -ENOENT || r == -EACCES || r == -EPERM)
-                return reason_set(reason,
-                                KT_E_KERNEL_REFUSED,
-                                "tracer: this kernel lets no functions be traced");
+                return refuse_all(reason);
         return r;
 }
 

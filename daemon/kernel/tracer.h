@@ -11,6 +11,11 @@ int instance_set_cpus(const Instance *instance,
                 const CpuList *cpus,
                 unsigned n_cpus,
                 Reason *reason);
+/* Those that record. -ENOENT: the kernel tells them not. */
+int instance_get_cpus(const Instance *instance, CpuList *ret);
+/* Has this kernel such a tracer, and can it be told what to trace? Whether instances may have it
+ * only instance_set_tracer() finds out. KT_E_KERNEL_REFUSED: no. */
+int tracer_check_known(const Tracefs *tracefs, const char *tracer, Reason *reason);
 /* Sets a tracer that is to record these functions, by names or globs; "*": all. It records nothing
  * before instance_run_tracer(), and drops what is in the ring. KT_E_INVALID_SPEC: a glob matches
  * none. KT_E_KERNEL_REFUSED: this kernel has no such tracer for instances, or would trace other

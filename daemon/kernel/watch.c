@@ -27,37 +27,67 @@ typedef struct WatchDirectory {
 } WatchDirectory;
 
 struct Watch {
-        int instance_fd; /* borrowed */
+        int top_fd;               /* borrowed */
+        const char *const *names; /* NULL-terminated */
         int fd;
+        bool was_emptied;
         WatchDirectory *directories;
         size_t n_directories;
 };
 
-/* trace_clock: times decide who was a member when. */
-static const char *const names[] = {
+/* trace_clock: times decide who was a member when. trace: opened to be cut, it empties the ring. */
+static const char *const instance_names[] = {
         "set_event_pid",
         "set_event_notrace_pid",
         "set_event",
         "tracing_on",
+        "trace",
         "trace_clock",
+        "tracing_cpumask",
+        "current_tracer",
+        "buffer_size_kb",
         "trace_options",
         "event-fork",
+        "overwrite",
         "enable",
         "filter",
         "trigger",
+        NULL,
 };
 
-int watch_new(const Instance *instance, Watch **ret) {
+static const char *const probe_names[] = {
+        "kprobe_events",
+        "uprobe_events",
+        "dynamic_events",
+        NULL,
+};
+
+static int make(int top_fd, const char *const *names, Watch **ret) {
         _cleanup_(watch_free_cleanup) Watch *watch = calloc(1, sizeof(*watch));
 
         if (!watch)
                 return -ENOMEM;
-        watch->instance_fd = instance->fd;
+        watch->top_fd = top_fd;
+        watch->names = names;
         watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (watch->fd < 0)
                 return -errno;
         *ret = TAKE_PTR(watch);
         return 0;
+}
+
+int watch_new(const Instance *instance, Watch **ret) {
+        return make(instance->fd, instance_names, ret);
+}
+
+int watch_new_probes(const Tracefs *tracefs, Watch **ret) {
+        _cleanup_(watch_free_cleanup) Watch *watch = NULL;
+
+        int r = make(tracefs->fd, probe_names, &watch);
+        r = r ?: watch_add(watch, ".");
+        if (r == 0)
+                *ret = TAKE_PTR(watch);
+        return r;
 }
 
 Watch *watch_free(Watch *watch) {
@@ -85,7 +115,7 @@ int watch_add(Watch *watch, const char *directory) {
         if (!bigger)
                 return -ENOMEM;
         watch->directories = bigger;
-        fd = openat(watch->instance_fd, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        fd = openat(watch->top_fd, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
                 return -errno;
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -111,12 +141,12 @@ static const char *find_directory(const Watch *watch, int mark) {
         return "?";
 }
 
-static bool matters(const struct inotify_event *event) {
+static bool matters(const Watch *watch, const struct inotify_event *event) {
         /* Some were lost, or the directory is gone. */
         if (event->len == 0)
                 return true;
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (strcmp(event->name, names[i]) == 0)
+        for (size_t i = 0; watch->names[i]; i++)
+                if (strcmp(event->name, watch->names[i]) == 0)
                         return true;
         return false;
 }
@@ -130,7 +160,9 @@ bool watch_take(Watch *watch, char ret_name[static WATCH_NAME_MAX]) {
                 for (char *p = buffer; p < buffer + n;) {
                         const struct inotify_event *event = (struct inotify_event *)p;
 
-                        if (!found && matters(event)) {
+                        if (event->len > 0 && strcmp(event->name, "trace") == 0)
+                                watch->was_emptied = true;
+                        if (!found && matters(watch, event)) {
                                 found = true;
                                 snprintf(ret_name,
                                                 WATCH_NAME_MAX,
@@ -141,4 +173,11 @@ bool watch_take(Watch *watch, char ret_name[static WATCH_NAME_MAX]) {
                         p += sizeof(*event) + event->len;
                 }
         return found;
+}
+
+bool watch_was_emptied(Watch *watch) {
+        bool was_emptied = watch->was_emptied;
+
+        watch->was_emptied = false;
+        return was_emptied;
 }

@@ -12,6 +12,7 @@
 
 #include "json.h"
 #include "names.h"
+#include "nearest.h"
 #include "trust.h"
 
 void configuration_init(Configuration *configuration) {
@@ -34,6 +35,22 @@ static const LimitField *find_limit(const char *name) {
         return NULL;
 }
 
+static int refuse_key(const char *source, const char *key, Reason *reason) {
+        Nearest near = { key, 4, NULL };
+
+        for (size_t i = 0; i < n_limit_fields; i++)
+                nearest_consider(&near, limit_fields[i].name);
+        return reason_set(reason,
+                        KT_E_UNKNOWN_KEY,
+                        "%s: %.64s: no such key%s%s%s",
+                        source,
+                        key,
+                        near.name ? ": did you mean \""
+                                  : "; ktraced(8) has them, and so has 'ktracectl status'",
+                        near.name ?: "",
+                        near.name ? "\"?" : "");
+}
+
 static int read_limit(Limits *limits,
                 const char *source,
                 const char *key,
@@ -42,7 +59,7 @@ static int read_limit(Limits *limits,
         const LimitField *field = find_limit(key);
 
         if (!field)
-                return reason_set(reason, KT_E_UNKNOWN_KEY, "%s: %s: no such key", source, key);
+                return refuse_key(source, key, reason);
         if (!json_object_is_type(o, json_type_int))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "collect.h"
 #include "log.h"
 #include "manager.h"
 #include "policy.h"
@@ -20,6 +21,7 @@ enum {
         OPTION_CONSUMER,
         OPTION_CONSUMER_USER,
         OPTION_CHECK_POLICY,
+        OPTION_COLLECT,
         OPTION_VERSION,
 };
 
@@ -32,6 +34,7 @@ static const struct option options[] = {
         { "consumer", required_argument, NULL, OPTION_CONSUMER },
         { "consumer-user", required_argument, NULL, OPTION_CONSUMER_USER },
         { "check-policy", optional_argument, NULL, OPTION_CHECK_POLICY },
+        { "collect", no_argument, NULL, OPTION_COLLECT },
         { "help", no_argument, NULL, OPTION_HELP },
         { "version", no_argument, NULL, OPTION_VERSION },
         { 0 },
@@ -53,6 +56,7 @@ static void print_help(void) {
                "  --consumer-user=USER  whom it runs as, never root (%s)\n"
                "  --check-policy[=FILE] read the rules, or this file of rules, say whether they are\n"
                "                        well-formed, and end\n"
+               "  --collect             hand over what a crash of the machine has left in pstore, and end\n"
                "  -h, --help            this\n"
                "  --version             the version\n\n"
                "The bus is the system bus, or the one that DBUS_SYSTEM_BUS_ADDRESS names.\n"
@@ -64,6 +68,28 @@ static void print_help(void) {
                         preset.tracefs,
                         preset.consumer,
                         preset.consumer_user);
+}
+
+/* Returns an exit status. */
+static int collect(const Configuration *configuration) {
+        /* As systemd-pstore.service has them, which moves what it finds. */
+        static const char *const sources[] = { "/sys/fs/pstore", "/var/lib/systemd/pstore", NULL };
+        const CollectOptions wanted = {
+                .sources = sources,
+                .state_dir = configuration->state_dir,
+                .runtime_dir = configuration->runtime_dir,
+        };
+        size_t n = 0;
+
+        log_open(LOG_TARGET_AUTO);
+        int r = collect_run(&wanted, &n);
+        if (r < 0) {
+                log_errno(r, LOG_ERR, NULL, "cannot collect what a crash has left");
+                return KT_EXIT_FAILED;
+        }
+        if (n > 0)
+                log_notice("files that a crash of the machine has left: %zu", n);
+        return KT_EXIT_OK;
 }
 
 /* What a start or a reload would read; whoever may read the files may ask. file: this one alone, or
@@ -103,7 +129,7 @@ static int check_policy(Configuration *configuration, const char *file) {
 /* Returns an exit status, or -1 to go on. */
 static int parse_options(Configuration *configuration, int argc, char **argv) {
         const char *file = NULL;
-        bool check = false;
+        bool check = false, collects = false;
         int option;
 
         while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
@@ -133,6 +159,9 @@ static int parse_options(Configuration *configuration, int argc, char **argv) {
                         check = true;
                         file = optarg;
                         break;
+                case OPTION_COLLECT:
+                        collects = true;
+                        break;
                 case OPTION_HELP:
                         print_help();
                         return KT_EXIT_OK;
@@ -146,6 +175,8 @@ static int parse_options(Configuration *configuration, int argc, char **argv) {
                 fprintf(stderr, "ktraced: no argument is wanted: %s; see --help\n", argv[optind]);
                 return KT_EXIT_USAGE;
         }
+        if (collects)
+                return collect(configuration);
         return check ? check_policy(configuration, file) : -1;
 }
 

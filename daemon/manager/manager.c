@@ -1,50 +1,60 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Wires the floors together and runs the event loop. Owns everything there is one of: event loop,
- * bus connection, policy, registry, auth, door. What one floor has to tell another passes through
- * the callbacks here, so that none of them looks up.
+ * bus connection, policy, registry, auth, desk, doors. What one floor has to tell another passes
+ * through the callbacks here, so that none of them looks up.
  *
- * The bus name comes before the registry, which removes instances without a session: a second
- * daemon must end before it takes those of the first for such. Calls that come early wait in the
- * queue until the loop runs. A lost bus ends the daemon with an error, systemd starts it again;
- * what a client owned would be lost with its connection anyway.
+ * The runtime directory's lock comes first: the registry removes instances without a session, and
+ * would take those of another daemon for such. Sessions of the daemon before this one are taken
+ * over before anybody is served. The bus comes last, behind those who wait at our socket, and may
+ * come late (bus-join.c): at boot there is none yet. When it is lost the daemon ends with an error
+ * and leaves the sessions to the next one, which systemd starts.
  *
  * When started by systemd or by the bus (NOTIFY_SOCKET or DBUS_STARTER_ADDRESS is set) the daemon
  * ends itself after IDLE_USEC without a session and without a caller; started by hand it stays. */
 #include "manager.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
+#include "bus-join.h"
 #include "door.h"
 #include "log.h"
 #include "names.h"
+#include "runtime-dir.h"
+#include "status-line.h"
+#include "varlink-door.h"
 
 #define USEC_PER_SEC 1000000ULL
 #define IDLE_USEC    (30 * USEC_PER_SEC)
 #define LOOK_USEC    (2 * USEC_PER_SEC)
 #define ADOPT_USEC   (10 * USEC_PER_SEC)
-#define STATE_DIR    "state" /* in the runtime directory: gone with the machine's memory */
+#define WAITING_MAX  8 /* events: a connection and its first call are two */
 
 typedef struct Manager {
         const Configuration *configuration;
         sd_event *event;
-        sd_bus *bus;
+        int lock;
+        BusJoin *join;
         Policy *policy;
         Registry *registry;
+        StatusLine *status_line;
         Auth *auth;
+        Desk *desk;
         Door *door;
+        VarlinkDoor *varlink_door;
+        int varlink_fd; /* systemd's socket, until it is listened to; -1: it has none for us */
         char *consumer_socket;
-        char *state_dir;
+        char *state_dir, *crash_dir;
         FdStore *fd_store;
         char bus_id[SD_ID128_STRING_MAX];
         sd_event_source *idle_timer; /* NULL: started by hand, never ends by itself */
+        int failure;                 /* why the loop has ended, with its reason */
+        Reason reason;
 } Manager;
 
 static uint64_t get_now_usec(void) {
@@ -57,10 +67,13 @@ static uint64_t get_now_usec(void) {
 /* Ends the sessions or leaves them to the next daemon, answers what is in flight, refuses what is
  * held back. */
 static void close_door(Manager *manager, bool leaves) {
+        manager->status_line = status_line_free(manager->status_line);
         if (manager->registry)
                 manager->registry = leaves ? registry_leave(manager->registry)
                                            : registry_free(manager->registry);
+        manager->varlink_door = varlink_door_free(manager->varlink_door);
         manager->door = door_free(manager->door);
+        manager->desk = desk_free(manager->desk);
         manager->auth = auth_free(manager->auth);
 }
 
@@ -68,11 +81,14 @@ static void manager_clear(Manager *manager) {
         sd_event_source_unref(manager->idle_timer);
         manager->idle_timer = NULL;
         close_door(manager, false);
-        sd_bus_flush_close_unref(manager->bus);
+        close_cleanup(&manager->lock);
+        manager->join = bus_join_free(manager->join);
         policy_free(manager->policy);
         free(manager->consumer_socket);
         free(manager->state_dir);
+        free(manager->crash_dir);
         fd_store_free(manager->fd_store);
+        close_cleanup(&manager->varlink_fd);
         sd_event_unref(manager->event);
 }
 
@@ -80,6 +96,8 @@ static void manager_clear(Manager *manager) {
  * before. */
 static int manager_end(Manager *manager, bool leaves) {
         close_door(manager, leaves);
+        /* Whom the bus starts when our name is free finds the lock free. */
+        close_cleanup(&manager->lock);
         return sd_event_exit(manager->event, 0);
 }
 
@@ -153,43 +171,34 @@ static void arm_idle_timer(Manager *manager) {
                 log_errno(r, LOG_WARNING, NULL, "Cannot arm the idle timer");
 }
 
-static int process_queue(sd_bus *bus) {
-        int r;
-
-        do
-                r = sd_bus_process(bus, NULL);
-        while (r > 0);
-        return r;
-}
-
 static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
         Manager *manager = userdata;
-        int r;
 
-        r = process_queue(manager->bus);
-        if (r < 0 || !manager_is_idle(manager))
+        if (bus_join_process(manager->join) < 0 || !manager_is_idle(manager))
                 return 0;
         log_info("Nothing to do for %llu s, ending", IDLE_USEC / USEC_PER_SEC);
         /* In this order: systemd now queues a new start instead of calling us running, then the bus
-         * starts us anew for calls that come from here on. What came in between is answered by
+         * starts it for calls that come from here on. What came in between is answered by
          * auth_free. */
         sd_notify(0, "STOPPING=1");
-        r = sd_bus_release_name(manager->bus, KT_BUS_NAME);
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "Cannot release the bus name");
-        process_queue(manager->bus);
+        bus_join_release_name(manager->join);
         return manager_end(manager, false);
 }
 
 static void on_peer_gone(const char *unique_name, void *userdata) {
         Manager *manager = userdata;
 
+        if (!manager->registry) /* all of it ends */
+                return;
         registry_peer_gone(manager->registry, unique_name);
         arm_idle_timer(manager);
 }
 
 static void watch_peer(const char *peer, void *userdata) {
         Manager *manager = userdata;
+
+        if (*peer != ':') /* no name of the bus's */
+                return;
         int r = auth_watch(manager->auth, peer);
 
         if (r < 0)
@@ -203,10 +212,12 @@ static void watch_peers(Session *session, void *userdata) {
 static void on_state(Session *session, void *userdata) {
         Manager *manager = userdata;
 
-        if (manager->auth) /* known, but for one that was taken over late */
+        if (bus_join_is_done(manager->join)) /* known, but for one that was taken over late */
                 watch_peers(session, manager);
         if (manager->door)
                 door_send_state(manager->door, session);
+        if (manager->varlink_door)
+                varlink_door_send_state(manager->varlink_door, session);
 }
 
 static void on_ended(Session *session, const char *code, const char *reason, void *userdata) {
@@ -214,6 +225,8 @@ static void on_ended(Session *session, const char *code, const char *reason, voi
 
         if (manager->door)
                 door_send_ended(manager->door, session, code, reason);
+        if (manager->varlink_door)
+                varlink_door_send_ended(manager->varlink_door, session, code, reason);
 }
 
 static void on_notice(Session *session, json_object *notice, void *userdata) {
@@ -221,6 +234,8 @@ static void on_notice(Session *session, json_object *notice, void *userdata) {
 
         if (manager->door)
                 door_send_notice(manager->door, session, notice);
+        if (manager->varlink_door)
+                varlink_door_send_notice(manager->varlink_door, session, notice);
 }
 
 static void on_idle_changed(Registry *registry, void *userdata) {
@@ -229,32 +244,7 @@ static void on_idle_changed(Registry *registry, void *userdata) {
         /* May come before registry_new returned. */
         if (manager->registry)
                 arm_idle_timer(manager);
-}
-
-static int make_directory(int dirfd, const char *path, mode_t mode, Reason *reason) {
-        if (mkdirat(dirfd, path, mode) == 0)
-                /* Past the umask. */
-                return fchmodat(dirfd, path, mode, 0) < 0 ? -errno : 0;
-        if (errno == EEXIST)
-                return 0;
-        return reason_set(reason, KT_E_FAILED, "%s: cannot be made: %s", path, strerror(errno));
-}
-
-static int make_runtime_directories(const char *path, Reason *reason) {
-        _cleanup_close_ int fd = -1;
-        int r;
-
-        r = make_directory(AT_FDCWD, path, 0755, reason);
-        if (r != 0)
-                return r;
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "%s: cannot be opened: %s",
-                                path,
-                                strerror(errno));
-        return make_directory(fd, STATE_DIR, 0700, reason);
+        status_line_update(manager->status_line);
 }
 
 /* Before any thread is made: they inherit the mask, so that the signals stay ours. */
@@ -294,7 +284,7 @@ static int make_registry(Manager *manager) {
                 .limits = configuration->limits,
                 .policy = manager->policy,
                 .fd_store = manager->fd_store,
-                .bus_id = manager->bus_id,
+                .spool_dir = configuration->state_dir,
                 .handlers = {
                         .on_state = on_state,
                         .on_ended = on_ended,
@@ -304,11 +294,17 @@ static int make_registry(Manager *manager) {
                 .userdata = manager,
         };
 
-        if (asprintf(&manager->state_dir, "%s/" STATE_DIR, configuration->runtime_dir) < 0) {
+        if (asprintf(&manager->state_dir, "%s/" RUNTIME_STATE_DIR, configuration->runtime_dir) <
+                        0) {
                 manager->state_dir = NULL;
                 return -ENOMEM;
         }
         options.state_dir = manager->state_dir;
+        if (asprintf(&manager->crash_dir, "%s/crash", configuration->runtime_dir) < 0) {
+                manager->crash_dir = NULL;
+                return -ENOMEM;
+        }
+        options.crash_dir = manager->crash_dir;
         if (asprintf(&manager->consumer_socket,
                             "%s/%s",
                             configuration->runtime_dir,
@@ -318,6 +314,7 @@ static int make_registry(Manager *manager) {
         }
         options.launcher.socket_path = manager->consumer_socket;
         int r = registry_new(&options, &manager->registry);
+        r = r < 0 ? r : status_line_new(manager->event, manager->registry, &manager->status_line);
         if (r == 0)
                 registry_load_catalogue(manager->registry,
                                 configuration->lib_dir,
@@ -325,55 +322,20 @@ static int make_registry(Manager *manager) {
         return r;
 }
 
-static int join_bus(Manager *manager, Reason *reason) {
-        sd_id128_t id;
-        int r;
+static bool is_ending(const Manager *manager) {
+        int code;
 
-        r = sd_bus_open_system_with_description(&manager->bus, "ktraced");
-        if (r < 0)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "cannot connect to the system bus: %s",
-                                strerror(-r));
-        r = sd_bus_attach_event(manager->bus, manager->event, SD_EVENT_PRIORITY_NORMAL);
-        if (r < 0)
-                return r;
-        r = sd_bus_set_exit_on_disconnect(manager->bus, true);
-        if (r < 0)
-                return r;
-        r = sd_bus_request_name(manager->bus, KT_BUS_NAME, 0);
-        if (r == -EEXIST)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "bus name %s is taken: another ktraced is running",
-                                KT_BUS_NAME);
-        if (r < 0)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "bus name %s is refused (%s): is org.ktrace1.conf installed for the "
-                                "bus?",
-                                KT_BUS_NAME,
-                                strerror(-r));
-        r = sd_bus_get_bus_id(manager->bus, &id);
-        if (r < 0)
-                return r;
-        sd_id128_to_string(id, manager->bus_id);
-        return 0;
+        return sd_event_get_exit_code(manager->event, &code) >= 0;
 }
 
-/* Until then the bus is left alone, for its calls have nobody yet who answers them. */
+/* Until then nobody is served, for calls have nobody yet who answers them. */
 static int wait_while(Manager *manager, bool (*is_at_it)(const Registry *registry), uint64_t usec) {
         uint64_t end = get_now_usec() + usec, now;
-        int r;
+        int r = 0;
 
-        if (!is_at_it(manager->registry))
-                return 0;
-        r = sd_bus_detach_event(manager->bus);
         while (r >= 0 && is_at_it(manager->registry) && (now = get_now_usec()) < end &&
-                        sd_event_get_exit_code(manager->event, NULL) < 0)
+                        !is_ending(manager))
                 r = sd_event_run(manager->event, end - now);
-        if (r >= 0)
-                r = sd_bus_attach_event(manager->bus, manager->event, SD_EVENT_PRIORITY_NORMAL);
         return r < 0 ? r : 0;
 }
 
@@ -388,24 +350,86 @@ static int settle(Manager *manager) {
         return wait_while(manager, registry_is_adopting, ADOPT_USEC);
 }
 
-static int open_door(Manager *manager) {
+/* What all doors lead to. */
+static int make_desk(Manager *manager) {
         const AuthHandlers handlers = { .on_peer_gone = on_peer_gone };
-        const DoorHandlers door_handlers = { .on_reload = on_reload };
-        const Subject root = {};
-        int r;
+        const DeskHandlers desk_handlers = { .on_reload = on_reload };
 
-        r = auth_new(manager->bus, &handlers, manager, &manager->auth);
+        int r = auth_new(&handlers, manager, &manager->auth);
         if (r < 0)
                 return r;
-        r = door_new(manager->bus,
+        return desk_new(manager->event,
                         manager->auth,
                         manager->registry,
-                        &door_handlers,
+                        &desk_handlers,
                         manager,
-                        &manager->door);
-        if (r == 0) /* who has left the bus while we were away is told like any other */
-                registry_visit(manager->registry, &root, REACH_ALL, watch_peers, manager);
+                        &manager->desk);
+}
+
+static int on_bus_connected(sd_bus *bus, void *userdata) {
+        Manager *manager = userdata;
+
+        int r = auth_join_bus(manager->auth, bus);
+        return r < 0 ? r : door_new(bus, manager->desk, &manager->door);
+}
+
+static void on_bus_joined(const char *id, void *userdata) {
+        Manager *manager = userdata;
+        const Subject root = {};
+
+        (void)snprintf(manager->bus_id, sizeof(manager->bus_id), "%s", id);
+        registry_join_bus(manager->registry, manager->bus_id);
+        /* Who has left the bus while we were away is told like any other. */
+        registry_visit(manager->registry, &root, REACH_ALL, watch_peers, manager);
+}
+
+static void on_bus_failed(int result, const Reason *reason, void *userdata) {
+        Manager *manager = userdata;
+
+        manager->failure = result;
+        manager->reason = *reason;
+        (void)sd_event_exit(manager->event, 0);
+}
+
+static void join_bus(Manager *manager) {
+        const BusJoinHandlers handlers = {
+                .on_connected = on_bus_connected,
+                .on_joined = on_bus_joined,
+                .on_failed = on_bus_failed,
+        };
+        Reason reason = { "" };
+
+        if (is_ending(manager))
+                return;
+        int r = bus_join_new(manager->event, &handlers, manager, &manager->join, &reason);
+        if (r != 0)
+                on_bus_failed(r, &reason, manager);
+}
+
+/* Whoever waits at our socket already, as the session of a boot does, comes before the bus: to
+ * watch for one that is not there yet takes longer than to begin that session. No flood of callers
+ * keeps us from the bus. */
+static int serve_waiting(Manager *manager) {
+        int r = 1;
+
+        for (unsigned i = 0; r > 0 && i < WAITING_MAX && !is_ending(manager); i++)
+                r = sd_event_run(manager->event, 0);
         return r;
+}
+
+static int open_varlink_door(Manager *manager) {
+        _cleanup_free_ char *path = NULL;
+
+        if (asprintf(&path,
+                            "%s/%s",
+                            manager->configuration->runtime_dir,
+                            strrchr(KT_VARLINK_SOCKET, '/') + 1) < 0) {
+                path = NULL;
+                return -ENOMEM;
+        }
+        int r = varlink_door_new(
+                        manager->event, manager->desk, manager->auth, &manager->varlink_door);
+        return r ?: varlink_door_open(manager->varlink_door, TAKE_FD(manager->varlink_fd), path);
 }
 
 static int add_idle_timer(Manager *manager) {
@@ -420,6 +444,9 @@ static int add_idle_timer(Manager *manager) {
                         USEC_PER_SEC,
                         on_idle,
                         manager);
+        /* Whoever has just called comes first. */
+        if (r >= 0)
+                r = sd_event_source_set_priority(manager->idle_timer, SD_EVENT_PRIORITY_IDLE);
         return r < 0 ? r : 0;
 }
 
@@ -439,36 +466,46 @@ static int manager_start(Manager *manager, Reason *reason) {
                         reason);
         if (r != 0)
                 return r;
-        r = make_runtime_directories(configuration->runtime_dir, reason);
-        if (r != 0)
-                return r;
-        r = join_bus(manager, reason);
+        r = runtime_dir_take(configuration->runtime_dir, &manager->lock, reason);
         if (r != 0)
                 return r;
         r = fd_store_new(&manager->fd_store);
         if (r < 0)
                 return r;
+        /* Before the registry, which closes what it does not know. */
+        manager->varlink_fd = fd_store_take(manager->fd_store, "varlink");
         r = make_registry(manager);
         if (r != 0)
                 return r;
         r = settle(manager);
         if (r != 0)
                 return r;
-        r = open_door(manager);
-        if (r != 0)
-                return r;
-        return add_idle_timer(manager);
+        r = make_desk(manager);
+        r = r ?: open_varlink_door(manager);
+        return r ?: add_idle_timer(manager);
 }
 
 int manager_run(const Configuration *configuration, Reason *reason) {
-        _cleanup_(manager_clear) Manager manager = { .configuration = configuration };
+        _cleanup_(manager_clear) Manager manager = {
+                .configuration = configuration,
+                .varlink_fd = -1,
+                .lock = -1,
+        };
         int r;
 
         r = manager_start(&manager, reason);
         if (r != 0)
                 return r;
         sd_notify(0, "READY=1");
+        r = serve_waiting(&manager);
+        if (r < 0)
+                return r;
+        join_bus(&manager);
         r = sd_event_loop(manager.event);
         /* sd-bus exits the loop with a positive code when the bus is gone. */
-        return r > 0 ? -ECONNRESET : r;
+        if (r > 0 || manager.failure != 0)
+                close_door(&manager, true);
+        if (manager.failure > 0)
+                *reason = manager.reason;
+        return r > 0 ? -ECONNRESET : r ?: manager.failure;
 }

@@ -382,16 +382,30 @@ static int collect_events(Decision *d, const char *where) {
         return 0;
 }
 
+/* A unit may live for ever, so it is no way around a longest time to linger, but where it is
+ * listed.
+ */
+static bool grants_lifetime(const Rule *rule, SpecLifetime lifetime) {
+        if (lifetime == LIFETIME_UNIT && rule->max_linger_usec > 0 && rule->lifetimes == ~0U)
+                return false;
+        return rule->lifetimes & (1U << lifetime);
+}
+
 static int check_lifetime(const Decision *d) {
+        static const char *const names[_LIFETIME_N] = {
+                [LIFETIME_CLIENT] = "client",
+                [LIFETIME_LINGER] = "linger",
+                [LIFETIME_UNIT] = "unit",
+        };
         const Spec *spec = d->spec;
         const Rule *rule = d->rule;
 
-        if (!(rule->lifetimes & (1U << spec->lifetime)))
+        if (!grants_lifetime(rule, spec->lifetime))
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
                                 "lifetime: %s does not grant %s",
                                 rule->label,
-                                spec->lifetime == LIFETIME_CLIENT ? "client" : "linger");
+                                names[spec->lifetime]);
         if (spec->lifetime != LIFETIME_LINGER || rule->max_linger_usec == 0 ||
                         (spec->linger_usec > 0 && spec->linger_usec <= rule->max_linger_usec))
                 return 0;

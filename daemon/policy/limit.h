@@ -22,6 +22,11 @@ typedef struct Limits {
         uint64_t max_calls_per_uid;        /* that wait for their answer */
         uint64_t max_call_usec_per_sec;    /* of the event loop's time, for calls of one uid */
         uint64_t max_pids;                 /* processes named in one spec */
+        uint64_t max_spool_kb;             /* on disk, of one session */
+        uint64_t max_spool_kb_per_uid;     /* on disk, of all entries of a uid */
+        uint64_t max_spool_kb_total;       /* on disk, of all entries */
+        uint64_t max_spool_entries_per_uid;
+        uint64_t spool_keep_free_kb; /* of the spool's file system */
         uint64_t setup_timeout_usec; /* a session of lifetime client that is not started within this
                                         ends; 0: never */
 } Limits;

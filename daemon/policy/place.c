@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "quote.h"
 
 #define PLACE_MAX 256
@@ -66,11 +67,17 @@ int place_refuse(const Place *place, const char *format, ...) {
                         inner.text);
 }
 
-int place_refuse_key(const Place *place) {
+int place_refuse_key(const Place *place, const char *guess) {
         char where[PLACE_MAX];
 
         describe(place, where);
-        return reason_set(place->reason, KT_E_UNKNOWN_KEY, "%s: no such key", where);
+        return reason_set(place->reason,
+                        KT_E_UNKNOWN_KEY,
+                        "%s: no such key: %s%s%s",
+                        where,
+                        guess ? "did you mean \"" : "see ktrace-policy(5)",
+                        guess ?: "",
+                        guess ? "\"?" : "");
 }
 
 int place_read_string(const Place *place, json_object *o, size_t max, const char **ret) {
@@ -178,6 +185,14 @@ void place_strings_clear(PlaceStrings *strings) {
         *strings = (PlaceStrings){};
 }
 
+static const char *guess_key(const PlaceKey *keys, size_t n_keys, const char *key) {
+        Nearest near = { key, 3, NULL };
+
+        for (size_t i = 0; i < n_keys; i++)
+                nearest_consider(&near, keys[i].name);
+        return near.name;
+}
+
 int place_read_object(const Place *place,
                 json_object *o,
                 const PlaceKey *keys,
@@ -191,7 +206,8 @@ int place_read_object(const Place *place,
 
                 while (i < n_keys && strcmp(keys[i].name, key) != 0)
                         i++;
-                int r = i < n_keys ? keys[i].read(target, value, &at) : place_refuse_key(&at);
+                int r = i < n_keys ? keys[i].read(target, value, &at)
+                                   : place_refuse_key(&at, guess_key(keys, n_keys, key));
                 if (r != 0)
                         return r;
         }

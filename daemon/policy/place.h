@@ -22,8 +22,8 @@ Place place_of_entry(const Place *around, size_t index);
 
 /* KT_E_INVALID_SPEC, with the place and what is wrong there. */
 int place_refuse(const Place *place, const char *format, ...) _printf_(2, 3);
-/* KT_E_UNKNOWN_KEY. */
-int place_refuse_key(const Place *place);
+/* KT_E_UNKNOWN_KEY. guess: what may have been meant, NULL: nothing is near. */
+int place_refuse_key(const Place *place, const char *guess);
 
 /* What is wanted at the place, or its refusal. Strings: 1 to max bytes, without NUL. */
 int place_read_string(const Place *place, json_object *o, size_t max, const char **ret);

@@ -4,7 +4,11 @@
  * floor (decide, may see) and never by a door. Owns the rules; immutable once loaded, so that a
  * reload makes a new one beside it.
  *
- * Deny by default: no file, no rule, no match all mean no. root needs no rule. */
+ * Deny by default: no file, no rule, no match all mean no. root needs no rule.
+ *
+ * Rules are asked in two ways: a spec with `unredacted` passes over those that cut, so that one who
+ * is granted less without a password can still ask an administrator for all. What only a rule with
+ * polkit grants is not listed by ListEvents. */
 #include "policy.h"
 
 #include <errno.h>

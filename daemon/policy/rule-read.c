@@ -117,8 +117,10 @@ static int read_lifetime(void *target, json_object *o, const Place *place) {
                 rule->lifetimes |= 1U << LIFETIME_CLIENT;
         else if (strcmp(text, "linger") == 0)
                 rule->lifetimes |= 1U << LIFETIME_LINGER;
+        else if (strcmp(text, "unit") == 0)
+                rule->lifetimes |= 1U << LIFETIME_UNIT;
         else
-                return place_refuse(place, "client or linger is wanted");
+                return place_refuse(place, "client, linger or unit is wanted");
         return 0;
 }
 
@@ -143,7 +145,7 @@ static int read_limit(Rule *rule, const char *key, json_object *o, const Place *
         while (field < limit_fields + n_limit_fields && strcmp(field->name, key) != 0)
                 field++;
         if (field == limit_fields + n_limit_fields)
-                return place_refuse_key(place);
+                return place_refuse_key(place, NULL);
         if (!field->is_for_rules)
                 return place_refuse(place, "is for all users together: set it in ktraced.json");
         int r = place_read_number(place, o, field->min, field->max, &value);

@@ -217,6 +217,13 @@ static bool has_latency(const ProbeForm *form) {
         return false;
 }
 
+/* A clock that no time is taken of is forgotten by the kernel: the line would not read back. */
+static void print_size(FILE *f, const ProbeForm *form, const PairPlace *place) {
+        fprintf(f, ":size=%u", place->entries);
+        if (has_latency(form))
+                fprintf(f, ":clock=%s", place->clock);
+}
+
 static void print_from(FILE *f, const ProbeForm *form, const PairPlace *place) {
         const char *unit = form->in_usec ? ".usecs" : "";
 
@@ -224,7 +231,7 @@ static void print_from(FILE *f, const ProbeForm *form, const PairPlace *place) {
         if (has_latency(form))
                 fprintf(f, ":%st=common_timestamp%s", place->token, unit);
         print_values(f, form, place, SIDE_FROM);
-        fprintf(f, ":size=%u:clock=%s", place->entries, place->clock);
+        print_size(f, form, place);
 }
 
 static void print_to(FILE *f, const ProbeForm *form, const PairPlace *place) {
@@ -234,7 +241,7 @@ static void print_to(FILE *f, const ProbeForm *form, const PairPlace *place) {
         if (has_latency(form))
                 fprintf(f, ":%sd=common_timestamp%s-$%st", token, unit, token);
         print_values(f, form, place, SIDE_TO);
-        fprintf(f, ":size=%u:clock=%s", place->entries, place->clock);
+        print_size(f, form, place);
         fprintf(f, ":onmatch(%s).trace(%s", place->from, place->event);
         for (size_t i = 0; i < form->n_fields; i++)
                 if (form->fields[i].side == SIDE_LATENCY)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A definition on a file for the kernel: a place as "/proc/self/fd/N:0xOFFSET(0xSEMAPHORE)", which
- * names a descriptor of the daemon's own, and the arguments once more for each place of a marker,
- * since each has them somewhere else. Called by session with what a look into the file has found;
+/* A definition on a file for the kernel: a place as "FILE:0xOFFSET(0xSEMAPHORE)", by whatever name
+ * the file has there, and the arguments once more for each place of a marker, since each has them
+ * somewhere else. Called by session with what a look into the file has found;
  * the rest is compile.c's.
  *
  * It relies on these behaviours of the kernel (daemon/kernel/probe-group.c):

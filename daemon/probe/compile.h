@@ -48,7 +48,7 @@ typedef struct ProbeKey {
 /* What became of a definition. */
 typedef struct ProbeForm {
         char *place; /* "tcp_sendmsg", "mod:function+16"; "SYSTEM.EVENT";
-                        "/proc/self/fd/7:0x00…16(0x4010)" */
+                        "STATE-DIR/fe01-131:0x00…16(0x4010)" */
         bool is_event;
         bool is_pair;
         bool in_usec; /* the time between the two events */

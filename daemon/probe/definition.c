@@ -38,6 +38,12 @@ Definition *definition_free(Definition *definition) {
         return NULL;
 }
 
+void definitions_free(Definition **definitions, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                definition_free(definitions[i]);
+        free(definitions);
+}
+
 static bool is_same_text(const char *a, const char *b) {
         return strcmp(a ?: "", b ?: "") == 0;
 }

@@ -38,6 +38,9 @@ typedef struct Definition {
 Definition *definition_new(void);
 Definition *definition_free(Definition *definition);
 DEFINE_CLEANUP(Definition, definition_free);
+#define DEFINITIONS_MAX 256 /* in one call */
+/* A list and what is in it. */
+void definitions_free(Definition **definitions, size_t n);
 /* Is it on a file, and not on the kernel? */
 bool definition_is_user(const Definition *definition);
 bool definition_is_same(const Definition *a, const Definition *b);

@@ -10,9 +10,7 @@
  * asked of polkit again: what was allowed counts as long as the decision is the same.
  *
  * The consumers have been reading all the while, so no record is lost by it. Marks in a pipe wait
- * for us; processes that came to a scope are looked for again. Not taken over are sessions with
- * probes of users' own in programs: what was found in their files was in the last daemon's memory.
- */
+ * for us; processes that came to a scope are looked for again. */
 
 #include <errno.h>
 #include <string.h>
@@ -175,6 +173,15 @@ static int read_pids(Trace *trace, json_object *object) {
         return 0;
 }
 
+static int read_unit(Trace *trace, json_object *object) {
+        json_object *unit = json_object_object_get(object, "unit");
+
+        if (!unit)
+                return 0;
+        trace->unit = (UnitPlace){ strdup(get_text(unit, "path")), get_number(unit, "id") };
+        return trace->unit.path ? 0 : -ENOMEM;
+}
+
 static int read_tasks(TaskSet *set, json_object *fence) {
         size_t n;
         json_object *list = get_list(fence, "tasks", &n);
@@ -238,17 +245,22 @@ static int read_trace(Session *session, json_object *object) {
         trace->has_list = trace->is_armed && session->spec->scope != SCOPE_SYSTEM;
         trace->is_live = session->state_before == SESSION_RUNNING;
         trace->has_snapshot = get_boolean(object, "has-snapshot");
+        trace->size_kb = get_number(object, "size-kb");
         trace->has_caught = get_boolean(object, "caught");
         trace->is_dirty = get_boolean(object, "taking");
         snprintf(trace->policy_digest,
                         sizeof(trace->policy_digest),
                         "%s",
                         get_text(object, "policy"));
+        session->lingers_until_usec = get_number(object, "lingers-until-usec");
+        session->n_interferences = get_number(object, "interference");
+        session->interference_nsec = get_number(object, "interference-nsec");
         session->counters = (FeedCounters){
                 .written_bytes = get_number(object, "written-bytes"),
                 .discarded_bytes = get_number(object, "discarded-bytes"),
         };
         int r = read_pids(trace, object);
+        r = r ?: read_unit(trace, object);
         r = r ?: read_off(trace, object);
         r = r ?: trace_adopt_borrow(trace, object);
         r = r ?: read_members(session, object);
@@ -274,21 +286,31 @@ static int read_state(json_object *object, SessionState *ret, Reason *reason) {
         return reason_set(reason, KT_E_FAILED, "it was %s when ktraced ended", name);
 }
 
-/* Another bus: their names are somebody else's there. */
+/* A connection over a socket has ended with the last daemon; that of a name of the bus has not. */
+static bool has_stayed(const char *peer) {
+        return *peer == ':';
+}
+
+/* Another bus: their names are somebody else's there. Where there is none yet, that is found out
+ * later (registry_join_bus). */
 static int read_peers(Session *session, json_object *object) {
         const char *peer = get_text(object, "peer"), *bus = session->registry->options.bus_id;
         size_t n;
         json_object *list = get_list(object, "subscribers", &n);
 
-        if (!bus || strcmp(bus, get_text(object, "bus")) != 0)
+        if (bus && strcmp(bus, get_text(object, "bus")) != 0)
                 return 0;
-        if (peer[0] && !(session->peer = strdup(peer)))
+        if (!bus && !(session->kept_bus = strdup(get_text(object, "bus"))))
                 return -ENOMEM;
-        for (size_t i = 0; i < MIN_OF(n, (size_t)SUBSCRIBERS_MAX); i++) {
-                json_object *name = json_object_array_get_idx(list, i);
+        if (has_stayed(peer) && !(session->peer = strdup(peer)))
+                return -ENOMEM;
+        for (size_t i = 0, kept = 0; i < MIN_OF(n, (size_t)SUBSCRIBERS_MAX); i++) {
+                const char *name = json_object_get_string(json_object_array_get_idx(list, i));
 
-                session->subscribers[i] = strdup(json_object_get_string(name) ?: "");
-                if (!session->subscribers[i])
+                if (!has_stayed(name ?: ""))
+                        continue;
+                session->subscribers[kept] = strdup(name);
+                if (!session->subscribers[kept++])
                         return -ENOMEM;
         }
         return 0;
@@ -351,12 +373,25 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                                            : "its instance cannot be taken over after a restart");
                 return;
         }
+        if (session->spec->spool.is_on && !session->feed) {
+                Reason why = {};
+
+                session_make_notices(session);
+                if (session_take_up_spool(session, &why) != 0) {
+                        session_end(session,
+                                        "restart",
+                                        "its recording cannot go on after a restart");
+                        return;
+                }
+        }
         session_make_notices(session);
         session_load_notices(session);
         session_resume(session, session->state_before);
         session_record(session, AUDIT_ADOPTED, "taken over after a restart of ktraced");
         if (!session->peer)
-                session_peer_gone(session);
+                session_peer_gone(session,
+                                "its creator's connection has ended with the last ktraced");
+        session_watch_unit(session);
 }
 
 /* fds are the store's until then: what is not adopted is closed with the rest. */
@@ -405,5 +440,6 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
 void registry_adopt(Registry *registry) {
         probe_set_adopt(registry->probes);
         store_visit(registry->store, adopt_file, registry);
+        probe_set_forget_lost(registry->probes);
         fd_store_close_rest(registry->options.fd_store);
 }

@@ -10,6 +10,9 @@
  * the listing by the instance's event-fork. A sibling that is not listed could exec a set-user-ID
  * program under a listed leader's pid (reproduced on 6.1), and the guard would miss it.
  *
+ * The sentinel goes with the first pids, in one write: each further write to set_event_pid waits
+ * for RCU (44 ms on 6.18), and until then every event is off, so the empty list traces nobody.
+ *
  * The pid filter keeps a listed number until some time after the task was reaped. Nothing here may
  * be believed about a number without its start time or a pidfd held across. */
 

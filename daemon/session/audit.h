@@ -21,6 +21,7 @@
 #define AUDIT_ID_ENDED_INTERFERENCE "aebb9f176dd947cab1fdc4264cda6137"
 #define AUDIT_ID_ENDED_RESTART      "c69510d085c64c95beda69806e8265d6"
 #define AUDIT_ID_ADOPTED            "721839866d9e412c85f1a6b4ac37c1f2"
+#define AUDIT_ID_INTERFERENCE       "4eef4b47f6924e7ab8283278c605e180"
 #define AUDIT_ID_SUPPRESSED         "5f32393c72334a3d9266e1ddecd690e9"
 
 typedef enum AuditKind {
@@ -32,7 +33,8 @@ typedef enum AuditKind {
         AUDIT_MANAGED, /* a session, by somebody else than its owner */
         AUDIT_RELOADED,
         AUDIT_RELOAD_FAILED,
-        AUDIT_ADOPTED, /* of the daemon before this one */
+        AUDIT_ADOPTED,      /* of the daemon before this one */
+        AUDIT_INTERFERENCE, /* and the session goes on */
         AUDIT_ENDED_POLICY,
         AUDIT_ENDED_GUARD,
         AUDIT_ENDED_LIMIT,

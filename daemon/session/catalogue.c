@@ -13,19 +13,25 @@
 #include "override.h"
 #include "registry.h"
 
+/* Found as it should be when it was last looked at, and in a file that has not changed since. */
+static bool is_as_seen(const Probe *probe) {
+        if (probe->look_failed.text[0])
+                return false;
+        return !probe->file ||
+               !(probe_file_is_gone(probe->file) || probe_file_is_changed(probe->file));
+}
+
 /* Who stays in the list as it is, because nothing of it has changed, nor its file. */
-static bool is_known(const ProbeSet *set, const Definition *definition, const char *source) {
-        const Probe *probe;
+static bool keep_known(ProbeSet *set, const Definition *definition, const char *source) {
+        Probe *probe;
 
         TAILQ_FOREACH(probe, &set->list, probes)
-        if (probe->source && probe->is_leaving && strcmp(probe->source, source) == 0 &&
-                        definition_is_same(probe->definition, definition) &&
-                        !(probe->file && (probe_file_is_gone(probe->file) ||
-                                                         probe_file_is_changed(probe->file))) &&
-                        !probe->look_failed.text[0]) {
-                ((Probe *)probe)->is_leaving = false;
-                return true;
-        }
+                if (probe->source && probe->is_leaving && strcmp(probe->source, source) == 0 &&
+                                definition_is_same(probe->definition, definition) &&
+                                is_as_seen(probe)) {
+                        probe->is_leaving = false;
+                        return true;
+                }
         return false;
 }
 
@@ -33,8 +39,9 @@ static bool is_taken(const ProbeSet *set, const char *name) {
         const Probe *probe;
 
         TAILQ_FOREACH(probe, &set->list, probes)
-        if (probe->source && !probe->is_leaving && strcmp(probe->definition->name, name) == 0)
-                return true;
+                if (probe->source && !probe->is_leaving &&
+                                strcmp(probe->definition->name, name) == 0)
+                        return true;
         return false;
 }
 
@@ -70,7 +77,7 @@ static int add_entry(ProbeSet *set, const char *source, size_t index, json_objec
                                 source,
                                 index,
                                 definition->name);
-        else if (!is_known(set, definition, source)) {
+        else if (!keep_known(set, definition, source)) {
                 r = probe_set_add(set, definition, (uid_t)-1, source, &probe);
                 if (r == 0 && broken > 0) {
                         probe->is_malformed = true;
@@ -129,7 +136,7 @@ void registry_load_catalogue(Registry *registry, const char *lib_dir, const char
         Reason reason = {};
 
         TAILQ_FOREACH(probe, &set->list, probes)
-        probe->is_leaving = probe->source != NULL;
+                probe->is_leaving = probe->source != NULL;
         int r = override_visit(lib_dir, config_dir, KT_PROBES_SUBDIR, load_file, set, &reason);
         if (r > 0)
                 log_warning("%s", reason.text);

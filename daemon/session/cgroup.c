@@ -151,12 +151,16 @@ int cgroup_open(int root, const char *path, int *ret) {
 
 typedef struct UnitSearch {
         const char *name;
+        bool passes_others; /* trees in which others than the system's manager name cgroups */
         char *found, *second;
 } UnitSearch;
 
 static int visit_unit(Walk *walk, int dir _unused_, const char *name) {
         UnitSearch *search = walk->userdata;
 
+        if (search->passes_others && (strcmp(walk->path, "/user.slice") == 0 ||
+                                                     strcmp(walk->path, "/machine.slice") == 0))
+                return 1;
         if (strcmp(name, search->name) != 0)
                 return 0;
         char **place = search->found ? &search->second : &search->found;
@@ -177,19 +181,10 @@ static int search_below(UnitSearch *search, int root, const char *path) {
         return walk_here(&walk, fd, last ? last + 1 : "");
 }
 
-int cgroup_find_unit(int root, const char *name, uid_t uid, char **ret_path, Reason *reason) {
-        UnitSearch search = { .name = name };
-        char own[64];
-        int r;
+/* r: of the walks. Takes what was found. */
+static int end_search(const UnitSearch *search, int r, char **ret_path, Reason *reason) {
+        _cleanup_free_ char *found = search->found, *second = search->second;
 
-        snprintf(own, sizeof(own), "/user.slice/user-%u.slice", uid);
-        if (uid == 0) {
-                r = search_below(&search, root, "");
-        } else {
-                r = search_below(&search, root, own);
-                r = r ?: search_below(&search, root, "/system.slice");
-        }
-        _cleanup_free_ char *found = search.found, *second = search.second;
         if (r == -E2BIG)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
@@ -208,6 +203,28 @@ int cgroup_find_unit(int root, const char *name, uid_t uid, char **ret_path, Rea
                                 second);
         *ret_path = TAKE_PTR(found);
         return 0;
+}
+
+int cgroup_find_unit(int root, const char *name, uid_t uid, char **ret_path, Reason *reason) {
+        UnitSearch search = { .name = name };
+        char own[64];
+        int r;
+
+        snprintf(own, sizeof(own), "/user.slice/user-%u.slice", uid);
+        if (uid == 0) {
+                r = search_below(&search, root, "");
+        } else {
+                r = search_below(&search, root, own);
+                r = r ?: search_below(&search, root, "/system.slice");
+        }
+        return end_search(&search, r, ret_path, reason);
+}
+
+int cgroup_find_system_unit(int root, const char *name, char **ret_path, Reason *reason) {
+        UnitSearch search = { .name = name, .passes_others = true };
+        int r = search_below(&search, root, "");
+
+        return end_search(&search, r, ret_path, reason);
 }
 
 typedef struct PidList {

@@ -14,6 +14,8 @@ int cgroup_open(int root, const char *path, int *ret);
 /* The cgroup of a systemd unit: one below the caller's own slice or system.slice, for root
  * anywhere. -ENOENT; KT_E_INVALID_SPEC when there is more than one. */
 int cgroup_find_unit(int root, const char *name, uid_t uid, char **ret_path, Reason *reason);
+/* The same for root, but that what users' managers and containers have is passed over. */
+int cgroup_find_system_unit(int root, const char *name, char **ret_path, Reason *reason);
 /* Processes in it and below, in no order; one that moves meanwhile may be missed. Empty when it has
  * been removed. -E2BIG: too many, or too deep. */
 int cgroup_list_processes(int cgroup, pid_t **ret, size_t *ret_n);

@@ -25,11 +25,12 @@ int registry_judge(Registry *registry,
                 Grant **ret,
                 Reason *reason) {
         _cleanup_(grant_free_cleanup) Grant *grant = NULL;
-        size_t next = 0;
+        size_t next = 0, need = 0;
 
         int r = registry_decide(registry, subject, spec, &grant, reason);
         r = r ?: trace_check_fence(spec, grant, reason);
         r = r ?: trace_check_triggers(spec, grant, reason);
+        r = r ?: registry_check_kernel(registry, spec, grant, &need, reason);
         r = r ?: registry_check_quota(registry, subject, spec, grant, &next, reason);
         if (r == 0)
                 *ret = TAKE_PTR(grant);
@@ -72,6 +73,23 @@ static int add_entry_reasons(Registry *registry,
         return 0;
 }
 
+/* What this kernel cannot do. */
+static int add_lacks(Registry *registry, const Spec *spec, const Grant *grant, json_object *lacks) {
+        size_t next = 0;
+
+        for (;;) {
+                Reason reason = {};
+                int r = registry_check_kernel(registry, spec, grant, &next, &reason);
+
+                if (r > 0)
+                        r = add_reason(lacks, r, &reason);
+                else
+                        return r;
+                if (r < 0)
+                        return r;
+        }
+}
+
 /* What stands beside policy's yes. */
 static int add_other_reasons(Registry *registry,
                 const Subject *subject,
@@ -88,6 +106,7 @@ static int add_other_reasons(Registry *registry,
         r = r ?: trace_check_triggers(spec, grant, &reason);
         if (r > 0)
                 r = add_reason(reasons, r, &reason);
+        r = r ?: add_lacks(registry, spec, grant, reasons);
         while (r == 0) {
                 reason = (Reason){};
                 r = registry_check_quota(registry, subject, spec, grant, &next, &reason);
@@ -223,14 +242,17 @@ static int describe_grant(Registry *registry,
                 json_object *object) {
         json_object *events = json_object_new_array(), *requests = json_object_new_array(),
                     *notes = json_object_new_array(), *sources = json_object_new_array(),
-                    *triggers = json_object_new_array(), *limits = NULL;
+                    *triggers = json_object_new_array(), *lacks = json_object_new_array(),
+                    *limits = NULL;
 
         int r = describe_put(object, "events", events);
         int r2 = describe_put(object, "requests", requests);
         int r3 = describe_put(object, "notes", notes);
         int r4 = describe_put(object, "sources", sources);
         int r5 = describe_put(object, "triggers", triggers);
-        r = r ?: r2 ?: r3 ?: r4 ?: r5;
+        int r6 = describe_put(object, "lacks", lacks);
+        r = r ?: r2 ?: r3 ?: r4 ?: r5 ?: r6;
+        r = r ?: add_lacks(registry, spec, grant, lacks);
         r = r ?: describe_sources(grant, sources);
         r = r ?: describe_triggers(spec, grant, triggers);
         r = r ?: describe_put(object, "rule", json_object_new_string(grant->rule));

@@ -10,6 +10,7 @@
 
 #include "hist-rows.h"
 #include "metadata.h"
+#include "process-cost.h"
 #include "registry.h"
 #include "trace-pairs.h"
 #include "window-look.h"
@@ -156,10 +157,11 @@ int describe_cost(const Grant *grant, json_object *notes) {
         snprintf(note,
                         sizeof(note),
                         "while it runs, every process of this machine pays about %d to %d ns for each hit of one of "
-                        "these %zu events",
+                        "these %zu event%s",
                         HIT_NSEC_MIN,
                         HIT_NSEC_MAX,
-                        grant->n_events);
+                        grant->n_events,
+                        grant->n_events == 1 ? "" : "s");
         return describe_append(notes, json_object_new_string(note));
 }
 
@@ -282,6 +284,26 @@ static int describe_cpu(const Session *session, unsigned cpu, json_object *cpus,
         return r ?: describe_put(object, "now-nsec", json_object_new_uint64(s.now_nsec));
 }
 
+static int describe_spool(const Session *session, json_object *object) {
+        const SpoolEntry *entry = session->feed ? feed_get_entry(session->feed) : NULL;
+        json_object *spool = NULL;
+
+        int r = entry ? spool_describe_entry(entry, &spool) : 0;
+        return r < 0 || !entry ? r : describe_put(object, "spool", spool);
+}
+
+/* Its stream worker; nothing where there is none, or none that has said a word. */
+static int describe_worker(const Session *session, json_object *object) {
+        pid_t pid = session->feed ? feed_get_pid(session->feed) : 0;
+        ProcessCost cost;
+
+        if (pid <= 0 || process_cost_read(pid, &cost) < 0)
+                return 0;
+        int r = describe_put(object, "worker-pid", json_object_new_uint64((uint64_t)pid));
+        r = r ?: describe_put(object, "worker-memory-kb", json_object_new_uint64(cost.memory_kb));
+        return r ?: describe_put(object, "worker-cpu-usec", json_object_new_uint64(cost.cpu_usec));
+}
+
 int session_statistics(const Session *session, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *cpus = json_object_new_array();
@@ -302,6 +324,7 @@ int session_statistics(const Session *session, json_object **ret) {
                                                "unpaired",
                                                json_object_new_uint64(trace_get_n_dropped(
                                                                &session->trace)));
+        r = r ?: describe_spool(session, object);
         uint64_t cost_usec = meter_get_cost_usec(totals.made);
         uint64_t hit_nsec = session->grant->fenced ? HIT_NSEC_MAX : 0;
         r = r ?: describe_put(object, "cost-usec", json_object_new_uint64(cost_usec));
@@ -318,6 +341,15 @@ int session_statistics(const Session *session, json_object **ret) {
                                                json_object_new_uint64(
                                                                session->counters.discarded_bytes +
                                                                counters.discarded_bytes));
+        r = r ?: describe_worker(session, object);
+        r = r
+                            ?: describe_put(object,
+                                               "interference",
+                                               json_object_new_uint64(session->n_interferences));
+        r = r
+                            ?: describe_put(object,
+                                               "interference-nsec",
+                                               json_object_new_uint64(session->interference_nsec));
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

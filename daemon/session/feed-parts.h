@@ -20,10 +20,15 @@ struct Feed {
         bool is_attached, is_armed, has_rings; /* judged: the rings go when it is both */
         bool flush_wanted;
         bool is_snapshot;
-        int kept_fd;           /* of a snapshot: what it leaves to the next */
+        int kept_fd; /* of a snapshot: what it leaves to the next */
+        uint64_t n_interferences, interference_nsec;
         ControlMessage finish; /* type 0: not wanted yet */
         int finish_names_fd;
         FeedCounters counters;
+        SpoolEntry *entry; /* recorded onto the disk; else NULL */
+        bool wants_file, is_full;
+        int spool_error;
+        char full_text[64];
         int error;
         char text[CONTROL_TEXT_MAX];
 };
@@ -34,6 +39,21 @@ void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t
 void feed_closed(Feed *feed);
 /* Tells what nobody will tell any more. */
 void feed_settle(Feed *feed);
+
+/* A new one with the worker, trace, handlers, purpose and entry that the template has. */
+int feed_begin(const ConsumerLauncher *launcher,
+                const Feed *template,
+                ControlSink kind,
+                Feed **ret,
+                Reason *reason);
+/* feed-setup.c */
+int feed_set_up(Feed *feed, ControlSink kind, Trace *trace);
+/* feed-spool.c */
+void feed_set_entry(Feed *feed, SpoolEntry *entry);
+void feed_on_spooled(Feed *feed, const ControlMessage *message);
+void feed_end_spool(Feed *feed);
+/* The entry is the next daemon's. */
+void feed_leave_spool(Feed *feed);
 
 /* A snapshot has let the rings go; whole: all of it is in the window that it leaves. */
 void feed_end_turn(Feed *feed, bool is_whole);

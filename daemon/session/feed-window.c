@@ -2,7 +2,13 @@
 
 /* What the feed of a snapshot has more than a stream's: the window that goes from one snapshot to
  * the next, and, of a judged trace, who was a member in what was read. A part of feed.h, called by
- * feed.c in the event loop; looking up the members is a plan. */
+ * feed.c in the event loop; looking up the members is a plan.
+ *
+ * A judged snapshot is read whole first, and only then it is looked up who is a member: a task that
+ * is there with the start time with which it was found fit, also as a zombie, was the same all the
+ * time. Births count from where the youngest of the rings begins, since no exit behind them is
+ * missing. Who was born before that, or found fit and has ended, is cut and counted (`foreign`):
+ * its number may have been another's. */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -30,7 +30,6 @@
 #define EXAMINE_TIMEOUT_USEC (2 * USEC_PER_SEC)
 /* Reading out the largest rings takes well under a second. */
 #define RELEASE_TIMEOUT_USEC (10 * USEC_PER_SEC)
-#define PIPE_BYTES           (1024 * 1024)
 #define MEMBERS_MAX          65536 /* of one message; what a consumer takes */
 
 /* Tells what nobody will tell any more: that it never was ready, that the rings are let go. */
@@ -60,6 +59,7 @@ void feed_closed(Feed *feed) {
         feed->is_closed = true;
         feed->consumer = consumer_free(feed->consumer);
         feed_settle(feed);
+        feed_end_spool(feed);
         feed->handlers->on_closed(feed, feed->error, feed->text, feed->userdata);
 }
 
@@ -283,6 +283,9 @@ static void feed_on_message(Consumer *consumer _unused_,
         case CONTROL_GONE:
                 feed_on_status(feed, message);
                 break;
+        case CONTROL_SPOOLED:
+                feed_on_spooled(feed, message);
+                break;
         default:
                 log_warning("consumer %d sent message %u",
                                 consumer_get_pid(consumer),
@@ -297,77 +300,6 @@ static void feed_on_consumer_closed(Consumer *consumer _unused_, void *userdata)
         feed_closed(feed);
 }
 
-/* ret_sink: what the consumer gets; ret_client: what the client gets. */
-static int make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
-        int fds[2];
-
-        if (kind == CONTROL_SINK_SOCKET) {
-                if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
-                        return -errno;
-        } else {
-                if (pipe2(fds, O_CLOEXEC) < 0)
-                        return -errno;
-                /* Fewer wake-ups of both ends; the kernel may say no to more than its default. */
-                (void)fcntl(fds[0], F_SETPIPE_SZ, PIPE_BYTES);
-                /* The write end's own description: the reader's stays blocking. */
-                if (fcntl(fds[1], F_SETFL, O_NONBLOCK) < 0) {
-                        int r = -errno;
-
-                        close(fds[0]);
-                        close(fds[1]);
-                        return r;
-                }
-        }
-        *ret_client = fds[0];
-        *ret_sink = fds[1];
-        return 0;
-}
-
-/* A snapshot is bounded by the buffer that it is of. */
-static uint64_t get_bytes_per_sec(const Trace *trace) {
-        return trace->owner->uid == 0 || trace->spec->mode == MODE_FLIGHT
-                               ? 0
-                               : trace->grant->limits.max_stream_bytes_per_sec;
-}
-
-static int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
-        _cleanup_close_ int sink = -1, metadata = -1;
-        clockid_t clock = CLOCK_MONOTONIC;
-
-        (void)metadata_get_clock(trace_get_clock(trace), &clock); /* judged: was asked before */
-        ControlMessage message = {
-                .type = CONTROL_SETUP,
-                .version = CONTROL_VERSION,
-                .setup = {
-                        .sink = kind,
-                        .snapshot = !feed->is_snapshot    ? CONTROL_SNAPSHOT_NONE
-                                    : trace->has_snapshot ? CONTROL_SNAPSHOT_FROZEN
-                                                          : CONTROL_SNAPSHOT_RING,
-                        .n_cpus = trace->n_cpus,
-                        .subbuf_size = (uint32_t)trace->subbuf_size,
-                        .fenced = trace->grant->fenced || trace->grant->redacted,
-                        .judged = trace_is_judged(trace),
-                        .fork_id = trace->fork_id,
-                        .fork_child_offset = trace->fork_child_offset,
-                        .exit_id = trace->exit_id,
-                        .marker_tid = (uint32_t)getpid(),
-                        .marker_id = trace->marker_id,
-                        .exec_id = trace->exec_id,
-                        .exec_old_offset = trace->exec_old_offset,
-                        .clock = clock,
-                        .bytes_per_sec = get_bytes_per_sec(trace),
-                        .buffer_bytes = trace->spec->buffer_kb * 1024,
-                },
-        };
-
-        int r = make_ends(kind, &sink, &feed->client_fd);
-        r = r ?: metadata_reopen(trace->metadata_fd, &metadata);
-        if (r < 0)
-                return r;
-        feed->is_judged = message.setup.judged;
-        return consumer_send(feed->consumer, &message, (int[]){ metadata, sink }, 2);
-}
-
 static const ConsumerHandlers consumer_handlers = { feed_on_message, feed_on_consumer_closed };
 
 static int feed_make(sd_event *event, const Feed *template, Feed **ret) {
@@ -377,6 +309,7 @@ static int feed_make(sd_event *event, const Feed *template, Feed **ret) {
                 return -ENOMEM;
         *feed = *template;
         feed->client_fd = feed->kept_fd = feed->finish_names_fd = -1;
+        feed->entry = NULL; /* not before it is sure */
         int r = sd_event_add_time_relative(event,
                         &feed->timer,
                         CLOCK_MONOTONIC,
@@ -391,6 +324,27 @@ static int feed_make(sd_event *event, const Feed *template, Feed **ret) {
         return 0;
 }
 
+int feed_begin(const ConsumerLauncher *launcher,
+                const Feed *template,
+                ControlSink kind,
+                Feed **ret,
+                Reason *reason) {
+        _cleanup_(feed_free_cleanup) Feed *feed = NULL;
+
+        int r = feed_make(launcher->event, template, &feed);
+        r = r ?: consumer_spawn(launcher, &consumer_handlers, feed, &feed->consumer, reason);
+        if (r != 0)
+                return r;
+        feed->entry = template->entry;
+        r = feed_set_up(feed, kind, feed->trace);
+        if (r < 0) {
+                feed->entry = NULL;
+                return r;
+        }
+        *ret = TAKE_PTR(feed);
+        return 0;
+}
+
 int feed_new(const ConsumerLauncher *launcher,
                 Worker *worker,
                 Trace *trace,
@@ -400,31 +354,22 @@ int feed_new(const ConsumerLauncher *launcher,
                 void *userdata,
                 Feed **ret,
                 Reason *reason) {
-        _cleanup_(feed_free_cleanup) Feed *feed = NULL;
+        const Feed template = {
+                .worker = worker,
+                .trace = trace,
+                .handlers = handlers,
+                .userdata = userdata,
+                .is_snapshot = purpose == FEED_SNAPSHOT,
+        };
 
-        int r = feed_make(launcher->event,
-                        &(Feed){
-                                        .worker = worker,
-                                        .trace = trace,
-                                        .handlers = handlers,
-                                        .userdata = userdata,
-                                        .is_snapshot = purpose == FEED_SNAPSHOT,
-                        },
-                        &feed);
-        r = r ?: consumer_spawn(launcher, &consumer_handlers, feed, &feed->consumer, reason);
-        if (r != 0)
-                return r;
-        r = feed_set_up(feed, kind, trace);
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(feed);
-        return 0;
+        return feed_begin(launcher, &template, kind, ret, reason);
 }
 
 int feed_adopt(sd_event *event,
                 Worker *worker,
                 Trace *trace,
                 int control_fd,
+                SpoolEntry *entry,
                 const FeedHandlers *handlers,
                 void *userdata,
                 Feed **ret) {
@@ -449,6 +394,7 @@ int feed_adopt(sd_event *event,
         r = consumer_adopt(event, control_fd, &consumer_handlers, feed, &feed->consumer);
         if (r < 0)
                 return r;
+        feed_set_entry(feed, entry);
         feed_send(feed,
                         &(ControlMessage){
                                         .type = CONTROL_ADOPT,
@@ -461,8 +407,16 @@ int feed_adopt(sd_event *event,
         return 0;
 }
 
+SpoolEntry *feed_get_entry(const Feed *feed) {
+        return feed->entry;
+}
+
 int feed_get_fd(const Feed *feed) {
         return consumer_get_fd(feed->consumer);
+}
+
+pid_t feed_get_pid(const Feed *feed) {
+        return consumer_get_pid(feed->consumer);
 }
 
 bool feed_is_reading(const Feed *feed) {
@@ -477,6 +431,7 @@ Feed *feed_free(Feed *feed) {
                 consumer_release(feed->consumer);
         else
                 consumer_free(feed->consumer);
+        feed_leave_spool(feed); /* the daemon ends: the spool writes why */
         sd_event_source_disable_unref(feed->timer);
         close_cleanup(&feed->client_fd);
         close_cleanup(&feed->kept_fd);
@@ -486,6 +441,7 @@ Feed *feed_free(Feed *feed) {
 }
 
 Feed *feed_leave(Feed *feed) {
+        feed_leave_spool(feed);
         consumer_release(TAKE_PTR(feed->consumer));
         return feed_free(feed);
 }
@@ -538,12 +494,19 @@ void feed_flush(Feed *feed) {
                 feed_send_flush(feed);
 }
 
+void feed_tell_interference(Feed *feed, uint64_t n, uint64_t nsec) {
+        feed->n_interferences = n;
+        feed->interference_nsec = nsec;
+}
+
 void feed_finish(Feed *feed, int names_fd, const char *code, const char *text) {
         if (feed->finish.type)
                 return;
         feed->finish = (ControlMessage){ .type = CONTROL_FINISH, .version = CONTROL_VERSION };
         snprintf(feed->finish.finish.code, sizeof(feed->finish.finish.code), "%s", code);
         snprintf(feed->finish.finish.text, sizeof(feed->finish.finish.text), "%s", text);
+        feed->finish.finish.interferences = feed->n_interferences;
+        feed->finish.finish.interference_nsec = feed->interference_nsec;
         feed->finish_names_fd = names_fd >= 0 ? fcntl(names_fd, F_DUPFD_CLOEXEC, 3) : -1;
         feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
         if (!feed->rings_in_flight)

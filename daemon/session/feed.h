@@ -2,6 +2,7 @@
 #pragma once
 
 #include "spawn.h"
+#include "spool.h"
 #include "trace.h"
 #include "worker.h"
 
@@ -13,6 +14,11 @@ typedef enum FeedPurpose {
         FEED_STREAM,
         FEED_SNAPSHOT, /* of a flight recorder: what is there when its turn comes, then the end */
 } FeedPurpose;
+
+typedef enum FeedSpoolNews {
+        FEED_SPOOL_WAITS, /* there is no room: what comes is dropped and counted until there is */
+        FEED_SPOOL_FULL,  /* it has what it may have */
+} FeedSpoolNews;
 
 typedef struct FeedHandlers {
         /* The consumer is in its sandbox: fd is the client's end (taken by the callee), or result
@@ -27,6 +33,8 @@ typedef struct FeedHandlers {
         void (*on_tripped)(Feed *feed, const char *text, void *userdata);
         /* Once, last; the callee frees the feed. error: errno of the sink, 0: none. */
         void (*on_closed)(Feed *feed, int error, const char *text, void *userdata);
+        /* Of a recording onto the disk; NULL: of no interest. */
+        void (*on_spool)(Feed *feed, FeedSpoolNews news, const char *text, void *userdata);
 } FeedHandlers;
 
 typedef struct FeedCounters {
@@ -43,6 +51,16 @@ int feed_new(const ConsumerLauncher *launcher,
                 void *userdata,
                 Feed **ret,
                 Reason *reason);
+/* A stream onto the disk: no client has a part in it. entry: as spool_make has given it, the feed's
+ * from now on, whatever it returns; it ends with the feed. on_ready brings no fd. */
+int feed_new_spool(const ConsumerLauncher *launcher,
+                Worker *worker,
+                Trace *trace,
+                SpoolEntry *entry,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret,
+                Reason *reason);
 /* Ends the consumer at once, or leaves it to itself after feed_finish. Never while its rings plan
  * is in flight. */
 Feed *feed_free(Feed *feed);
@@ -52,11 +70,16 @@ int feed_adopt(sd_event *event,
                 Worker *worker,
                 Trace *trace,
                 int control_fd,
+                SpoolEntry *entry, /* NULL: it goes to a client; the feed's on 0 */
                 const FeedHandlers *handlers,
                 void *userdata,
                 Feed **ret);
+/* Where it goes to; NULL: to a client. */
+SpoolEntry *feed_get_entry(const Feed *feed);
 /* Its consumer's control socket, for the next daemon; borrowed. */
 int feed_get_fd(const Feed *feed);
+/* Of its consumer; 0: not known (yet). */
+pid_t feed_get_pid(const Feed *feed);
 bool feed_is_reading(const Feed *feed);
 /* For the next daemon, which may have its control socket too: whoever reads goes on. Returns NULL.
  */
@@ -74,6 +97,8 @@ void feed_discard(Feed *feed, const char *text);
 void feed_add_members(Feed *feed, const ControlMember *members, size_t n);
 /* Reads out the rings, partial sub-buffers too. */
 void feed_flush(Feed *feed);
+/* For the stream's statistics: what others have changed so far, and how long that stood. */
+void feed_tell_interference(Feed *feed, uint64_t n, uint64_t nsec);
 /* Reads out the rings into memory, lets them go, writes the rest at the reader's pace and ends. */
 void feed_finish(Feed *feed, int names_fd, const char *code, const char *text);
 /* It was killed and may hang in the kernel for ever: on_released has come, on_closed may never.

@@ -390,7 +390,7 @@ static int add(Inspections *set, uid_t uid, const char *path, Inspection **ret, 
         inspection->client_fd = -1;
         inspection->uid = uid;
         TAILQ_FOREACH(other, &set->list, inspections)
-        n += other->state == INSPECTION_WAITING;
+                n += other->state == INSPECTION_WAITING;
         if (n >= WAITING_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
@@ -469,8 +469,9 @@ int inspections_ask(Inspections *set,
         Inspection *inspection;
 
         TAILQ_FOREACH(inspection, &set->list, inspections)
-        if (ticket != 0 && inspection->ticket == ticket && strcmp(inspection->peer, peer) == 0)
-                break;
+                if (ticket != 0 && inspection->ticket == ticket &&
+                                strcmp(inspection->peer, peer) == 0)
+                        break;
         if (!inspection)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -547,9 +548,9 @@ static Inspection *find_of_peer(const Inspections *set, const char *peer) {
         Inspection *inspection;
 
         TAILQ_FOREACH(inspection, &set->list, inspections)
-        if (inspection->state != INSPECTION_OVER && inspection->peer &&
-                        strcmp(inspection->peer, peer) == 0)
-                return inspection;
+                if (inspection->state != INSPECTION_OVER && inspection->peer &&
+                                strcmp(inspection->peer, peer) == 0)
+                        return inspection;
         return NULL;
 }
 

@@ -87,6 +87,16 @@ static int put_pids(json_object *object, const Trace *trace) {
         return r;
 }
 
+static int put_unit(json_object *object, const UnitPlace *place) {
+        json_object *unit = place->path ? json_object_new_object() : NULL;
+
+        if (!place->path)
+                return 0;
+        int r = describe_put(object, "unit", unit);
+        r = r ?: put_text(unit, "path", place->path);
+        return r ?: put_number(unit, "id", place->id);
+}
+
 static int append_members(json_object *list, const ControlMember *members, size_t n) {
         int r = 0;
 
@@ -175,17 +185,22 @@ static int make(const Session *session, json_object **ret) {
         int r = put_number(object, "version", KEEP_VERSION);
         r = r ?: put_text(object, "state", session_state_to_string(session->state));
         r = r ?: put_owner(object, &session->owner);
-        r = r ?: put_text(object, "bus", session->registry->options.bus_id);
+        r = r ?: put_text(object, "bus", session->kept_bus ?: session->registry->options.bus_id);
         r = r ?: put_text(object, "peer", session->peer);
         r = r ?: put_subscribers(object, session);
         r = r ?: put_policy(object, session);
         r = r ?: put_boolean(object, "armed", session->trace.is_armed);
         r = r ?: put_boolean(object, "has-snapshot", session->trace.has_snapshot);
+        r = r ?: put_number(object, "lingers-until-usec", session->lingers_until_usec);
+        r = r ?: put_number(object, "interference", session->n_interferences);
+        r = r ?: put_number(object, "interference-nsec", session->interference_nsec);
+        r = r ?: put_number(object, "size-kb", session->trace.size_kb);
         r = r ?: put_boolean(object, "caught", session->trace.has_caught);
         r = r ?: put_boolean(object, "taking", session->trace.is_taken || session->trace.is_dirty);
         r = r ?: put_off(object, session);
         r = r ?: trace_keep_borrow(&session->trace, object);
         r = r ?: put_pids(object, &session->trace);
+        r = r ?: put_unit(object, &session->trace.unit);
         r = r ?: put_members(object, session);
         r = r ?: put_fence(object, session);
         r = r ?: put_counters(object, session);

@@ -10,6 +10,9 @@
  * Such a writer gets no answer, so nothing of it is refused: what is too long is cut, and what is
  * no text becomes '?'.
  *
+ * In a judged stream records of that one event by this thread pass; any other of its records is
+ * judged like everybody's.
+ *
  * Relies on: a mark is an ftrace:print event, made by the task that writes, whatever the pid list
  * says; EBADF where tracing_on is 0. */
 
@@ -155,7 +158,7 @@ int marker_open(struct MarkerList *list,
         int fds[2];
 
         TAILQ_FOREACH(marker, list, markers)
-        n++;
+                n++;
         if (n == MARKERS_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
@@ -200,7 +203,16 @@ void marker_resume_all(struct MarkerList *list) {
         Marker *marker;
 
         TAILQ_FOREACH(marker, list, markers)
-        (void)sd_event_source_set_enabled(marker->source, SD_EVENT_ON);
+                (void)sd_event_source_set_enabled(marker->source, SD_EVENT_ON);
+}
+
+void marker_read_all(struct MarkerList *list) {
+        Marker *next;
+
+        for (Marker *marker = TAILQ_FIRST(list); marker; marker = next) {
+                next = TAILQ_NEXT(marker, markers); /* without writers it goes */
+                (void)on_packets(marker->source, marker->fd, EPOLLIN, marker);
+        }
 }
 
 void marker_close_all(struct MarkerList *list) {

@@ -34,4 +34,7 @@ int marker_adopt(struct MarkerList *list,
                 void *userdata,
                 int fd);
 void marker_resume_all(struct MarkerList *list);
+/* What waits in the pipes, 32 marks of each: a pipe has room for 16, unless its writer has made it
+ * larger. Before a stop, whose call is served ahead of the pipes. */
+void marker_read_all(struct MarkerList *list);
 void marker_close_all(struct MarkerList *list);

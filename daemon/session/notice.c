@@ -321,6 +321,7 @@ void notices_take_reason(Notices *notices,
                 [NOTICE_INTERFERENCE] = "interference",
                 [NOTICE_LIMIT_HIT] = "limit-hit",
                 [NOTICE_NOTIFY_FAILED] = "notify-failed",
+                [NOTICE_SPOOL_WAITS] = "spool-waits",
         };
         _cleanup_json_ json_object *object = json_object_new_object();
         Times times = get_times();
@@ -334,6 +335,21 @@ void notices_take_reason(Notices *notices,
                 r = r ?: put_text(object, "limit", limit);
                 r = r ?: put_number(object, "value", value);
         }
+        if (r == 0)
+                tell(notices, object);
+}
+
+void notices_take_changes(Notices *notices, const char *text, json_object *details) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        Times times = get_times();
+
+        if (!notices || !object)
+                return;
+        notices_flush(notices);
+        int r = describe_head(notices, object, "interference", &times, 0);
+        r = r ?: put_text(object, "reason", text);
+        json_object_object_foreach(details, key, value)
+                r = r ?: describe_put(object, key, json_object_get(value));
         if (r == 0)
                 tell(notices, object);
 }

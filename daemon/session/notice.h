@@ -13,6 +13,7 @@ typedef enum NoticeReason {
         NOTICE_INTERFERENCE,
         NOTICE_LIMIT_HIT,
         NOTICE_NOTIFY_FAILED,
+        NOTICE_SPOOL_WAITS,
 } NoticeReason;
 
 /* What is told the owner of a session while it goes on. */
@@ -61,3 +62,5 @@ void notices_take_reason(Notices *notices,
                 const char *text,
                 const char *limit,
                 uint64_t value);
+/* What others have changed while it goes on: told at once, with all that `details` has. */
+void notices_take_changes(Notices *notices, const char *text, json_object *details);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "boot-mark.h"
 #include "cred-guard.h"
 #include "log.h"
 #include "pair.h"
@@ -74,8 +75,8 @@ static bool is_owned(const Registry *registry, const char *name) {
         const Session *session;
 
         TAILQ_FOREACH(session, &registry->sessions, sessions)
-        if (strcmp(name + strlen(KT_INSTANCE_PREFIX), session->id) == 0)
-                return true;
+                if (strcmp(name + strlen(KT_INSTANCE_PREFIX), session->id) == 0)
+                        return true;
         return false;
 }
 
@@ -86,8 +87,8 @@ static bool keeps_pair(const char *event, void *userdata) {
         const Session *session;
 
         TAILQ_FOREACH(session, &registry->sessions, sessions)
-        if (strncmp(id, session->id, KT_ID_DIGITS) == 0)
-                return true;
+                if (strncmp(id, session->id, KT_ID_DIGITS) == 0)
+                        return true;
         return false;
 }
 
@@ -97,7 +98,8 @@ static bool keeps_probe(const char *event, size_t size, void *userdata) {
         const char *slash = memchr(event, '/', size);
         char group[64], name[DEFINITION_NAME_MAX + 1];
 
-        if (probe_is_guard(event, size, NULL) || !slash)
+        if (probe_is_guard(event, size, NULL) || !slash ||
+                        strncmp(event, BOOT_GROUP "/", strlen(BOOT_GROUP "/")) == 0) /* boot.c */
                 return true;
         (void)snprintf(group, sizeof(group), "%.*s", (int)(slash - event), event);
         (void)snprintf(name,

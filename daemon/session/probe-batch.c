@@ -41,6 +41,8 @@ static bool chunk_takes(Chunk *chunk, Probe *probe) {
 static int chunk_write(const Tracefs *tracefs, const Chunk *chunk, Reason *reason) {
         int r = chunk->n > 0 ? probe_add(tracefs, PROBE_KERNEL, chunk->text) : 0;
 
+        for (size_t i = 0; r == 0 && i < chunk->n; i++)
+                atomic_store(&chunk->probes[i]->stands, true);
         if (r == 0 || r == -ENOMEM)
                 return r;
         r = 0;
@@ -51,7 +53,7 @@ static int chunk_write(const Tracefs *tracefs, const Chunk *chunk, Reason *reaso
 
 static int look_up(const Tracefs *tracefs,
                 char **lists,
-                const Probe *probe,
+                Probe *probe,
                 bool *ret_stands,
                 Reason *reason) {
         _cleanup_free_ char *stands = NULL;
@@ -62,7 +64,12 @@ static int look_up(const Tracefs *tracefs,
                 r = probe_read_list(tracefs, probe->kind, list);
         r = r ?: probe_list_find(*list, probe->group, probe->definition->name, &stands);
         *ret_stands = stands;
-        return r ?: stands ? probe_check_same(probe, stands, reason) : 0;
+        if (r != 0)
+                return r;
+        r = stands ? probe_check_same(probe, stands, reason) : probe_check_lost(probe, reason);
+        if (stands && r == 0)
+                atomic_store(&probe->stands, true);
+        return r;
 }
 
 int probe_ensure_all(const Tracefs *tracefs,
@@ -120,15 +127,17 @@ static int step_define(void *context, Reason *reason) {
         return probe_ensure_all(batch->set->tracefs, batch->probes, batch->n, &batch->next, reason);
 }
 
+static void remove_new(const Tracefs *tracefs, Probe *probe) {
+        (void)probe_remove(tracefs, probe->kind, probe->group, probe->definition->name);
+        atomic_store(&probe->stands, false);
+}
+
 static void undo_define(void *context) {
         ProbeBatch *batch = context;
 
         for (size_t i = 0; i < batch->n; i++)
                 if (batch->is_new[i])
-                        (void)probe_remove(batch->set->tracefs,
-                                        batch->probes[i]->kind,
-                                        batch->probes[i]->group,
-                                        batch->probes[i]->definition->name);
+                        remove_new(batch->set->tracefs, batch->probes[i]);
 }
 
 /* The names of the events, a line each. */
@@ -226,6 +235,7 @@ int registry_add_probes(Registry *registry,
         for (size_t i = 0; i < n; i++)
                 if (!batch->is_new[i])
                         definition_free(definitions[i]);
+        probe_set_watch(batch->set);
         batch->set->has_defined = true;
         batch->plan.uid = request->subject.uid;
         batch->plan.context = batch->plan.userdata = batch;

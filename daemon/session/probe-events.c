@@ -28,6 +28,8 @@ static int bind(Registry *registry,
                 Reason *reason) {
         Probe *probe = probe_set_find(registry->probes, subject->uid, name);
 
+        if (probe && !probe->source && probe->uid == subject->uid && probe->look_failed.text[0])
+                return probe_resolve(probe, reason);
         if (!probe || !probe_may_use(registry, subject, probe))
                 return probe_refuse_absent(name, reason);
         int r = probe_resolve(probe, reason);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* A program's file with a probe in it. Called by probe-verbs.c, probe-set.c and catalogue.c in the
- * event loop. The daemon has an O_PATH descriptor of it and what the confined process has said of
- * it before it read a byte; it never opens or asks the file itself, which may lie on a file system
- * that somebody has made to hang whoever does.
+ * event loop, and by probe-file-keep.c, which has it outlive the daemon. The daemon has an O_PATH
+ * descriptor of it and what the confined process has said of it before it read a byte; it never
+ * opens the file itself, and asks it (fstat) only behind that answer, which says that it lies on no
+ * file system that somebody has made to hang whoever asks.
+ *
+ * The kernel takes a path, follows it once, pins what it leads to, and lists the probe by that text
+ * for ever. So the text says which inode it is: device and number, which nobody else has as long as
+ * the probe stands, be the descriptor of whichever daemon. It is the name of a link, in a directory
+ * that is root's alone, and is there only while the kernel reads it.
  *
  * It relies on these behaviours of the kernel:
  * - readlink of /proc/self/fd/N gives the path by which the descriptor was opened, from what its
@@ -17,10 +23,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "defence.h"
 #include "fd.h"
@@ -28,10 +36,22 @@
 
 #define DELETED       " (deleted)"
 #define MOUNTINFO_MAX ((size_t)16 * 1024 * 1024)
+#define FD_NAME_MAX   32
 
-char *probe_file_name(const ProbeFile *file, char name[static PROBE_FILE_NAME_MAX]) {
-        (void)snprintf(name, PROBE_FILE_NAME_MAX, "/proc/self/fd/%d", file->inspected->fd);
+static char *get_fd_name(const ProbeFile *file, char name[static FD_NAME_MAX]) {
+        (void)snprintf(name, FD_NAME_MAX, "/proc/self/fd/%d", file->inspected->fd);
         return name;
+}
+
+int probe_file_show(const ProbeFile *file) {
+        char target[FD_NAME_MAX];
+
+        probe_file_hide(file); /* what a kill has left */
+        return symlink(get_fd_name(file, target), file->name) < 0 ? -errno : 0;
+}
+
+void probe_file_hide(const ProbeFile *file) {
+        (void)unlink(file->name);
 }
 
 static bool ends_with(const char *text, const char *end) {
@@ -41,8 +61,8 @@ static bool ends_with(const char *text, const char *end) {
 }
 
 static int read_path(const ProbeFile *file, char path[static PATH_MAX]) {
-        char name[PROBE_FILE_NAME_MAX];
-        ssize_t n = readlink(probe_file_name(file, name), path, PATH_MAX - 1);
+        char name[FD_NAME_MAX];
+        ssize_t n = readlink(get_fd_name(file, name), path, PATH_MAX - 1);
 
         if (n < 0)
                 return -errno;
@@ -59,7 +79,7 @@ bool probe_file_is_gone(const ProbeFile *file) {
 /* "mnt_id:\t28" */
 static int read_mount(const ProbeFile *file, unsigned *ret) {
         _cleanup_free_ char *text = NULL;
-        char path[PROBE_FILE_NAME_MAX];
+        char path[FD_NAME_MAX];
 
         (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", file->inspected->fd);
         int r = fd_read_file_at(AT_FDCWD, path, 4096, &text, NULL);
@@ -113,12 +133,16 @@ bool probe_file_is_same(const ProbeFile *a, const ProbeFile *b) {
                a->inspected->facts.ino == b->inspected->facts.ino;
 }
 
-static int check(const ProbeFile *file, uid_t uid, Reason *reason) {
-        if (ends_with(file->path, DELETED))
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "on: %s: nobody could find it again: it needs a name",
-                                quote(file->path).text);
+static int check_named(const ProbeFile *file, Reason *reason) {
+        return ends_with(file->path, DELETED)
+                               ? reason_set(reason,
+                                                 KT_E_FAILED,
+                                                 "on: %s: nobody could find it again: it needs a name",
+                                                 quote(file->path).text)
+                               : 0;
+}
+
+static int check_place(const ProbeFile *file, uid_t uid, Reason *reason) {
         if (file->is_ours)
                 return 0;
         if (file->inspected->facts.fs_type == OVERLAYFS_SUPER_MAGIC)
@@ -136,23 +160,78 @@ static int check(const ProbeFile *file, uid_t uid, Reason *reason) {
                         quote(file->path).text);
 }
 
-int probe_file_new(Inspected *inspected, uid_t uid, ProbeFile **ret, Reason *reason) {
-        _cleanup_(probe_file_free_cleanup) ProbeFile *file = calloc(1, sizeof(*file));
-        char path[PATH_MAX];
+/* Whom it is of, and what is in it: all that the decision was made on. */
+static int check_kept(const ProbeFile *file, Reason *reason) {
+        const ControlFacts *facts = &file->inspected->facts;
+        int flags = fcntl(file->inspected->fd, F_GETFL);
+        struct stat status;
+
+        if (flags < 0 || !(flags & O_PATH) || fstat(file->inspected->fd, &status) < 0 ||
+                        status.st_dev != facts->dev || status.st_ino != facts->ino)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "what is kept is another file than %s",
+                                quote(file->path).text);
+        if ((uint64_t)status.st_size != facts->size || status.st_uid != facts->uid ||
+                        status.st_gid != facts->gid || status.st_mode != facts->mode ||
+                        probe_file_is_changed(file))
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s has changed since it was looked into",
+                                quote(file->path).text);
+        return 0;
+}
+
+static int make(Inspected *inspected, const char *dir, const char *path, ProbeFile **ret) {
+        ProbeFile *file = calloc(1, sizeof(*file));
+        char now[PATH_MAX];
 
         if (!file) {
                 inspected_free(inspected);
                 return -ENOMEM;
         }
         file->inspected = inspected;
-        int r = read_path(file, path);
+        *ret = file;
+        int r = path ? 0 : read_path(file, now);
         if (r < 0)
                 return r;
-        file->path = strdup(path);
-        if (!file->path)
-                return -ENOMEM;
+        file->path = strdup(path ?: now);
+        if (asprintf(&file->name,
+                            "%s/%" PRIx64 "-%" PRIu64,
+                            dir,
+                            inspected->facts.dev,
+                            inspected->facts.ino) < 0)
+                file->name = NULL;
         file->is_ours = is_of_machine(file);
-        r = check(file, uid, reason);
+        return file->path && file->name ? 0 : -ENOMEM;
+}
+
+int probe_file_new(Inspected *inspected,
+                uid_t uid,
+                const char *dir,
+                ProbeFile **ret,
+                Reason *reason) {
+        _cleanup_(probe_file_free_cleanup) ProbeFile *file = NULL;
+
+        int r = make(inspected, dir, NULL, &file);
+        r = r ?: check_named(file, reason);
+        r = r ?: check_place(file, uid, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(file);
+        return r;
+}
+
+int probe_file_adopt(Inspected *inspected,
+                uid_t uid,
+                const char *dir,
+                const char *path,
+                ProbeFile **ret,
+                Reason *reason) {
+        _cleanup_(probe_file_free_cleanup) ProbeFile *file = NULL;
+
+        int r = make(inspected, dir, path, &file);
+        r = r ?: check_kept(file, reason);
+        r = r ?: check_place(file, uid, reason);
         if (r == 0)
                 *ret = TAKE_PTR(file);
         return r;
@@ -163,6 +242,7 @@ ProbeFile *probe_file_free(ProbeFile *file) {
                 return NULL;
         inspected_free(file->inspected);
         free(file->path);
+        free(file->name);
         free(file);
         return NULL;
 }

@@ -7,14 +7,25 @@
 struct ProbeFile {
         Inspected *inspected;
         char *path;   /* as it was when it was looked into */
+        char *name;   /* by which the kernel finds it, and lists it: in the state directory */
         bool is_ours; /* that path is the machine's own, not that of somebody's mount namespace */
 };
 
-#define PROBE_FILE_NAME_MAX 32
-
-/* Takes what was found. KT_E_FAILED: it is deleted; of a user's: it cannot be told where it lies.
- */
-int probe_file_new(Inspected *inspected, uid_t uid, ProbeFile **ret, Reason *reason);
+/* Takes what was found. dir: the state directory. KT_E_FAILED: it is deleted; of a user's: it
+ * cannot be told where it lies. */
+int probe_file_new(Inspected *inspected,
+                uid_t uid,
+                const char *dir,
+                ProbeFile **ret,
+                Reason *reason);
+/* The same of one that a daemon before this one has had, by that path. KT_E_FAILED: it is another
+ * one, or is not as it was when it was looked into. */
+int probe_file_adopt(Inspected *inspected,
+                uid_t uid,
+                const char *dir,
+                const char *path,
+                ProbeFile **ret,
+                Reason *reason);
 /* The uid's, and nobody else may write to it. */
 bool probe_file_is_own(const ProbeFile *file, uid_t uid);
 /* The same inode. */
@@ -24,5 +35,6 @@ bool probe_file_is_gone(const ProbeFile *file);
 /* It has been written to since it was looked into: nobody knows any more what lies at the probe's
  * places. Its name may change, and whose file it is can hide it: they could change the program. */
 bool probe_file_is_changed(const ProbeFile *file);
-/* What the kernel finds it by: "/proc/self/fd/7". */
-char *probe_file_name(const ProbeFile *file, char name[static PROBE_FILE_NAME_MAX]);
+/* Worker thread: its name leads to it while the kernel looks for it; not any more. */
+int probe_file_show(const ProbeFile *file);
+void probe_file_hide(const ProbeFile *file);

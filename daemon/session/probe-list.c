@@ -28,12 +28,10 @@ static int describe_fields(json_object *object, const ProbeForm *form) {
 static int describe_counts(json_object *object, const Tracefs *tracefs, const Probe *probe) {
         uint64_t hits, misses;
 
-        char file[PROBE_FILE_NAME_MAX];
-
         if (!probe_is_supported(tracefs, probe->kind) ||
                         (probe->kind == PROBE_USER && !probe->file) ||
                         probe_read_counts(tracefs,
-                                        probe->file ? probe_file_name(probe->file, file) : NULL,
+                                        probe->file ? probe->file->name : NULL,
                                         probe->definition->name,
                                         &hits,
                                         &misses) < 0)

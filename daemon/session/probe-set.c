@@ -28,6 +28,7 @@ int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret) {
         if (!set)
                 return -ENOMEM;
         TAILQ_INIT(&set->list);
+        set->event = event;
         set->worker = worker;
         int r = probes_new(event, &set->kernel);
         if (r < 0)
@@ -42,11 +43,11 @@ static void forget_origin(const Probe *origin) {
         Probe *probe;
 
         TAILQ_FOREACH(probe, &origin->set->list, probes)
-        for (size_t i = 0; i < PROBE_ORIGINS_MAX; i++)
-                if (probe->origins[i].probe == origin) {
-                        probe->origins[0].probe = probe->origins[1].probe = NULL;
-                        probe->n_origins = 0;
-                }
+                for (size_t i = 0; i < PROBE_ORIGINS_MAX; i++)
+                        if (probe->origins[i].probe == origin) {
+                                probe->origins[0].probe = probe->origins[1].probe = NULL;
+                                probe->n_origins = 0;
+                        }
 }
 
 Probe *probe_free(Probe *probe) {
@@ -76,6 +77,7 @@ ProbeSet *probe_set_free(ProbeSet *set) {
 
         if (!set)
                 return NULL;
+        set->watch = probe_watch_free(set->watch);
         if (set->has_defined) {
                 static const ProbeKeeper keeper = { probe_is_guard, NULL };
                 int r = probe_remove_groups(set->tracefs, PROBE_GROUP_PREFIX, &keeper);
@@ -93,8 +95,8 @@ bool probe_set_is_idle(const ProbeSet *set) {
         const Probe *probe;
 
         TAILQ_FOREACH(probe, &set->list, probes)
-        if (!probe->source || probe->in_plan)
-                return false;
+                if (!probe->source || probe->in_plan)
+                        return false;
         return true;
 }
 
@@ -189,8 +191,6 @@ static int make_raw_line(const Probe *probe, char **ret, Reason *reason) {
 }
 
 static int compile_user(Probe *probe, Reason *reason) {
-        char name[PROBE_FILE_NAME_MAX];
-
         if (!probe->file && probe->look_failed.text[0]) {
                 *reason = probe->look_failed;
                 return KT_E_FAILED;
@@ -198,7 +198,7 @@ static int compile_user(Probe *probe, Reason *reason) {
         if (!probe->file)
                 return reason_set(reason, KT_E_BUSY, "its file is being looked into: try again");
         return probe_compile_user(probe->definition,
-                        probe_file_name(probe->file, name),
+                        probe->file->name,
                         probe->file->inspected->places,
                         probe->file->inspected->n_places,
                         &probe->form,
@@ -249,6 +249,12 @@ static void forget_pair(Probe *probe) {
 int probe_resolve(Probe *probe, Reason *reason) {
         Reason inner = {};
 
+        if (!probe->source && probe->look_failed.text[0]) /* not taken over */
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "probe %s: %s",
+                                probe->definition->name,
+                                probe->look_failed.text);
         forget_pair(probe);
         if (probe->line && probe_is_pair(probe) && probe->n_origins == 0)
                 return reason_set(reason,
@@ -383,6 +389,25 @@ int probe_check_same(const Probe *probe, const char *stands, Reason *reason) {
                         probe->definition->name);
 }
 
+int probe_check_lost(const Probe *probe, Reason *reason) {
+        if (!atomic_load(&probe->stands) || atomic_load(&probe->n_users) < 2)
+                return 0;
+        return reason_set(reason,
+                        KT_E_BUSY,
+                        "probe %s: somebody else has removed it from the kernel: try again when the "
+                        "sessions that had it have ended",
+                        probe->definition->name);
+}
+
+static int define(const Tracefs *tracefs, const Probe *probe, Reason *reason) {
+        int r = probe->file ? probe_file_show(probe->file) : 0;
+
+        r = r ?: probe_define(tracefs, probe->kind, probe->line, reason);
+        if (probe->file)
+                probe_file_hide(probe->file);
+        return r;
+}
+
 int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
         _cleanup_free_ char *stands = NULL;
         int r = 0;
@@ -398,10 +423,15 @@ int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
                                 &stands);
         if (r != 0)
                 return r;
-        if (stands)
-                return probe_check_same(probe, stands, reason);
+        r = stands ? probe_check_same(probe, stands, reason) : probe_check_lost(probe, reason);
+        if (r != 0 || stands) {
+                atomic_store(&probe->stands, stands && r == 0);
+                return r;
+        }
         Reason inner = {};
-        r = probe_define(tracefs, probe->kind, probe->line, &inner);
+        r = define(tracefs, probe, &inner);
+        if (r == 0)
+                atomic_store(&probe->stands, true);
         if (r > 0 && probe->form && probe->form->takes_entry)
                 return reason_set(reason,
                                 r,
@@ -433,6 +463,8 @@ static int step_remove(void *context, Reason *reason) {
         if (!probe_is_pair(probe) && probe_is_supported(tracefs, probe->kind))
                 r = probe_remove(tracefs, probe->kind, probe->group, probe->definition->name);
         probe->was_removed = r == 0;
+        if (r == 0)
+                atomic_store(&probe->stands, false);
         if (r == -EBUSY)
                 return reason_set(reason,
                                 KT_E_BUSY,
@@ -453,6 +485,7 @@ static void submit(Probe *probe,
                 const PlanStep *step,
                 void (*done)(Plan *, int, const Reason *),
                 Request *request) {
+        probe_set_watch(probe->set);
         probe->set->has_defined = true;
         probe->in_plan = true;
         probe->request = request;
@@ -512,6 +545,29 @@ void probe_submit_define(Probe *probe, Request *request) {
         submit(probe, &step, on_defined, request);
 }
 
+static void on_again(Plan *plan, int result, const Reason *reason) {
+        Probe *probe = plan->userdata;
+        ProbeSet *set = probe->set;
+
+        probe->in_plan = false;
+        if (set->on_lost && result != KT_E_CANCELLED)
+                set->on_lost(probe,
+                                false,
+                                result == 0               ? NULL
+                                : reason->text[0] != '\0' ? reason->text
+                                                          : strerror(-result),
+                                set->userdata);
+        if (set->on_changed)
+                set->on_changed(set->userdata);
+}
+
+void probe_submit_again(Probe *probe) {
+        static const PlanStep step = { "define-again", step_define, NULL };
+
+        atomic_store(&probe->stands, false);
+        submit(probe, &step, on_again, NULL);
+}
+
 void probe_submit_remove(Probe *probe, Request *request) {
         static const PlanStep step = { "remove", step_remove, NULL };
 
@@ -519,12 +575,16 @@ void probe_submit_remove(Probe *probe, Request *request) {
 }
 
 void probe_hold(Probe *probe) {
+        probe_set_watch(probe->set);
         probe->set->has_defined = true;
         atomic_fetch_add(&probe->n_users, 1);
 }
 
 void probe_release(Probe *probe) {
-        if (atomic_fetch_sub(&probe->n_users, 1) == 1 && probe->source && !probe->in_plan &&
-                        !probe->set->is_closing)
+        if (atomic_fetch_sub(&probe->n_users, 1) > 1 || probe->in_plan || probe->set->is_closing)
+                return;
+        if (probe->source)
                 probe_submit_remove(probe, NULL);
+        else
+                probe_watch_look(probe->set);
 }

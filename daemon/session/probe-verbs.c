@@ -30,12 +30,21 @@ int registry_resolve_function(Registry *registry,
                                                   reason);
 }
 
+static size_t count_programs(const ProbeSet *set) {
+        const Probe *probe;
+        size_t n = 0;
+
+        TAILQ_FOREACH(probe, &set->list, probes)
+                n += !probe->source && probe->uid != 0 && probe->file;
+        return n;
+}
+
 static size_t count_own(const ProbeSet *set, uid_t uid, bool in_programs) {
         const Probe *probe;
         size_t n = 0;
 
         TAILQ_FOREACH(probe, &set->list, probes)
-        n += !probe->source && probe->uid == uid && (!in_programs || probe->file);
+                n += !probe->source && probe->uid == uid && (!in_programs || probe->file);
         return n;
 }
 
@@ -114,6 +123,7 @@ static int check_wanted(Registry *registry,
 
 /* A look into a definition's file, on its way. */
 typedef struct FileLook {
+        const char *dir;
         uid_t uid;
         Definition *definition;
         ProbeFileHandler handler;
@@ -126,7 +136,7 @@ static void on_inspected(int result, const Reason *said, Inspected *inspected, v
         ProbeFile *file = NULL;
 
         if (result == 0)
-                result = probe_file_new(inspected, look->uid, &file, &reason);
+                result = probe_file_new(inspected, look->uid, look->dir, &file, &reason);
         if (result == 0)
                 result = definition_set_path(look->definition, file->path, &reason);
         if (result != 0)
@@ -169,7 +179,9 @@ int registry_inspect_probe(Registry *registry,
 
         if (!look)
                 return -ENOMEM;
-        *look = (FileLook){ request->subject.uid, definition, handler, userdata };
+        *look = (FileLook){
+                registry->probes->state_dir, request->subject.uid, definition, handler, userdata
+        };
         int r = check_wanted(registry, &request->subject, definition, NULL, reason);
         r = r ?: user_spot_parse(definition->on, &spot, reason);
         r = r ?: ask(registry, request, look, &spot, reason);
@@ -189,6 +201,11 @@ static int check_number(const ProbeSet *set, uid_t uid, bool is_user, Reason *re
                                 "you have %zu probes%s, which is the most: remove some",
                                 n >= PROBE_SET_MAX ? n : n_files,
                                 n >= PROBE_SET_MAX ? "" : " in programs");
+        if (is_user && uid != 0 && count_programs(set) >= PROBE_FILES_ALL_MAX)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "all users have %d probes in programs, which is the most",
+                                PROBE_FILES_ALL_MAX);
         return 0;
 }
 

@@ -88,13 +88,14 @@ static int check_name(const Question *q, Reason *reason) {
         if (!q->spec->name)
                 return 0;
         TAILQ_FOREACH(session, &q->registry->sessions, sessions)
-        if (session->owner.uid == q->subject->uid && session->end == END_NOT &&
-                        session->spec->name && strcmp(session->spec->name, q->spec->name) == 0)
-                return reason_set(reason,
-                                KT_E_NAME_TAKEN,
-                                "name: you have a session \"%s\" already (%s): destroy it or take another name",
-                                q->spec->name,
-                                session->id);
+                if (session->owner.uid == q->subject->uid && session->end == END_NOT &&
+                                session->spec->name &&
+                                strcmp(session->spec->name, q->spec->name) == 0)
+                        return reason_set(reason,
+                                        KT_E_NAME_TAKEN,
+                                        "name: you have a session \"%s\" already (%s): destroy it or take another name",
+                                        q->spec->name,
+                                        session->id);
         return 0;
 }
 
@@ -104,12 +105,12 @@ static int check_instance(const Question *q, Reason *reason) {
         if (!q->spec->instance)
                 return 0;
         TAILQ_FOREACH(session, &q->registry->sessions, sessions)
-        if (session->spec && session->spec->instance &&
-                        strcmp(session->spec->instance, q->spec->instance) == 0)
-                return reason_set(reason,
-                                KT_E_BUSY,
-                                "instance: a session reads %s already",
-                                q->spec->instance);
+                if (session->spec && session->spec->instance &&
+                                strcmp(session->spec->instance, q->spec->instance) == 0)
+                        return reason_set(reason,
+                                        KT_E_BUSY,
+                                        "instance: a session reads %s already",
+                                        q->spec->instance);
         return 0;
 }
 
@@ -144,6 +145,27 @@ static int check_pids(const Question *q, Reason *reason) {
                         " allowed in one session (max-pids): name fewer",
                         q->spec->n_pids,
                         q->limits->max_pids);
+}
+
+/* What was left out is filled in where the session is made. */
+static int check_spool(const Question *q, Reason *reason) {
+        uint64_t limit = q->limits->max_spool_kb;
+
+        if (!q->spec->spool.is_on || q->subject->uid == 0)
+                return 0;
+        if (limit * 1024 < 2 * SPEC_ROTATE_MIN)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "spool: none is allowed (max-spool-kb is %" PRIu64 ")",
+                                limit);
+        if (q->spec->spool.max_bytes <= limit * 1024)
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "spool.max-bytes: %" PRIu64 " is over this machine's limit of %" PRIu64
+                        " kB (max-spool-kb)",
+                        q->spec->spool.max_bytes,
+                        limit);
 }
 
 static int check_uid_sessions(const Question *q, Reason *reason) {
@@ -197,6 +219,7 @@ int registry_check_quota(const Registry *registry,
                 check_instance,
                 check_buffer,
                 check_pids,
+                check_spool,
                 check_uid_sessions,
                 check_uid_buffer,
                 check_uid_events,

@@ -31,6 +31,10 @@ int receipt_fill(const Trace *trace, json_object *receipt) {
                             ?: describe_put(receipt,
                                                "policy-sha256",
                                                json_object_new_string(trace->policy_digest));
+        if (r == 0 && trace->boot_words)
+                r = describe_put(receipt,
+                                "kernel-command-line",
+                                json_object_new_string(trace->boot_words));
         r = r ?: spec_to_json(trace->spec, &spec);
         r = r ?: describe_put(receipt, "spec", spec);
         r = r ?: describe_put(receipt, "fenced", json_object_new_boolean(grant->fenced));

@@ -25,18 +25,74 @@ int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason
                 registry->probes->tracefs = registry->tracefs;
                 registry_adopt(registry);
                 registry_remove_orphans(registry);
+                registry_adopt_boot(registry);
         }
         if (ret)
                 *ret = registry->tracefs;
         return 0;
 }
 
-static void on_probes_changed(void *userdata) {
+static void on_changed(void *userdata) {
         registry_changed(userdata);
+}
+
+static bool holds(const Session *session, const Probe *probe) {
+        for (size_t i = 0; i < session->trace.n_probes; i++)
+                if (session->trace.probes[i] == probe)
+                        return true;
+        return false;
+}
+
+/* Those that had it on have lost what was in their rings, and have a number for it that is nobody's
+ * by now. */
+static void end_holders(Registry *registry, const Probe *probe, const char *text) {
+        Session *session, *next;
+
+        for (session = TAILQ_FIRST(&registry->sessions); session; session = next) {
+                next = TAILQ_NEXT(session, sessions);
+                if (session->state != SESSION_CREATING && holds(session, probe))
+                        session_end(session, "interference", text);
+        }
+}
+
+static void on_probe_lost(const Probe *probe, bool is_held, const char *why, void *userdata) {
+        Registry *registry = userdata;
+        char text[256];
+
+        snprintf(text,
+                        sizeof(text),
+                        "somebody else removed probe %s from the kernel%s%s",
+                        probe->definition->name,
+                        is_held ? ""
+                        : why   ? ", and it cannot be put back: "
+                                : "; it was put back",
+                        why ?: "");
+        if (is_held)
+                end_holders(registry, probe, text);
+        else
+                audit_write(registry->audit,
+                                &(AuditRecord){
+                                                .kind = AUDIT_INTERFERENCE,
+                                                .uid = probe->uid,
+                                                .text = text,
+                                });
+}
+
+/* What cannot be taken now is there for the next daemon. */
+static void look_for_crashes(Registry *registry) {
+        const char *path = registry->options.crash_dir;
+
+        if (!path || !registry->spool || registry->crash)
+                return;
+        int r = crash_new(registry, path, &registry->crash);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot look for what a crash has left");
 }
 
 void registry_open(Registry *registry) {
         Reason reason = {};
+
+        look_for_crashes(registry);
 
         int r = registry_get_tracefs(registry, NULL, &reason);
         if (r > 0) /* each caller is told anew: it may be mounted later */
@@ -47,6 +103,23 @@ void registry_open(Registry *registry) {
 
 bool registry_is_adopting(const Registry *registry) {
         return registry->n_adopting > 0;
+}
+
+static int make_spool(Registry *registry) {
+        static const SpoolHandlers handlers = { on_changed };
+        const RegistryOptions *options = &registry->options;
+
+        return options->spool_dir ? spool_new(&options->launcher,
+                                                    options->spool_dir,
+                                                    &options->limits,
+                                                    &handlers,
+                                                    registry,
+                                                    &registry->spool)
+                                  : 0;
+}
+
+Spool *registry_get_spool(Registry *registry) {
+        return registry->spool;
 }
 
 int registry_new(const RegistryOptions *options, Registry **ret) {
@@ -70,13 +143,19 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         r = probe_set_new(options->event, registry->worker, &registry->probes);
         if (r < 0)
                 return r;
+        r = make_spool(registry);
+        if (r < 0)
+                return r;
         r = inspections_new(&registry->options.launcher, &registry->inspections);
         if (r < 0)
                 return r;
-        inspections_on_changed(registry->inspections, on_probes_changed, registry);
+        inspections_on_changed(registry->inspections, on_changed, registry);
         registry->probes->inspections = registry->inspections;
         registry->probes->store = registry->store;
-        registry->probes->on_changed = on_probes_changed;
+        registry->probes->state_dir = options->state_dir;
+        registry->probes->fd_store = options->fd_store;
+        registry->probes->on_changed = on_changed;
+        registry->probes->on_lost = on_probe_lost;
         registry->probes->userdata = registry;
         *ret = TAKE_PTR(registry);
         return 0;
@@ -102,6 +181,9 @@ static Registry *free_rest(Registry *registry) {
 
         while ((drain = TAILQ_FIRST(&registry->drains)))
                 drain_free(drain);
+        boot_free(registry->boot);
+        crash_free(registry->crash);
+        spool_free(registry->spool);
         probe_set_free(registry->probes);
         tracefs_free(registry->tracefs);
         audit_free(registry->audit);
@@ -125,6 +207,7 @@ Registry *registry_free(Registry *registry) {
 Registry *registry_leave(Registry *registry) {
         Session *session;
 
+        spool_leave(registry->spool);
         close_work(registry);
         registry->probes->has_defined = false; /* what stands in the kernel is the next one's */
         while ((session = TAILQ_FIRST(&registry->sessions)))
@@ -138,8 +221,10 @@ void registry_changed(Registry *registry) {
 }
 
 bool registry_is_idle(const Registry *registry) {
-        return TAILQ_EMPTY(&registry->sessions) && TAILQ_EMPTY(&registry->drains) &&
-               probe_set_is_idle(registry->probes) && inspections_are_idle(registry->inspections);
+        return (!registry->spool || spool_is_idle(registry->spool)) && !registry->boot &&
+               crash_is_idle(registry->crash) && TAILQ_EMPTY(&registry->sessions) &&
+               TAILQ_EMPTY(&registry->drains) && probe_set_is_idle(registry->probes) &&
+               inspections_are_idle(registry->inspections);
 }
 
 Audit *registry_get_audit(const Registry *registry) {
@@ -163,8 +248,8 @@ Session *registry_find(Registry *registry,
         Session *session;
 
         TAILQ_FOREACH(session, &registry->sessions, sessions)
-        if (strcmp(session->id, id) == 0)
-                return session_is_visible(session, subject, reach) ? session : NULL;
+                if (strcmp(session->id, id) == 0)
+                        return session_is_visible(session, subject, reach) ? session : NULL;
         return NULL;
 }
 
@@ -189,9 +274,33 @@ void registry_peer_gone(Registry *registry, const char *unique_name) {
                 next = TAILQ_NEXT(session, sessions);
                 session_unsubscribe(session, unique_name);
                 if (session->peer && strcmp(session->peer, unique_name) == 0)
-                        session_peer_gone(session);
+                        session_peer_gone(session,
+                                        *unique_name == ':' ? "its creator left the bus"
+                                                            : "its creator closed the connection");
         }
         inspections_peer_gone(registry->inspections, unique_name);
+}
+
+/* Those of the bus; who has subscribed over a socket meanwhile stays. */
+static void drop_peers(Session *session) {
+        for (size_t i = SUBSCRIBERS_MAX; i-- > 0;)
+                if (session->subscribers[i] && *session->subscribers[i] == ':')
+                        session_unsubscribe_at(session, i);
+        if (session->peer && *session->peer == ':')
+                session_peer_gone(session, "its creator left the bus, which is another one now");
+}
+
+void registry_join_bus(Registry *registry, const char *id) {
+        Session *session, *next;
+
+        registry->options.bus_id = id;
+        for (session = TAILQ_FIRST(&registry->sessions); session; session = next) {
+                _cleanup_free_ char *kept = TAKE_PTR(session->kept_bus);
+
+                next = TAILQ_NEXT(session, sessions);
+                if (kept && strcmp(kept, id) != 0)
+                        drop_peers(session);
+        }
 }
 
 /* What is left of a stream */

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "audit.h"
+#include "boot.h"
+#include "crash.h"
 #include "feed.h"
 #include "hit-counter.h"
 #include "inspection.h"
 #include "interference.h"
+#include "ledger.h"
 #include "losses.h"
 #include "marker.h"
 #include "meter.h"
@@ -13,6 +16,7 @@
 #include "notice.h"
 #include "probe-set.h"
 #include "session.h"
+#include "spool.h"
 #include "store.h"
 
 /* Inside the session floor only. */
@@ -37,6 +41,7 @@ struct Session {
         char id[KT_ID_DIGITS + 1];
         Subject owner;
         char *peer;
+        char *kept_bus; /* on which the names of peers are, until we are on a bus ourselves; NULL */
         Spec *spec;
         Grant *grant;
         SessionState state;
@@ -56,10 +61,15 @@ struct Session {
         bool *is_off;               /* trace.is_off when no plan was in flight; NULL: all are on */
         bool is_armed;              /* `members` are those of a start that has come that far */
         Interference *interference; /* from the first start of what is judged */
+        Ledger *ledger;             /* from the first start of what is not */
+        uint64_t n_interferences;   /* changes by others that it has told of */
+        uint64_t interference_nsec; /* as long as these stood, all in all */
         Newcomers *newcomers;       /* from the first start of a scope that has them */
         Meter *meter;               /* from the first start, where there is a limit */
+        UnitWatch *unit_watch;      /* where the lifetime is a unit's */
         Feed *feed;
         Request *stream_request;
+        bool waits_for_spool;
         FeedCounters counters;             /* of feeds that are over */
         TAILQ_HEAD(, Snapshot) snapshots;  /* not taken yet */
         TAILQ_HEAD(, HistCall) hist_calls; /* not answered yet */
@@ -76,7 +86,9 @@ struct Session {
         char end_reason[256];
         Request *destroyer;
         unsigned n_remove_tries;
-        sd_event_source *timer; /* set-up, linger or the next rmdir */
+        sd_event_source *timer;      /* set-up, linger or the next rmdir */
+        uint64_t lingers_until_usec; /* CLOCK_MONOTONIC; 0: its creator is there, or no end is set
+                                      */
 
         TAILQ_ENTRY(Session) sessions;
 };
@@ -105,6 +117,9 @@ struct Registry {
         ProbeSet *probes;
         Store *store;        /* NULL: nothing outlives this daemon */
         unsigned n_adopting; /* sessions of the last daemon, on their way */
+        Boot *boot;          /* NULL: none is under way */
+        Crash *crash;
+        Spool *spool; /* NULL: none */
         bool is_closing;
         uint64_t n_cpus; /* for quotas; reading it anew opens files */
 };
@@ -117,6 +132,14 @@ typedef struct Usage {
 } Usage;
 
 void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret);
+/* What of a granted session this kernel cannot do, as far as tracefs tells it before anything is
+ * made: from *next on, which moves behind what is told; 0: nothing more. In the words, and by the
+ * codes, with which making it would be refused. */
+int registry_check_kernel(Registry *registry,
+                const Spec *spec,
+                const Grant *grant,
+                size_t *next,
+                Reason *reason);
 /* KT_E_LIMIT_REACHED, KT_E_NAME_TAKEN, or 0. *next: 0 at first; after a refusal called again it
  * goes on with the limits behind it. */
 int registry_check_quota(const Registry *registry,
@@ -148,6 +171,7 @@ int registry_judge(Registry *registry,
                 Reason *reason);
 /* Takes over what the session's client has not read yet. */
 void registry_drain(Registry *registry, Feed *feed, uid_t uid);
+Spool *registry_get_spool(Registry *registry);
 void registry_changed(Registry *registry);
 /* Of ours, what neither a session nor a probe answers for. Blocks. */
 void registry_remove_orphans(const Registry *registry);
@@ -158,8 +182,11 @@ void session_end(Session *session, const char *code, const char *reason);
 void session_end_now(Session *session);
 /* NULL: nobody is told any more, but for the creator. */
 void session_unsubscribe(Session *session, const char *peer);
+void session_unsubscribe_at(Session *session, size_t i);
 /* The daemon ends and another one follows: the kernel and the consumers go on. The worker is gone.
  */
 void session_leave(Session *session);
-/* The creator has left the bus. */
-void session_peer_gone(Session *session);
+/* Lifetime unit: ends it when the unit's last process is gone, which may be at once. */
+void session_watch_unit(Session *session);
+/* The creator has left: why, for its notice. */
+void session_peer_gone(Session *session, const char *why);

@@ -32,6 +32,10 @@ int session_check_limits(const Session *session, const Limits *now, Reason *reas
                 what = "max-events";
         else if (spec->n_pids > now->max_pids)
                 what = "max-pids";
+        else if (session->feed && feed_get_entry(session->feed) &&
+                        spool_get_max_bytes(feed_get_entry(session->feed)) >
+                                        now->max_spool_kb * 1024)
+                what = "max-spool-kb";
         else if (is_lower(now->max_event_rate, then->max_event_rate))
                 what = "max-event-rate";
         else if (is_lower(now->max_stream_bytes_per_sec, then->max_stream_bytes_per_sec))
@@ -56,6 +60,8 @@ void registry_set_rules(Registry *registry, const Policy *policy, const Limits *
 
         registry->options.policy = policy;
         registry->options.limits = *limits;
+        if (registry->spool)
+                spool_set_limits(registry->spool, limits);
         for (session = TAILQ_FIRST(&registry->sessions); session; session = next) {
                 Reason reason = {}, text;
 

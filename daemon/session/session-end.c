@@ -10,6 +10,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cred-guard.h"
@@ -85,6 +86,11 @@ static void session_then_quiesced(Session *session, int result, const Reason *re
         session_end_continue(session);
 }
 
+static void finish_feed(Session *session, const char *code, const char *reason) {
+        feed_tell_interference(session->feed, session->n_interferences, session->interference_nsec);
+        feed_finish(session->feed, session->trace.names_fd, code, reason);
+}
+
 void session_end_continue(Session *session) {
         if (session->plan_in_flight || session->registry->is_closing)
                 return;
@@ -97,10 +103,7 @@ void session_end_continue(Session *session) {
         case END_QUIESCE:
                 session->end = END_RELEASE;
                 if (session->feed && !feed_is_released(session->feed)) {
-                        feed_finish(session->feed,
-                                        session->trace.names_fd,
-                                        session->end_code,
-                                        session->end_reason);
+                        finish_feed(session, session->end_code, session->end_reason);
                         break;
                 }
                 if (!session_end_histograms(session) || !session_end_snapshots(session))
@@ -123,13 +126,20 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         session_unkeep(session);
         session_set_timer(session, 0);
         session_forget_looks(session);
+        session_forget_spool(session);
+        /* Of a call that waited for the disk; a plan's `then` answers when the kernel is as it was.
+         */
+        if (session->state == SESSION_CREATING && !session->plan_in_flight)
+                request_answer_cancelled(&session->request, session);
         marker_close_all(&session->markers);
         session_stop_notices(session);
         if (session->meter)
                 meter_stop(session->meter);
         if (session->newcomers)
                 newcomers_stop(session->newcomers);
+        session->unit_watch = unit_watch_free(session->unit_watch);
         session->interference = interference_free(session->interference);
+        session->ledger = ledger_free(session->ledger);
         if (session->plan_in_flight)
                 plan_cancel(&session->plan); /* its `then` goes on */
         else
@@ -169,6 +179,7 @@ void session_end_now(Session *session) {
         session_unkeep(session);
         session_unkeep_fds(session);
         session->interference = interference_free(session->interference);
+        session->ledger = ledger_free(session->ledger);
         session_forget_looks(session);
         session_release_notices(session);
         if (session->trace.instance) {
@@ -177,7 +188,7 @@ void session_end_now(Session *session) {
                         session->trace.names_fd = -1;
         }
         if (session->feed) {
-                feed_finish(session->feed, session->trace.names_fd, "shutdown", "ktraced ended");
+                finish_feed(session, "shutdown", "ktraced ended");
                 session->feed = feed_free(session->feed);
         }
         session_free_snapshots(session);
@@ -202,6 +213,7 @@ void session_end_now(Session *session) {
 
 void session_leave(Session *session) {
         session->interference = interference_free(session->interference);
+        session->ledger = ledger_free(session->ledger);
         session_forget_looks(session);
         session->feed = session->feed ? feed_leave(session->feed) : NULL;
         session_free_snapshots(session);
@@ -212,15 +224,56 @@ void session_leave(Session *session) {
         session_free(session);
 }
 
-void session_peer_gone(Session *session) {
+/* From the first time on: the next daemon goes on with what is left of it. */
+static void session_linger(Session *session) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+        uint64_t now_usec = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+        if (session->lingers_until_usec == 0)
+                session->lingers_until_usec = now_usec + session->spec->linger_usec;
+        session_set_timer(session,
+                        session->lingers_until_usec > now_usec
+                                        ? session->lingers_until_usec - now_usec
+                                        : 1);
+        session_keep(session);
+}
+
+void session_peer_gone(Session *session, const char *why) {
         free(session->peer);
         session->peer = NULL;
         if (session->end != END_NOT)
                 return;
         if (session->spec->lifetime == LIFETIME_CLIENT)
-                session_end(session, "client-gone", "its creator left the bus");
+                session_end(session, "client-gone", why);
         else if (session->spec->linger_usec > 0)
-                session_set_timer(session, session->spec->linger_usec);
+                session_linger(session);
+}
+
+static void on_unit_gone(void *userdata) {
+        Session *session = userdata;
+        char reason[sizeof(session->end_reason)];
+
+        (void)snprintf(reason,
+                        sizeof(reason),
+                        "unit %.200s has no processes any more",
+                        session->spec->lifetime_unit);
+        session_end(session, "unit-gone", reason);
+}
+
+void session_watch_unit(Session *session) {
+        if (session->spec->lifetime != LIFETIME_UNIT || session->end != END_NOT)
+                return;
+        int r = session->trace.unit.path ? unit_watch_new(session->registry->options.event,
+                                                           &session->trace.unit,
+                                                           on_unit_gone,
+                                                           session,
+                                                           &session->unit_watch)
+                                         : -ESRCH;
+        if (r == -ESRCH)
+                on_unit_gone(session);
+        else if (r < 0) /* it would never end */
+                session_end(session, "unit-gone", "its unit cannot be watched");
 }
 
 int session_on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
@@ -230,6 +283,8 @@ int session_on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, v
                 session_remove(session);
         else if (session->end != END_NOT)
                 return 0;
+        else if (session->waits_for_spool)
+                session_give_up_spool(session);
         else if (session->peer || session->spec->lifetime == LIFETIME_CLIENT)
                 session_end(session, "setup-timeout", "it was not started in time");
         else
@@ -242,6 +297,8 @@ int session_destroy(Session *session, Request *request, Reason *reason) {
                 return reason_set(reason, KT_E_BUSY, "the session is ending already");
         const char *code = session->state == SESSION_STOPPED ? "stopped" : "destroyed";
         Reason why;
+
+        marker_read_all(&session->markers);
 
         session->destroyer = request;
         if (session_record_other(session, request, "destroyed")) {

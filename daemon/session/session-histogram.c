@@ -324,7 +324,7 @@ static int add(Session *session,
                                 KT_E_WRONG_STATE,
                                 "a histogram counts while the session runs: start it");
         TAILQ_FOREACH(call, &session->hist_calls, calls)
-        n++;
+                n++;
         if (n == CALLS_MAX)
                 return reason_set(reason,
                                 KT_E_BUSY,

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "defence.h"
+#include "describe.h"
+#include "json.h"
 #include "keep.h"
 #include "log.h"
 #include "session-parts.h"
@@ -40,17 +42,18 @@ int session_subscribe(Session *session, const char *peer, Reason *reason) {
         return 0;
 }
 
+void session_unsubscribe_at(Session *session, size_t i) {
+        free(session->subscribers[i]);
+        for (; i + 1 < SUBSCRIBERS_MAX; i++)
+                session->subscribers[i] = session->subscribers[i + 1];
+        session->subscribers[SUBSCRIBERS_MAX - 1] = NULL;
+}
+
 void session_unsubscribe(Session *session, const char *peer) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < SUBSCRIBERS_MAX; i++) {
-                char *subscriber = TAKE_PTR(session->subscribers[i]);
-
-                if (subscriber && (!peer || strcmp(subscriber, peer) == 0))
-                        free(subscriber);
-                else if (subscriber)
-                        session->subscribers[kept++] = subscriber;
-        }
+        for (size_t i = SUBSCRIBERS_MAX; i-- > 0;)
+                if (session->subscribers[i] &&
+                                (!peer || strcmp(session->subscribers[i], peer) == 0))
+                        session_unsubscribe_at(session, i);
 }
 
 void session_visit_peers(const Session *session,
@@ -75,8 +78,8 @@ static size_t count_busy(void *userdata) {
         size_t n = 1;
 
         TAILQ_FOREACH(other, &session->registry->sessions, sessions)
-        n += other != session && other->owner.uid == session->owner.uid &&
-             notices_are_busy(other->notices);
+                n += other != session && other->owner.uid == session->owner.uid &&
+                     notices_are_busy(other->notices);
         return n;
 }
 
@@ -193,4 +196,33 @@ void session_tell_end(Session *session, const char *code, const char *text) {
                                 text,
                                 "max-event-rate",
                                 session->grant->limits.max_event_rate);
+}
+
+static int describe_change(const LedgerChange *change, json_object *list) {
+        json_object *object = json_object_new_object();
+
+        int r = describe_append(list, object);
+        r = r ?: describe_put(object, "file", json_object_new_string(change->file));
+        r = r ?: describe_put(object, "was", json_object_new_string(change->was));
+        r = r ?: describe_put(object, "is", json_object_new_string(change->is));
+        return r ?: describe_put(object, "put-back", json_object_new_boolean(change->is_put_back));
+}
+
+static int describe_changes(const TraceLedger *found, json_object *object) {
+        json_object *list = json_object_new_array();
+
+        int r = describe_put(object, "changes", list);
+        for (size_t i = 0; r == 0 && i < MIN_OF(found->n, (size_t)LEDGER_CHANGES_MAX); i++)
+                r = describe_change(&found->changes[i], list);
+        r = r ?: describe_put(object, "count", json_object_new_uint64(found->n));
+        r = r ?: describe_put(object, "put-back", json_object_new_uint64(found->n_put_back));
+        r = r ?: describe_put(object, "from-nsec", json_object_new_uint64(found->from_nsec));
+        return r ?: describe_put(object, "until-nsec", json_object_new_uint64(found->until_nsec));
+}
+
+void session_tell_changes(Session *session, const TraceLedger *found, const char *text) {
+        _cleanup_json_ json_object *details = json_object_new_object();
+
+        if (details && describe_changes(found, details) == 0)
+                notices_take_changes(session->notices, text, details);
 }

@@ -27,6 +27,22 @@ void session_resume(Session *session, SessionState state);
 /* The stream and the marker pipes of such a session; consumes fd on 0. */
 int session_adopt_stream(Session *session, int fd);
 int session_adopt_marker(Session *session, int fd);
+/* It is made: answers the call. */
+void session_conclude_created(Session *session, int result, const Reason *reason);
+/* Recorded onto the disk. The entry, then the stream; ends with session_conclude_created. */
+int session_begin_spool(Session *session, Reason *reason);
+void session_forget_spool(Session *session);
+/* Its disk has not answered in time. */
+void session_give_up_spool(Session *session);
+/* What the daemon before this one has begun; goes_on: its consumer is still there. */
+int session_adopt_spool(Session *session, bool goes_on, SpoolEntry **ret);
+/* Its consumer is not: with another one. */
+int session_take_up_spool(Session *session, Reason *reason);
+/* A stream into that entry; consumed, whatever it returns. */
+int session_feed_spool(Session *session, SpoolEntry *entry, Reason *reason);
+void session_on_spool(Feed *feed, FeedSpoolNews news, const char *text, void *userdata);
+/* What a feed that was made after the session was armed has to know. */
+void session_arm_feed(Session *session);
 /* What one session may have by itself; KT_E_LIMIT_REACHED. */
 int session_check_limits(const Session *session, const Limits *now, Reason *reason);
 /* Gives session->plan to the worker; `then` is called when it is over. */
@@ -60,6 +76,8 @@ void session_stop_notices(Session *session);
 /* Lets go what it has of the instance, which is about to be removed. */
 void session_release_notices(Session *session);
 void session_free_notices(Session *session);
+/* What others have changed, and it goes on. */
+void session_tell_changes(Session *session, const TraceLedger *found, const char *text);
 /* Of an end by its guard, by interference or by a limit; before it ends. */
 void session_tell_end(Session *session, const char *code, const char *text);
 /* The daemon ends. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "defence.h"
 #include "keep.h"
 #include "log.h"
 #include "metadata.h"
@@ -132,10 +133,45 @@ static void session_watch_newcomers(Session *session) {
                                 "cannot look for processes that come later");
 }
 
+/* Others have changed something, and most of it was put back: it goes on, and tells. */
+static void session_on_changes(const TraceLedger *found, void *userdata) {
+        Session *session = userdata;
+        Reason what = {};
+
+        if (session->end != END_NOT)
+                return;
+        trace_ledger_format(found, &what);
+        session->n_interferences += found->n;
+        session->interference_nsec += found->until_nsec - found->from_nsec;
+        session_record(session, AUDIT_INTERFERENCE, what.text);
+        session_tell_changes(session, found, what.text);
+        session_keep(session);
+}
+
+static void session_on_over(const char *text, void *userdata) {
+        session_on_interference("interference", text, userdata);
+}
+
+static int session_watch_ledger(Session *session) {
+        static const LedgerHandlers handlers = { session_on_changes, session_on_over };
+        Registry *registry = session->registry;
+
+        if (session->ledger || !defence_is_on("foreign-change"))
+                return 0;
+        return ledger_new(registry->options.event,
+                        registry->worker,
+                        &session->trace,
+                        &handlers,
+                        session,
+                        &session->ledger);
+}
+
 /* Without this nothing foreign would be noticed: no start without it. */
 static int session_watch_interference(Session *session) {
         Registry *registry = session->registry;
 
+        if (!trace_is_judged(&session->trace))
+                return session_watch_ledger(session);
         if (!session->trace.watch || session->interference)
                 return 0;
         return interference_new(registry->options.event,
@@ -194,7 +230,7 @@ void session_resume(Session *session, SessionState state) {
         session_make_notices(session);
         if (state == SESSION_RUNNING)
                 session_watch(session);
-        else if (session_watch_interference(session) < 0)
+        else if (session->is_armed && session_watch_interference(session) < 0)
                 session_on_interference("failed", "the instance cannot be watched", session);
         if (session->end != END_NOT)
                 return;
@@ -348,6 +384,7 @@ int session_stop(Session *session, Request *request, Reason *reason) {
                                 "the session is %s: only a running one can be stopped",
                                 session_state_to_string(session->state));
         (void)session_record_other(session, request, "stopped");
+        marker_read_all(&session->markers);
         session->request = request;
         session->state_before = session->state;
         if (session->newcomers)

@@ -5,7 +5,10 @@
  *
  * They are taken one after the other, since each leaves to the next what it has read; a reader that
  * does not say yet where to (OpenSink's way) is passed over meanwhile. As soon as one has all in
- * its consumer's memory the registry holds it, as the rest of any stream. */
+ * its consumer's memory the registry holds it, as the rest of any stream.
+ *
+ * Where the kernel swaps buffers all CPUs are of one moment; elsewhere the ring is read while it is
+ * written to, without a pause: the reader begins at the oldest and is faster than any writer. */
 
 #include "session.h"
 
@@ -60,7 +63,7 @@ static void on_released(Feed *feed, void *userdata) {
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
         free(snapshot);
         TAILQ_FOREACH(next, &session->snapshots, snapshots)
-        feed_go_on(next->feed);
+                feed_go_on(next->feed);
         if (session->end == END_RELEASE)
                 session_end_continue(session);
 }
@@ -74,7 +77,7 @@ static size_t count_snapshots(const Session *session) {
         size_t n = 0;
 
         TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
-        n++;
+                n++;
         return n;
 }
 
@@ -83,7 +86,7 @@ static size_t count_drains(const Session *session) {
         size_t n = 0;
 
         TAILQ_FOREACH(drain, &session->registry->drains, drains)
-        n += drain->uid == session->owner.uid;
+                n += drain->uid == session->owner.uid;
         return n;
 }
 
@@ -145,6 +148,8 @@ int session_snapshot(Session *session, ControlSink kind, Request *request, Reaso
                 free(snapshot);
                 return r;
         }
+        feed_tell_interference(
+                        snapshot->feed, session->n_interferences, session->interference_nsec);
         snapshot->request = request;
         TAILQ_INSERT_TAIL(&session->snapshots, snapshot, snapshots);
         if (session->is_armed)
@@ -156,8 +161,8 @@ bool session_end_snapshots(Session *session) {
         Snapshot *snapshot;
 
         TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
-        if (!feed_is_taking(snapshot->feed))
-                feed_discard(snapshot->feed, "the session has ended");
+                if (!feed_is_taking(snapshot->feed))
+                        feed_discard(snapshot->feed, "the session has ended");
         return TAILQ_EMPTY(&session->snapshots);
 }
 

@@ -20,6 +20,10 @@ static void session_on_feed_ready(Feed *feed _unused_,
                 void *userdata) {
         Session *session = userdata;
 
+        if (session->state == SESSION_CREATING) { /* onto the disk */
+                session_conclude_created(session, result, reason);
+                return;
+        }
         if (!session->stream_request) {
                 close_cleanup(&fd);
                 return;
@@ -51,6 +55,8 @@ static void session_on_feed_tripped(Feed *feed _unused_, const char *text, void 
 static void session_on_feed_closed(Feed *feed, int error, const char *text, void *userdata) {
         Session *session = userdata;
         FeedCounters counters;
+        bool is_lost = session->spec->spool.is_on && session->end == END_NOT &&
+                       session->state != SESSION_CREATING;
 
         if (error != 0 && error != EPIPE)
                 log_write(LOG_NOTICE,
@@ -62,8 +68,14 @@ static void session_on_feed_closed(Feed *feed, int error, const char *text, void
         session->counters.written_bytes += counters.written_bytes;
         session->counters.discarded_bytes += counters.discarded_bytes;
         session->feed = feed_free(feed);
+        registry_changed(session->registry);
         session_unkeep_fd(session, KEEP_STREAM);
         session_keep(session);
+        if (is_lost) /* what it had in memory nobody has */
+                session_end(session,
+                                "failed",
+                                error != 0 ? "its recording has failed, see the journal"
+                                           : "its stream worker has ended without warning");
 }
 
 /* Those that came before there was a stream. */
@@ -82,13 +94,36 @@ static const FeedHandlers feed_handlers = {
         session_on_feed_released,
         session_on_feed_tripped,
         session_on_feed_closed,
+        session_on_spool,
 };
 
+void session_arm_feed(Session *session) {
+        feed_arm(session->feed, session->members, session->n_members);
+        session_add_newcomers(session);
+}
+
+int session_feed_spool(Session *session, SpoolEntry *entry, Reason *reason) {
+        return feed_new_spool(&session->registry->options.launcher,
+                        session->registry->worker,
+                        &session->trace,
+                        entry,
+                        &feed_handlers,
+                        session,
+                        &session->feed,
+                        reason);
+}
+
 int session_adopt_stream(Session *session, int fd) {
+        SpoolEntry *entry = NULL;
+
+        int r = session->spec->spool.is_on ? session_adopt_spool(session, true, &entry) : 0;
+        if (r < 0)
+                return r;
         return feed_adopt(session->registry->options.event,
                         session->registry->worker,
                         &session->trace,
                         fd,
+                        entry,
                         &feed_handlers,
                         session,
                         &session->feed);
@@ -101,6 +136,11 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,
                                 "the session is a flight recorder and has no stream: take a snapshot");
+        if (session->spec->spool.is_on)
+                return reason_set(reason,
+                                KT_E_STREAM_BUSY,
+                                "the session is recorded into the spool: 'ktracectl spool fetch %s' reads it",
+                                session->id);
         if (session->feed)
                 return reason_set(reason,
                                 KT_E_STREAM_BUSY,
@@ -120,5 +160,6 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
         if (session->is_armed)
                 feed_arm(session->feed, session->members, session->n_members);
         session_add_newcomers(session);
+        registry_changed(session->registry);
         return 0;
 }

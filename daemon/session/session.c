@@ -121,13 +121,16 @@ Session *session_free(Session *session) {
         assert(!session->plan_in_flight && !session->feed && !session->request &&
                         TAILQ_EMPTY(&session->snapshots) && TAILQ_EMPTY(&session->hist_calls));
         Registry *registry = session->registry;
+        session_forget_spool(session);
         session_forget_looks(session);
         windows_clear(&session->windows);
         marker_close_all(&session->markers);
         meter_free(session->meter);
         session_free_notices(session);
         newcomers_free(session->newcomers);
+        unit_watch_free(session->unit_watch);
         interference_free(session->interference);
+        ledger_free(session->ledger);
         if (registry) {
                 TAILQ_REMOVE(&registry->sessions, session, sessions);
                 registry_changed(registry);
@@ -141,6 +144,7 @@ Session *session_free(Session *session) {
         free(session->members);
         free(session->is_off);
         free(session->peer);
+        free(session->kept_bus);
         free(session);
         return NULL;
 }
@@ -152,6 +156,7 @@ static void session_on_plan(Plan *plan, int result, const Reason *reason) {
 
         session->plan_in_flight = false;
         interference_end(session->interference);
+        ledger_end(session->ledger);
         session->then(session, result, reason);
 }
 
@@ -161,6 +166,7 @@ void session_submit(Session *session, void (*then)(Session *, int, const Reason 
         session->plan.userdata = session;
         session->plan_in_flight = true;
         interference_begin(session->interference);
+        ledger_begin(session->ledger);
         worker_submit(session->registry->worker, &session->plan);
 }
 
@@ -194,6 +200,7 @@ bool session_record_other(const Session *session, const Request *request, const 
 
 static void session_then_created(Session *session, int result, const Reason *reason) {
         if (result != 0) { /* undone: nothing of it is in the kernel */
+                session_unkeep(session);
                 if (session->end != END_NOT)
                         request_answer_cancelled(&session->request, session);
                 else
@@ -208,11 +215,33 @@ static void session_then_created(Session *session, int result, const Reason *rea
                 return;
         }
         session_make_notices(session);
+        if (session->spec->spool.is_on) {
+                Reason why = {};
+                int r = session_begin_spool(session, &why);
+
+                if (r != 0)
+                        session_conclude_created(session, r, &why);
+                return;
+        }
+        session_conclude_created(session, 0, NULL);
+}
+
+void session_conclude_created(Session *session, int result, const Reason *reason) {
+        if (session->end != END_NOT) {
+                request_answer_cancelled(&session->request, session);
+                return;
+        }
+        if (result != 0) {
+                request_answer(&session->request, result, reason);
+                session_begin_end(session, "failed", "it could not be made");
+                return;
+        }
         session_set_state(session, SESSION_CONFIGURED);
         if (session->spec->lifetime == LIFETIME_CLIENT)
                 session_set_timer(session, session->registry->options.limits.setup_timeout_usec);
         session->request->session = session;
         request_answer(&session->request, 0, NULL);
+        session_watch_unit(session);
 }
 
 static int session_make_id(char id[static KT_ID_DIGITS + 1]) {

@@ -41,7 +41,7 @@ typedef struct ProbeFile ProbeFile;
  * returned. Whoever implements `done` frees the request. */
 struct Request {
         Subject subject;
-        char *peer;            /* unique bus name for lifetime `client`; NULL: none */
+        char *peer;            /* unique name (auth.h) for lifetime `client`; NULL: none */
         bool is_administrator; /* polkit lets it manage sessions, for this connection */
         Caller caller;         /* create: in whose pid namespace pids are; may be unknown */
         void (*done)(Request *request, int result, const Reason *reason);
@@ -90,7 +90,10 @@ typedef struct RegistryOptions {
         /* For sessions to outlive this daemon; NULL: they do not. */
         const char *state_dir;
         FdStore *fd_store;
-        const char *bus_id; /* on which peers have their names */
+        const char *crash_dir; /* where `ktraced --collect` hands over what it finds; NULL: nowhere
+                                */
+        const char *bus_id;    /* on which peers have their names; NULL: it is not there yet */
+        const char *spool_dir; /* what outlives the machine's boot; NULL: none */
         RegistryHandlers handlers;
         void *userdata;
 } RegistryOptions;
@@ -109,6 +112,8 @@ void registry_open(Registry *registry);
 /* Sessions of the last daemon are still on their way. */
 bool registry_is_adopting(const Registry *registry);
 bool registry_is_idle(const Registry *registry);
+/* The bus has come (id: borrowed): peers whom a daemon before this one knew on another are gone. */
+void registry_join_bus(Registry *registry, const char *id);
 void registry_peer_gone(Registry *registry, const char *unique_name);
 /* KT_E_NO_TRACING with the reason, or 0. */
 int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason);
@@ -124,6 +129,13 @@ void registry_set_rules(Registry *registry, const Policy *policy, const Limits *
 Audit *registry_get_audit(const Registry *registry);
 /* {"max-sessions":…, "sessions":…} for this uid. */
 int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret);
+
+/* {"version","pid","memory-kb","cpu-usec","uptime-usec","sessions","running","streams",
+ * "kernel-buffer-kb","consumers":[{"session","uid","pid","memory-kb","cpu-usec"}]}: of sessions the
+ * subject's own, root's all. */
+int registry_describe_status(const Registry *registry, const Subject *subject, json_object **ret);
+/* Of all users. */
+void registry_count(const Registry *registry, size_t *ret_sessions, size_t *ret_streams);
 
 /* The session of that id if it is within reach (root's is everybody's), or NULL: others do not
  * exist. */
@@ -194,6 +206,25 @@ int registry_remove_probe(Registry *registry, Request *request, const char *name
 int registry_list_probes(Registry *registry,
                 const Subject *subject,
                 json_object **ret,
+                Reason *reason);
+
+/* What is recorded on disk (spool.h). Answers with request->list: [{"id","name","uid","kind",
+ * "state","bytes","created-usec","ended-usec","code","reason","lost","dropped-files",
+ * "dropped-bytes","files":[{"name","bytes","state"}]}]. KT_E_FAILED: the disk's answer. */
+int registry_list_spool(Registry *registry, Request *request, SessionReach reach, Reason *reason);
+/* One's own, root any: answers with request->fd, a pipe to read. file: a member's name or the
+ * number of a stream; NULL: all streams, one after the other. KT_E_NO_SUCH_SESSION,
+ * KT_E_LIMIT_REACHED. */
+int registry_open_spool(Registry *registry,
+                Request *request,
+                const char *id,
+                const char *file,
+                Reason *reason);
+/* KT_E_NO_SUCH_SESSION, KT_E_BUSY while it records. */
+int registry_remove_spool(Registry *registry,
+                Request *request,
+                SessionReach reach,
+                const char *id,
                 Reason *reason);
 
 /* What session_create would say to this, without making anything and without asking polkit:

@@ -9,9 +9,11 @@
  * turned on again, which costs nothing where they are. */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "instance.h"
+#include "log.h"
 #include "trace-borrow.h"
 #include "trace-fence.h"
 #include "trace-pairs.h"
@@ -34,6 +36,60 @@ static int step_open(void *context, Reason *reason) {
         trace->next = 0;
         trace->arm.instance = trace->instance;
         return r ?: instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
+}
+
+static int find_lost(const Trace *trace, char **lists, const Probe **ret) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && !*ret && i < trace->n_probes; i++) {
+                const Probe *probe = trace->probes[i];
+                _cleanup_free_ char *line = NULL;
+                char **list = &lists[probe->kind];
+
+                if (probe_is_pair(probe))
+                        continue;
+                if (!*list)
+                        r = probe_read_list(trace->tracefs, probe->kind, list);
+                r = r ?: probe_list_find(*list, probe->group, probe->definition->name, &line);
+                if (r == 0 && !line)
+                        *ret = probe;
+        }
+        return r;
+}
+
+/* Defined anew it would be another event than the one in the rings and in what the stream says. */
+static int step_probes_stand(void *context, Reason *reason) {
+        const Trace *trace = context;
+        char *lists[_PROBE_KIND_N] = {};
+        const Probe *lost = NULL;
+
+        int r = trace->is_armed ? find_lost(trace, lists, &lost) : 0;
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
+                free(lists[i]);
+        if (r != 0 || !lost)
+                return r;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "somebody has removed probe %s from the kernel while ktraced was away",
+                        lost->definition->name);
+}
+
+/* Of a call that was under way when the last daemon ended nobody has heard: the buffer becomes as
+ * the session says. Not where it is so: the kernel stops recording meanwhile. */
+static int step_size(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        uint64_t wanted = trace->size_kb;
+
+        trace_read_size(trace);
+        if (trace->borrow || wanted == 0 || trace->size_kb == wanted || trace_is_judged(trace))
+                return 0;
+        log_write(LOG_NOTICE,
+                        &(LogContext){ trace->id, NULL, trace->owner->uid },
+                        "the buffer is of %" PRIu64 " kB a CPU, and becomes %" PRIu64
+                        " as before ktraced was away",
+                        trace->size_kb,
+                        wanted);
+        return trace_set_size(trace, trace->spec->buffer_kb);
 }
 
 /* Both are laid for good: the watch first, so that no write between it and the reading is missed.
@@ -75,6 +131,8 @@ static const PlanStep adopt_steps[] = {
         { "open", step_open, NULL },
         { "statistics", trace_step_statistics, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
+        { "size", step_size, NULL },
+        { "probes-stand", step_probes_stand, NULL },
         { "probes", trace_step_probes, NULL },
         { "pairs", trace_step_pairs_adopted, NULL },
         { "triggers", trace_step_triggers_adopted, NULL },

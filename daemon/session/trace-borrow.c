@@ -7,7 +7,8 @@
  * cannot keep for its maker is what is read: a record is read once.
  *
  * It relies on open files of an instance keeping it: rmdir and the kernel's own removal answer
- * EBUSY for as long as the session lives. After a daemon that was killed nothing is put back. */
+ * EBUSY for as long as the session lives. After a daemon that was killed the next one puts back
+ * what it takes over (keep.c), and nothing of a session that it does not. */
 
 #include "trace-borrow.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What is changed of a trace while it goes on: events on and off, the buffer's size, an empty one.
- * A part of trace.h; plans that the event loop builds and the worker thread runs. */
+ * A part of trace.h; plans that the event loop builds and the worker thread runs.
+ *
+ * While a buffer's size changes the kernel records nothing, and a guard that fires meanwhile stops
+ * nothing: judged traces change it before their first start only. */
 
 #include <errno.h>
 #include <string.h>
@@ -114,10 +117,18 @@ static const PlanStep switch_steps[] = {
         { "switch", step_switch, undo_switch },
 };
 
-static int set_size(Trace *trace, uint64_t kb) {
+/* The kernel takes whole pages, and of some kernels whole sub-buffers. */
+void trace_read_size(Trace *trace) {
+        trace->size_kb = 0;
+        (void)tracefs_read_u64(trace->instance->fd, "buffer_size_kb", &trace->size_kb);
+}
+
+int trace_set_size(Trace *trace, uint64_t kb) {
         int r = instance_set_buffer_kb(trace->instance, kb);
 
-        return r == 0 && trace->has_snapshot ? instance_resize_snapshot(trace->instance) : r;
+        r = r == 0 && trace->has_snapshot ? instance_resize_snapshot(trace->instance) : r;
+        trace_read_size(trace);
+        return r;
 }
 
 /* What the kernel counts nowhere is told in the stream itself, as a line of the daemon's. */
@@ -140,7 +151,7 @@ static int step_size(void *context, Reason *reason) {
         Trace *trace = context;
 
         tell_gap(trace, "nothing is recorded while the buffer becomes", trace->wants_kb);
-        int r = set_size(trace, trace->wants_kb);
+        int r = trace_set_size(trace, trace->wants_kb);
         tell_gap(trace,
                         "recording goes on, the buffer is of",
                         r == 0 ? trace->wants_kb : trace->spec->buffer_kb);
@@ -156,7 +167,7 @@ static int step_size(void *context, Reason *reason) {
 static void undo_size(void *context) {
         Trace *trace = context;
 
-        int r = set_size(trace, trace->spec->buffer_kb);
+        int r = trace_set_size(trace, trace->spec->buffer_kb);
         if (r < 0)
                 log_errno(r,
                                 LOG_ERR,

@@ -31,6 +31,9 @@
 /* PID_MAX_LIMIT of 64-bit kernels. With fewer numbers one that has ended comes again while the
  * kernel's list still has it. */
 #define PID_MAX_NEEDED 4194304
+/* Events that are watched one by one of a trace that is not judged: each is a directory that is
+ * kept open, and the daemon has 65536 descriptors for 256 sessions. */
+#define WATCH_EVENTS_MAX 128
 /* Events read back in one step of a plan. */
 #define VERIFY_EVENTS 32
 
@@ -258,18 +261,31 @@ static int watch_event(Trace *trace, const char *system, const char *name) {
         return r ?: watch_add(trace->watch, path);
 }
 
-/* From before the first reading on: what is written from now on is either seen there or told. */
-int trace_step_watch(void *context, Reason *reason _unused_) {
-        static const char *const directories[] = { ".", "options", "events" };
-        Trace *trace = context;
+static int watch_systems(Trace *trace) {
+        int r = 0;
 
-        if (!trace_is_judged(trace) || trace->watch || !defence_is_on("foreign-change"))
-                return 0;
+        for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++) {
+                const char *system, *name;
+                char path[WATCH_NAME_MAX];
+
+                trace_locate(trace, &trace->grant->events[i], &system, &name);
+                snprintf(path, sizeof(path), "events/%s", system);
+                r = watch_add(trace->watch, path);
+        }
+        return r;
+}
+
+static int lay_watch(Trace *trace) {
+        static const char *const directories[] = { ".", "options", "events" };
+        bool is_judged = trace_is_judged(trace);
+
         int r = watch_new(trace->instance, &trace->watch);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(directories); i++)
                 r = watch_add(trace->watch, directories[i]);
-        for (size_t i = 0; r == 0 && i < count_lifetimes(trace->grant); i++)
+        for (size_t i = 0; r == 0 && is_judged && i < count_lifetimes(trace->grant); i++)
                 r = watch_event(trace, lifetimes_system, lifetimes[i]);
+        if (!is_judged && trace->grant->n_events > WATCH_EVENTS_MAX)
+                return r ?: watch_systems(trace);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++) {
                 const char *system, *name;
 
@@ -284,6 +300,24 @@ int trace_step_watch(void *context, Reason *reason _unused_) {
         if (r == 0 && trace->has_guard)
                 r = watch_event(trace, CRED_GUARD_GROUP, CRED_GUARD_EVENT);
         return r;
+}
+
+/* From before the first reading on: what is written from now on is either seen there or told. No
+ * judged trace goes on without; any other one does. */
+int trace_step_watch(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        if (trace->watch || !defence_is_on("foreign-change"))
+                return 0;
+        int r = lay_watch(trace);
+        if (r == 0 || trace_is_judged(trace))
+                return r;
+        log_errno(r,
+                        LOG_WARNING,
+                        &(LogContext){ trace->id, trace->instance->name, trace->owner->uid },
+                        "what others change is noticed late");
+        trace->watch = watch_free(trace->watch);
+        return 0;
 }
 
 static int refuse_change(Reason *reason, const char *file) {

@@ -17,5 +17,8 @@ int trace_step_statistics(void *context, Reason *reason);
 int trace_step_probes(void *context, Reason *reason);
 int trace_step_marker(void *context, Reason *reason);
 int trace_step_metadata(void *context, Reason *reason);
+/* Of the buffers, and reads back what the kernel makes of it. */
+int trace_set_size(Trace *trace, uint64_t kb);
+void trace_read_size(Trace *trace);
 /* Reads the command names into names_fd. */
 int trace_step_names(void *context, Reason *reason);

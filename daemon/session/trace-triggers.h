@@ -8,6 +8,14 @@
 
 /* What the kernel or the fence cannot do of them, said before anything is made. Event loop. */
 int trace_check_triggers(const Spec *spec, const Grant *grant, Reason *reason);
+/* Has this kernel what trigger i needs on its event, or on all events: an instance has the files of
+ * the top directory. KT_E_KERNEL_REFUSED: no. */
+int trace_check_trigger_known(const Instance *instance,
+                const SpecTrigger *wanted,
+                size_t i,
+                const char *system,
+                const char *name,
+                Reason *reason);
 /* Memory that the kernel takes to count for histograms, about: counts as buffers do. Event loop. */
 uint64_t trace_count_hists_kb(const Spec *spec, const Grant *grant);
 /* Does the session begin with nothing recorded, until a trigger says start? */
@@ -48,6 +56,8 @@ int trace_look_at_windows(Trace *trace, TraceWindows *ret);
 int trace_list_twins(const Trace *trace, const char ***ret, size_t *ret_n);
 /* Hangs one of them on this event, or turns one it on or off? */
 bool trace_event_has_triggers(const Trace *trace, const char *system, const char *name);
+/* One of the trace's own, unless it is laid; a histogram that is paused goes on. */
+int trace_lay_trigger(Trace *trace, TraceTrigger *trigger, Reason *reason);
 /* May a trigger have turned it on or off? */
 bool trace_event_has_window(const Trace *trace, const char *system, const char *name);
 /* How many lines of the event's trigger file are these; *ret_stand: all that should be are. */

@@ -62,6 +62,7 @@ void trace_clear(Trace *trace) {
         trace_clear_pairs(trace);
         trace_clear_triggers(trace);
         arm_clear(&trace->arm);
+        unit_place_clear(&trace->unit);
         free(trace->pids);
         free(trace->is_off);
         trace->is_off = NULL;
@@ -166,6 +167,7 @@ static int step_buffer(void *context, Reason *reason) {
                                 trace->spec->buffer_kb);
         if (r < 0)
                 return r;
+        trace_read_size(trace);
         return instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
 }
 
@@ -240,8 +242,15 @@ int trace_step_metadata(void *context, Reason *reason _unused_) {
         return metadata_make(trace, &trace->metadata_fd);
 }
 
+static int step_unit(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        return unit_place_find(trace->spec, trace->owner->uid, &trace->unit, reason);
+}
+
 static const PlanStep create_steps[] = {
         { "pid-namespace", step_pid_namespace, NULL },
+        { "unit", step_unit, NULL },
         { "off", trace_step_off, NULL },
         { "instance", step_instance, undo_instance },
         { "guard-probe", trace_step_guard_probe, NULL },

@@ -7,6 +7,7 @@
 #include "pid-namespace.h"
 #include "plan.h"
 #include "probe-set.h"
+#include "unit-watch.h"
 #include "watch.h"
 
 /* A probe that is made of two events, as this instance alone has it. */
@@ -54,6 +55,10 @@ typedef struct Trace {
         Caller caller; /* who named the pids */
         char id[KT_ID_DIGITS + 1];
         char policy_digest[DIGEST_DIGITS + 1]; /* of the rules that made the grant */
+        const char *boot_words; /* of the kernel's command line, by which it was begun; NULL: not so
+                                 */
+
+        UnitPlace unit; /* of a lifetime that is a unit's */
 
         Probe **probes; /* held, as long as the instance may have had them on */
         size_t n_probes;
@@ -85,6 +90,7 @@ typedef struct Trace {
         bool *is_asked;            /* of the same plan: said so, also where it is so already */
         bool *wants_off, *was_off; /* of a plan that turns events on and off */
         uint64_t wants_kb;         /* of a plan that changes the size of the buffer */
+        uint64_t size_kb;          /* of the buffer, as the kernel rounds it; 0: not known */
         size_t next;               /* cursor of the step that is under way */
         int names_fd;              /* saved command names, for the end of the stream */
         int *ring_fds; /* buffer_percent, then raw and stats of each CPU; made by the rings plan */
@@ -109,7 +115,8 @@ typedef struct Trace {
         int guard_fds[2]; /* tracing_on and the guard's hist, made by the rings plan; -1 */
         uint32_t fork_id, fork_child_offset, exit_id;
         uint32_t exec_id, exec_old_offset; /* 0: not followed */
-        Watch *watch; /* from the first start on; in the event loop's hands once that is over */
+        Watch *watch; /* from the first start on; in the event loop's hands once that is over; NULL:
+                         there is none, of one that is not judged */
 } Trace;
 
 void trace_init(Trace *trace);

@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <time.h>
 
 TAILQ_HEAD(PlanQueue, Plan);
 
@@ -164,14 +165,35 @@ int worker_new(sd_event *event, Worker **ret) {
         return 0;
 }
 
+static void worker_stop(Worker *worker) {
+        pthread_mutex_lock(&worker->lock);
+        worker->stop = true;
+        pthread_cond_signal(&worker->wake);
+        pthread_mutex_unlock(&worker->lock);
+}
+
+bool worker_end(Worker *worker, unsigned sec) {
+        struct timespec until = {};
+
+        if (!worker || !worker->running)
+                return true;
+        worker_stop(worker);
+        (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with this clock */
+        until.tv_sec += sec;
+        if (pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &until) == 0) {
+                worker->running = false;
+                worker_answer(worker);
+                return true;
+        }
+        worker->over_source = sd_event_source_disable_unref(worker->over_source);
+        return false;
+}
+
 Worker *worker_free(Worker *worker) {
         if (!worker)
                 return NULL;
         if (worker->running) {
-                pthread_mutex_lock(&worker->lock);
-                worker->stop = true;
-                pthread_cond_signal(&worker->wake);
-                pthread_mutex_unlock(&worker->lock);
+                worker_stop(worker);
                 pthread_join(worker->thread, NULL);
                 worker_answer(worker);
         }

@@ -13,5 +13,8 @@ int worker_new(sd_event *event, Worker **ret);
  * KT_E_CANCELLED before this returns. */
 Worker *worker_free(Worker *worker);
 DEFINE_CLEANUP(Worker, worker_free);
+/* Ends the thread likewise, if its step is over within that time: worker_free follows. Else false:
+ * what was submitted is the thread's for ever, and neither is to be freed. NULL: true. */
+bool worker_end(Worker *worker, unsigned sec);
 /* The plan stays the caller's, and must live until its `done`. */
 void worker_submit(Worker *worker, Plan *plan);

@@ -26,45 +26,22 @@
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 
+#include "consumer-parts.h"
 #include "control.h"
 #include "fd.h"
 #include "hist-reader.h"
 #include "inspector.h"
 #include "pump.h"
 #include "sandbox.h"
+#include "spool-reader.h"
 #include "summary.h"
+#include "title.h"
 
 #define CONTROL_FD   3
 #define FLUSH_NSEC   (100 * 1000 * 1000)
 #define LINGER_TICKS 1200 /* 120 s without a byte taken */
 
-typedef enum Source {
-        SOURCE_CONTROL = 1,
-        SOURCE_TIMER,
-        SOURCE_SINK,
-        SOURCE_CLIENT,
-        SOURCE_RING
-} Source;
-
-typedef struct Consumer {
-        Watchdog watchdog;
-        int epoll_fd, timer_fd;
-        bool is_control_open;
-        int client_fd; /* the socket of OpenSink */
-        Queue queue;
-        bool has_sink, sink_is_watched;
-        Pump pump;
-        bool is_active, is_resting;
-        bool is_flushing, is_finishing, is_released;
-        unsigned n_idle_ticks;
-        uint64_t written_at_tick;
-        char end_code[32], end_text[CONTROL_TEXT_MAX];
-        int names_fd;
-        char *metadata;
-        size_t metadata_size;
-} Consumer;
-
-static void tell(Consumer *c, ControlType type, int error, const char *text) {
+void consumer_tell(Consumer *c, ControlType type, int error, const char *text) {
         ControlMessage message = {
                 .type = type,
                 .version = CONTROL_VERSION,
@@ -101,7 +78,7 @@ static void answer_client(Consumer *c, int error, const char *text, bool is_fina
                         0); /* it may have gone: nobody to tell */
 }
 
-static int watch(Consumer *c, int fd, Source source, uint32_t events) {
+int consumer_watch(Consumer *c, int fd, Source source, uint32_t events) {
         struct epoll_event event = { .events = events, .data.u64 = source };
 
         return epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
@@ -149,7 +126,7 @@ static void release_rings(Consumer *c) {
         set_tick(c, true); /* counts how long the reader takes nothing */
         bool is_broken = c->pump.window.is_on && !c->pump.window.is_whole;
         if (rings_release(&c->pump.rings, &c->watchdog))
-                tell(c, CONTROL_RELEASED, is_broken ? EPIPE : 0, "");
+                consumer_tell(c, CONTROL_RELEASED, is_broken ? EPIPE : 0, "");
 }
 
 /* Why it ended, beside what the daemon says. */
@@ -159,7 +136,7 @@ static void tell_end(Consumer *c) {
         if (c->pump.is_tripped) {
                 snprintf(c->end_code, sizeof(c->end_code), "guard");
                 snprintf(c->end_text, sizeof(c->end_text), "%s", c->pump.trip_text);
-                tell(c, CONTROL_TRIPPED, 0, c->pump.trip_text);
+                consumer_tell(c, CONTROL_TRIPPED, 0, c->pump.trip_text);
         } else if (c->pump.tally.n_doubtful > 0)
                 snprintf(c->end_text + at,
                                 sizeof(c->end_text) - at,
@@ -169,6 +146,29 @@ static void tell_end(Consumer *c) {
                                 c->pump.tally.n_doubtful);
 }
 
+int consumer_put_summary(Consumer *c,
+                Queue *queue,
+                const char *code,
+                const char *reason,
+                size_t names_max) {
+        const Summary summary = {
+                .rings = c->pump.rings.ring,
+                .n_rings = c->pump.rings.n_cpus,
+                .tally = &c->pump.tally,
+                .discarded_bytes = c->queue.discarded_bytes,
+                .is_judged = c->pump.fence.is_on,
+                .is_limited = c->pump.bucket.rate > 0,
+                .n_interferences = c->n_interferences,
+                .interference_nsec = c->interference_nsec,
+                .names = name_list_read(&c->names),
+                .names_max = names_max,
+                .code = code,
+                .reason = reason,
+        };
+
+        return summary_put(queue, &summary);
+}
+
 /* The session has ended: all into memory, then the rings are nobody's any more. */
 static int finish(Consumer *c) {
         if (c->is_finishing)
@@ -176,20 +176,13 @@ static int finish(Consumer *c) {
         c->is_finishing = true;
         int r = 0;
         if (c->has_sink) {
-                const Summary summary = {
-                        .rings = c->pump.rings.ring,
-                        .n_rings = c->pump.rings.n_cpus,
-                        .tally = &c->pump.tally,
-                        .is_judged = c->pump.fence.is_on,
-                        .is_limited = c->pump.bucket.rate > 0,
-                        .names_fd = c->names_fd,
-                        .code = c->end_code,
-                        .reason = c->end_text,
-                };
-
-                r = pump_end(&c->pump);
+                r = c->is_left && c->queue.spool ? consumer_leave_spool(c) : pump_end(&c->pump);
                 tell_end(c);
-                r = r ?: summary_put(&c->queue, &summary);
+                size_t room = c->queue.spool && queue_is_empty(&c->queue)
+                                              ? spool_sink_get_names_room(&c->spool)
+                              : c->queue.spool ? c->spool.names_bytes
+                                               : SIZE_MAX;
+                r = r ?: consumer_put_summary(c, &c->queue, c->end_code, c->end_text, room);
         }
         release_rings(c);
         return r;
@@ -199,14 +192,14 @@ static int flush(Consumer *c) {
         if (c->pump.window.is_on) {
                 int read = pump_read_window(&c->pump);
                 if (read == 0)
-                        tell(c, CONTROL_FLUSHED, 0, "");
+                        consumer_tell(c, CONTROL_FLUSHED, 0, "");
                 return read;
         }
         int r = drain_rings(c);
 
         if (r == 0 && queue_is_empty(&c->queue) && !c->pump.is_tripped) {
                 c->is_flushing = false;
-                tell(c, CONTROL_FLUSHED, 0, "");
+                consumer_tell(c, CONTROL_FLUSHED, 0, "");
         }
         return r;
 }
@@ -225,28 +218,38 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
                 r = queue_put(&c->queue, &header, c->metadata, c->metadata_size);
         free(c->metadata);
         c->metadata = NULL;
-        tell(c, CONTROL_ATTACHED, 0, "");
+        consumer_tell(c, CONTROL_ATTACHED, 0, "");
         return r;
 }
 
 static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
         bool is_snapshot = message->setup.snapshot != CONTROL_SNAPSHOT_NONE;
 
-        if (n_fds != 2 || c->metadata ||
-                        (message->setup.sink != CONTROL_SINK_PIPE &&
+        bool is_spool = message->setup.sink == CONTROL_SINK_SPOOL && !is_snapshot;
+
+        if (n_fds > 2 || n_fds < (is_spool ? 1 : 2) || c->metadata ||
+                        (!is_spool && message->setup.sink != CONTROL_SINK_PIPE &&
                                         message->setup.sink != CONTROL_SINK_SOCKET))
                 return -EBADMSG;
         int r = fd_read_all(fds[0], FRAME_SIZE_MAX, &c->metadata, &c->metadata_size);
         r = r ?: pump_init(&c->pump, message, c->metadata, &c->queue, &c->watchdog);
         if (r < 0)
                 return r;
+        title_set_session(c->metadata);
+        if (is_spool && n_fds > 1)
+                name_list_set(&c->names, TAKE_FD(fds[1]));
+        r = is_spool ? consumer_set_up_spool(c, message) : 0;
+        if (r < 0)
+                return r;
         c->pump.window.is_on = is_snapshot;
         c->pump.window.is_frozen = message->setup.snapshot == CONTROL_SNAPSHOT_FROZEN;
-        tell(c, CONTROL_READY, 0, "");
+        consumer_tell(c, CONTROL_READY, 0, "");
+        if (is_spool)
+                return 0;
         if (message->setup.sink == CONTROL_SINK_PIPE)
                 return attach(c, TAKE_FD(fds[1]), OUTLET_OWN_PIPE);
         c->client_fd = TAKE_FD(fds[1]);
-        return watch(c, c->client_fd, SOURCE_CLIENT, EPOLLIN);
+        return consumer_watch(c, c->client_fd, SOURCE_CLIENT, EPOLLIN);
 }
 
 static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
@@ -274,8 +277,10 @@ static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_
                         "%.*s",
                         CONTROL_TEXT_MAX - 1,
                         message->finish.text);
+        c->n_interferences = message->finish.interferences;
+        c->interference_nsec = message->finish.interference_nsec;
         if (n_fds > 0)
-                c->names_fd = TAKE_FD(fds[0]);
+                name_list_set(&c->names, TAKE_FD(fds[0]));
         return finish(c);
 }
 
@@ -291,6 +296,7 @@ static int on_control(Consumer *c) {
         if (n <= 0) { /* the daemon is gone, or has let us go */
                 unwatch(c, CONTROL_FD);
                 c->is_control_open = false;
+                c->is_left = !c->is_finishing;
                 return finish(c);
         }
         if (n != sizeof(message) || message.version != CONTROL_VERSION)
@@ -312,7 +318,11 @@ static int on_control(Consumer *c) {
                 if (c->pump.fence.is_on)
                         fence_add_marker(&c->pump.fence, message.adopt.marker_tid);
                 r = 0;
-        } else if (message.type == CONTROL_WINDOW && n_fds == 2)
+                if (c->queue.spool)
+                        consumer_answer_spool(c);
+        } else if (message.type == CONTROL_SPOOL_FILE)
+                r = consumer_on_spool_file(c, &message, fds, n_fds);
+        else if (message.type == CONTROL_WINDOW && n_fds == 2)
                 r = pump_open_window(&c->pump, fds[0], TAKE_FD(fds[1]));
         else
                 r = -EBADMSG;
@@ -332,7 +342,7 @@ static int on_client(Consumer *c) {
         /* What comes after the first message is never received: to close a file can hang as well.
          * Nor is the first without a witness. */
         unwatch(c, c->client_fd);
-        tell(c, CONTROL_EXAMINING, 0, "");
+        consumer_tell(c, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(c->client_fd, &byte, sizeof(byte), fds, ELEMENTSOF(fds), &n_fds);
         if (n == 0 || n == -ECONNRESET) /* it has left */
                 return finish(c);
@@ -351,7 +361,7 @@ static int on_client(Consumer *c) {
                                                      : "one byte with one fd is wanted");
         answer_client(c, -r, text, false);
         close_cleanup(&c->client_fd);
-        tell(c, CONTROL_REFUSED, -r, text);
+        consumer_tell(c, CONTROL_REFUSED, -r, text);
         return finish(c);
 }
 
@@ -360,6 +370,8 @@ static int on_tick(Consumer *c) {
 
         if (read(c->timer_fd, &count, sizeof(count)) < 0)
                 return 0;
+        if (c->queue.spool)
+                consumer_tick_spool(c);
         if (c->is_released) {
                 bool is_moving = c->queue.written_bytes != c->written_at_tick;
 
@@ -396,17 +408,19 @@ static int on_ring(Consumer *c) {
 static int balance(Consumer *c) {
         bool is_waiting = !queue_is_empty(&c->queue);
 
-        if (is_waiting == c->sink_is_watched || c->queue.fd < 0)
+        if (is_waiting == c->sink_is_watched || (c->queue.fd < 0 && !c->queue.spool))
                 return 0;
         int r = 0;
-        if (is_waiting)
-                r = watch(c, c->queue.fd, SOURCE_SINK, EPOLLOUT);
+        if (c->queue.spool) /* the tick looks after it */
+                c->n_spool_ticks = 0;
+        else if (is_waiting)
+                r = consumer_watch(c, c->queue.fd, SOURCE_SINK, EPOLLOUT);
         else
                 unwatch(c, c->queue.fd);
         c->sink_is_watched = is_waiting;
         if (!c->is_released && rings_are_complete(&c->pump.rings)) {
                 watch_rings(c, !is_waiting);
-                set_tick(c, c->is_active && !is_waiting);
+                set_tick(c, c->queue.spool || (c->is_active && !is_waiting));
         }
         return r;
 }
@@ -419,6 +433,9 @@ static int handle(Consumer *c, Source source) {
                 return on_tick(c);
         case SOURCE_CLIENT:
                 return on_client(c);
+        case SOURCE_SYNC:
+                consumer_on_sync(c);
+                return 0;
         case SOURCE_RING:
                 return on_ring(c);
         case SOURCE_SINK:
@@ -468,10 +485,11 @@ static int init(Consumer *c) {
                 return -ENOTSOCK;
         c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
         c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (c->epoll_fd < 0 || c->timer_fd < 0)
+        c->sync_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (c->epoll_fd < 0 || c->timer_fd < 0 || c->sync_fd < 0)
                 return -errno;
-        int r = watch(c, CONTROL_FD, SOURCE_CONTROL, EPOLLIN);
-        return r ?: watch(c, c->timer_fd, SOURCE_TIMER, EPOLLIN);
+        int r = consumer_watch(c, CONTROL_FD, SOURCE_CONTROL, EPOLLIN);
+        return r ?: consumer_watch(c, c->timer_fd, SOURCE_TIMER, EPOLLIN);
 }
 
 /* Everything that is left is given up and told. */
@@ -480,8 +498,12 @@ static void conclude(Consumer *c, int result) {
 
         release_rings(c);
         queue_clear(&c->queue);
+        if (c->queue.spool) {
+                consumer_tell_spool(c);
+                spool_sink_close(&c->spool);
+        }
         answer_client(c, error, error ? strerror(error) : "", true);
-        tell(c, CONTROL_GONE, error, error ? strerror(error) : "");
+        consumer_tell(c, CONTROL_GONE, error, error ? strerror(error) : "");
 }
 
 /* The first message says what this process is for, and is left there. */
@@ -492,7 +514,11 @@ static uint32_t look_at_order(void) {
         while (poll(&wait, 1, -1) < 0 && errno == EINTR)
                 ;
         ssize_t n = recv(CONTROL_FD, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
-        return n == sizeof(message) ? message.type : CONTROL_SETUP;
+        if (n != sizeof(message))
+                return CONTROL_SETUP;
+        if (message.type == CONTROL_SETUP && message.setup.sink == CONTROL_SINK_SPOOL)
+                consumer_limit_spool(&message);
+        return message.type;
 }
 
 /* Those that have no stream; whatever comes of it, the daemon was told. */
@@ -501,6 +527,8 @@ static bool run_other(uint32_t order) {
                 inspector_run(CONTROL_FD);
         else if (order == CONTROL_TABLES)
                 hist_reader_run(CONTROL_FD);
+        else if (order == CONTROL_SPOOL_READ)
+                spool_reader_run(CONTROL_FD);
         else
                 return false;
         return true;
@@ -509,7 +537,7 @@ static bool run_other(uint32_t order) {
 int main(int argc, char **argv) {
         static const struct option options[] = { { "user", required_argument, NULL, 'u' }, {} };
         Consumer c = {
-                .pump = PUMP_NONE, .client_fd = -1, .names_fd = -1, .is_control_open = true
+                .pump = PUMP_NONE, .client_fd = -1, .names = NAME_LIST_NONE, .is_control_open = true
         };
         char text[CONTROL_TEXT_MAX] = "";
         const char *user = NULL;
@@ -520,12 +548,15 @@ int main(int argc, char **argv) {
                         return EXIT_FAILURE;
                 user = optarg;
         }
+        title_init(argc, argv);
         queue_init(&c.queue);
         snprintf(c.end_code, sizeof(c.end_code), "daemon-gone");
         snprintf(c.end_text, sizeof(c.end_text), "the daemon went away");
         int r = init(&c);
         if (r == 0)
                 r = watchdog_start(&c.watchdog, CONTROL_FD);
+        if (r == 0)
+                r = syncer_start(&c.syncer);
         if (r == 0)
                 r = sandbox_enter(user, text, sizeof(text));
         if (r == 0 && run_other(look_at_order()))
@@ -538,7 +569,7 @@ int main(int argc, char **argv) {
                                                    : strerror(-r);
 
                 fprintf(stderr, "ktrace-consumer: %s\n", why);
-                tell(&c, CONTROL_REFUSED, -r, why);
+                consumer_tell(&c, CONTROL_REFUSED, -r, why);
                 return EXIT_FAILURE;
         }
         r = run(&c);

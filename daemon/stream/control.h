@@ -45,6 +45,23 @@
  *
  * Closing the socket means FINISH without names.
  *
+ * A stream onto the disk (spool-sink.h) has no sink in SETUP, and files one by one:
+ *
+ *   SPOOL_FILE {number, fd}          ->     the next; two are there at a time, ATTACHED is said of
+ *                                           the first
+ *   SPOOL_FILE {0}                   ->     none follows
+ *                                   <-      SPOOLED      when a file is whole, when the next one is
+ *                                           wanted and not there, when the disk is full, now and
+ *                                           then, and after ADOPT
+ *
+ * A process that is told SPOOL_READ first passes files on and has no stream of its own:
+ *
+ *   SPOOL_READ {pipe}                ->
+ *                                   <-      READY
+ *   SPOOL_FILE {number, fd}          ->     to be copied: streams to their last whole frame
+ *                                   <-      SPOOLED      done: the next one
+ *   the end of the socket            ->     none follows
+ *
  * A process that is told INSPECT first looks into a program's file and has no stream:
  *
  *   INSPECT {client's socket}        ->
@@ -78,7 +95,7 @@
  *                                           it holds. ENODATA: the trigger is no longer there.
  *
  * While it has the files their instance cannot be removed: it is ended first. */
-#define CONTROL_VERSION  5
+#define CONTROL_VERSION  8
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 #define CONTROL_NAME_MAX 520 /* of a marker, "PROVIDER:NAME" with its NUL */
 
@@ -101,6 +118,8 @@ typedef enum ControlType {
         CONTROL_TABLES,
         CONTROL_TABLE,
         CONTROL_ADOPT,
+        CONTROL_SPOOL_FILE,
+        CONTROL_SPOOL_READ,
         CONTROL_READY = 16,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -115,6 +134,7 @@ typedef enum ControlType {
         CONTROL_ENTRY,
         CONTROL_TOTALS,
         CONTROL_ROSE,
+        CONTROL_SPOOLED,
 } ControlType;
 
 /* A task whose records may pass, from a time of the trace's clock on; its children follow by their
@@ -144,7 +164,12 @@ typedef enum ControlSink {
         CONTROL_SINK_PIPE = 1, /* the second fd is a pipe that the daemon made, O_NONBLOCK */
         CONTROL_SINK_SOCKET, /* the second fd is a SOCK_SEQPACKET socket over which the client sends
                                 its sink */
+        CONTROL_SINK_SPOOL,  /* files follow */
 } ControlSink;
+
+/* How often a spool's files are made to last, besides seconds. */
+#define CONTROL_SYNC_NONE   0
+#define CONTROL_SYNC_ROTATE UINT32_MAX /* each when it is whole */
 
 typedef enum ControlSnapshot {
         CONTROL_SNAPSHOT_NONE,
@@ -186,7 +211,11 @@ typedef struct ControlMessage {
                                                    limit */
                         uint64_t buffer_bytes;  /* of one CPU's ring: bounds what FINISH may hold in
                                                    memory */
-                } setup;                        /* fds: metadata JSON (sealed memfd), sink */
+                        uint64_t spool_file_bytes; /* at most, of one file */
+                        uint32_t spool_sync_sec;   /* CONTROL_SYNC_* or seconds */
+                        uint32_t reserved;         /* 0 */
+                } setup; /* fds: metadata JSON (sealed memfd), sink; of a spool saved_cmdlines, to
+                          * be read when a file ends, or none */
 
                 struct {
                         uint32_t first_cpu;
@@ -198,7 +227,9 @@ typedef struct ControlMessage {
                 struct {
                         char code[32]; /* for the end frame: "stopped", "destroyed", "failed", … */
                         char text[CONTROL_TEXT_MAX];
-                } finish; /* fd: saved_cmdlines text (memfd), or none */
+                        uint64_t interferences;     /* changes by others, while it went on */
+                        uint64_t interference_nsec; /* as long as these stood, all in all */
+                } finish;                           /* fd: saved_cmdlines text (memfd), or none */
 
                 struct {
                         int32_t error; /* errno, 0: none */
@@ -214,6 +245,23 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t marker_tid; /* whose marks may pass from now on, besides */
                 } adopt;
+
+                struct {
+                        uint32_t number; /* 0: none follows */
+                        uint32_t is_raw; /* SPOOL_READ: no stream, to be passed on as it is */
+                } spool_file;            /* fd */
+
+                struct {
+                        uint32_t number;   /* of the file that is written; those before are whole */
+                        uint32_t has_next; /* the one after it is there */
+                        uint32_t wants_next;
+                        int32_t error;         /* errno of the disk: nothing can be written now */
+                        uint32_t is_answer;    /* to ADOPT */
+                        uint32_t reserved;     /* 0 */
+                        uint64_t bytes;        /* in it */
+                        uint64_t closed_bytes; /* in the one before it; 0: not of this process */
+                        uint64_t lost;         /* records, all in all */
+                } spooled;
 
                 ControlFacts facts; /* fd: the file, O_PATH */
 

@@ -307,6 +307,12 @@ static int put_last_losses(Pump *pump) {
         return 0;
 }
 
+int pump_leave(Pump *pump) {
+        (void)pump_run(pump, false); /* the guard's too: nothing more is told */
+        pump->queue->discarded_bytes += pump->fence.is_on ? hold_discard(&pump->fence.hold) : 0;
+        return pump->is_tripped ? 0 : put_last_losses(pump);
+}
+
 int pump_open_window(Pump *pump, int earlier_fd, int kept_fd) {
         bool is_wanted = pump->window.is_on && pump->window.kept_fd < 0;
 

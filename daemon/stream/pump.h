@@ -41,6 +41,9 @@ int pump_read_window(Pump *pump);
 /* Reads and puts what the rings hold, or (is_all) until they are empty, as long as the queue is.
  * -ECANCELED with trip_text, once, when the guard has fired; -errno. */
 int pump_run(Pump *pump, bool is_all);
+/* Another consumer goes on with the rings: what the sink takes now, and what was lost behind it.
+ * -ENOMEM. */
+int pump_leave(Pump *pump);
 /* The last of it, whether or not the sink takes anything, and what was lost behind it; nothing of
  * it when the guard has fired (is_tripped). -ENOMEM. */
 int pump_end(Pump *pump);

@@ -19,6 +19,7 @@
 typedef struct Chunk {
         struct Chunk *next;
         size_t at, size;
+        uint32_t type;
         size_t data_size; /* of them the ring's, at the end */
         uint8_t bytes[];
 } Chunk;
@@ -105,7 +106,48 @@ static size_t queue_write(Queue *queue, struct iovec *iov, int n_iov) {
         return done;
 }
 
+/* False: not now. */
+static bool queue_spool(Queue *queue, FrameType type, const struct iovec *iov, int n, size_t data) {
+        SpoolPut put = spool_sink_put(queue->spool, type, iov, n);
+
+        if (put == SPOOL_PUT_DROPPED)
+                queue->discarded_bytes += data;
+        queue->written_bytes = queue->whole_bytes = queue->spool->written_bytes;
+        if (queue->spool->fatal != 0)
+                queue_fail(queue, queue->spool->fatal);
+        return put != SPOOL_PUT_LATER;
+}
+
+static void queue_flush_spool(Queue *queue) {
+        while (queue->first && queue->error == 0) {
+                Chunk *chunk = queue->first;
+                struct iovec iov = { chunk->bytes, chunk->size };
+
+                if (!queue_spool(queue, chunk->type, &iov, 1, chunk->data_size))
+                        break;
+                queue_pop(queue);
+        }
+        if (queue->error != 0)
+                queue_discard(queue);
+}
+
+uint8_t *queue_take_all(Queue *queue, size_t *ret_size) {
+        uint8_t *bytes = malloc(queue->kept_bytes + 1);
+
+        *ret_size = 0;
+        while (bytes && queue->first) {
+                memcpy(bytes + *ret_size, queue->first->bytes, queue->first->size);
+                *ret_size += queue->first->size;
+                queue_pop(queue);
+        }
+        return bytes;
+}
+
 void queue_flush(Queue *queue) {
+        if (queue->spool) {
+                queue_flush_spool(queue);
+                return;
+        }
         while (queue->first && queue->error == 0 && queue->fd >= 0) {
                 Chunk *chunk = queue->first;
                 struct iovec iov = { chunk->bytes + chunk->at, chunk->size - chunk->at };
@@ -121,13 +163,16 @@ void queue_flush(Queue *queue) {
 }
 
 /* iov: head, payload */
-static int queue_keep(Queue *queue, const struct iovec iov[static 2], size_t at, bool is_data) {
+static int queue_keep(Queue *queue, const struct iovec iov[static 2], size_t at, uint32_t type) {
+        bool is_data = type == FRAME_DATA;
         size_t size = iov[0].iov_len + iov[1].iov_len;
         Chunk *chunk = malloc(sizeof(*chunk) + size);
 
         if (!chunk)
                 return -ENOMEM;
-        *chunk = (Chunk){ .at = at, .size = size, .data_size = is_data ? iov[1].iov_len : 0 };
+        *chunk = (Chunk){
+                .at = at, .size = size, .type = type, .data_size = is_data ? iov[1].iov_len : 0
+        };
         memcpy(chunk->bytes, iov[0].iov_base, iov[0].iov_len);
         if (iov[1].iov_len > 0)
                 memcpy(chunk->bytes + iov[0].iov_len, iov[1].iov_base, iov[1].iov_len);
@@ -146,6 +191,11 @@ int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t 
 
         if (header)
                 frame_header_encode(head, header);
+        if (queue->spool && is_data)
+                queue->spool->lost += header->lost;
+        if (queue->error == 0 && queue_is_empty(queue) && queue->spool && header &&
+                        queue_spool(queue, header->type, whole, 2, is_data ? size : 0))
+                return 0;
         if (queue->error == 0 && queue_is_empty(queue) && queue->fd >= 0) {
                 struct iovec iov[] = { whole[0], whole[1] };
 
@@ -161,5 +211,5 @@ int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t 
                 queue->whole_bytes = queue->written_bytes;
                 return 0;
         }
-        return queue_keep(queue, whole, done, is_data);
+        return queue_keep(queue, whole, done, header ? header->type : 0);
 }

@@ -3,12 +3,14 @@
 
 #include "frame.h"
 #include "outlet.h"
+#include "spool-sink.h"
 
 /* Frames on their way to the sink, in order; what the sink does not take at once is kept. */
 typedef struct Queue {
         int fd; /* -1: no sink (yet, or any more) */
         OutletKind kind;
-        int error; /* errno of the sink: nothing is written any more */
+        SpoolSink *spool; /* in place of fd; borrowed, NULL: none */
+        int error;        /* errno of the sink: nothing is written any more */
         struct Chunk *first, **last;
         uint64_t written_bytes;
         uint64_t whole_bytes;     /* of them, up to the end of the last whole frame */
@@ -23,4 +25,7 @@ void queue_clear(Queue *queue);
 int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t size);
 /* Goes on with what is kept. */
 void queue_flush(Queue *queue);
+/* All of it, which was never written, as one; NULL: no memory, or a mistake. Of a queue without a
+ * sink. */
+uint8_t *queue_take_all(Queue *queue, size_t *ret_size);
 bool queue_is_empty(const Queue *queue);

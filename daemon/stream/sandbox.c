@@ -101,42 +101,44 @@ int sandbox_close(void) {
         return 0;
 }
 #else
-int sandbox_close(void) {
-        static const int calls[] = {
-                SCMP_SYS(read),
-                SCMP_SYS(pread64),
-                SCMP_SYS(write),
-                SCMP_SYS(writev),
-                SCMP_SYS(pwritev2),
-                SCMP_SYS(recvmsg),
-                SCMP_SYS(sendmsg),
-                SCMP_SYS(epoll_wait),
-                SCMP_SYS(epoll_pwait),
-                SCMP_SYS(epoll_ctl),
-                SCMP_SYS(timerfd_settime),
-                SCMP_SYS(close),
-                SCMP_SYS(fstat),
-                SCMP_SYS(fstatfs),
-                SCMP_SYS(getsockopt),
-                SCMP_SYS(poll),
-                SCMP_SYS(ppoll),
-                SCMP_SYS(lseek),
-                SCMP_SYS(ftruncate),
-                SCMP_SYS(munmap),
-                SCMP_SYS(mremap),
-                SCMP_SYS(brk),
-                SCMP_SYS(madvise),
-                SCMP_SYS(futex),
-                SCMP_SYS(getrandom),
-                SCMP_SYS(sysinfo), /* qsort() asks how much memory there is */
-                SCMP_SYS(clock_gettime),
-                SCMP_SYS(gettimeofday),
-                SCMP_SYS(rt_sigreturn),
-                SCMP_SYS(restart_syscall),
-                SCMP_SYS(exit),
-                SCMP_SYS(exit_group),
-        };
+/* All that a consumer has need of once it has what it works on. */
+static const int calls[] = {
+        SCMP_SYS(read),
+        SCMP_SYS(pread64),
+        SCMP_SYS(write),
+        SCMP_SYS(writev),
+        SCMP_SYS(pwritev2),
+        SCMP_SYS(recvmsg),
+        SCMP_SYS(sendmsg),
+        SCMP_SYS(epoll_wait),
+        SCMP_SYS(epoll_pwait),
+        SCMP_SYS(epoll_ctl),
+        SCMP_SYS(timerfd_settime),
+        SCMP_SYS(close),
+        SCMP_SYS(fstat),
+        SCMP_SYS(fstatfs),
+        SCMP_SYS(getsockopt),
+        SCMP_SYS(poll),
+        SCMP_SYS(ppoll),
+        SCMP_SYS(lseek),
+        SCMP_SYS(ftruncate),
+        SCMP_SYS(fdatasync),
+        SCMP_SYS(munmap),
+        SCMP_SYS(mremap),
+        SCMP_SYS(brk),
+        SCMP_SYS(madvise),
+        SCMP_SYS(futex),
+        SCMP_SYS(getrandom),
+        SCMP_SYS(sysinfo), /* qsort() asks how much memory there is */
+        SCMP_SYS(clock_gettime),
+        SCMP_SYS(gettimeofday),
+        SCMP_SYS(rt_sigreturn),
+        SCMP_SYS(restart_syscall),
+        SCMP_SYS(exit),
+        SCMP_SYS(exit_group),
+};
 
+int sandbox_close(void) {
         const struct {
                 int call;
                 struct scmp_arg_cmp condition;

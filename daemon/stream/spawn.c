@@ -34,6 +34,20 @@ struct Consumer {
         void *userdata;
 };
 
+/* Systemd's is no child of ours: the kernel says who has sent it. */
+static void note_sender(Consumer *consumer, struct msghdr *header) {
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
+                struct ucred sender;
+
+                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS ||
+                                c->cmsg_len != CMSG_LEN(sizeof(sender)))
+                        continue;
+                memcpy(&sender, CMSG_DATA(c), sizeof(sender));
+                if (consumer->pidfd < 0)
+                        consumer->pid = sender.pid;
+        }
+}
+
 /* Without room for fds unless one is expected: the kernel drops what a consumer gone bad would send
  * along. Had we received it, to close it could hang us. */
 static ssize_t receive(Consumer *consumer, ControlMessage *message) {
@@ -49,8 +63,18 @@ static ssize_t receive(Consumer *consumer, ControlMessage *message) {
                 consumer->expects_fd = n_fds == 0;
                 return n;
         }
-        ssize_t n = recv(consumer->fd, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
-        return n < 0 ? -errno : n;
+        char control[CMSG_SPACE(sizeof(struct ucred))];
+        struct iovec part = { message, sizeof(*message) };
+        struct msghdr header = { .msg_iov = &part,
+                .msg_iovlen = 1,
+                .msg_control = control,
+                .msg_controllen = sizeof(control) };
+        ssize_t n = recvmsg(consumer->fd, &header, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+        if (n < 0)
+                return -errno;
+        if (n > 0)
+                note_sender(consumer, &header);
+        return n;
 }
 
 static int consumer_on_io(sd_event_source *source _unused_,
@@ -169,6 +193,11 @@ static int connect_consumer(const ConsumerLauncher *launcher, int *ret_fd) {
 }
 
 static int watch_consumer(sd_event *event, Consumer *consumer) {
+        const int on = 1;
+
+        /* What is told of the sender takes all the room: see receive(). */
+        if (setsockopt(consumer->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+                return -errno;
         int r = sd_event_add_io(
                         event, &consumer->source, consumer->fd, EPOLLIN, consumer_on_io, consumer);
 

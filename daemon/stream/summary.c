@@ -15,11 +15,10 @@
 #include <string.h>
 
 #include "defence.h"
-#include "fd.h"
 #include "utf8.h"
 
-#define NAMES_MAX   ((size_t)16 * 1024 * 1024) /* twice what the kernel's largest list takes */
-#define N_NAMES_MAX 65536                      /* as many as a reader takes */
+#define NAME_BYTES  16    /* of one besides the name: its pid, and what stands around it */
+#define N_NAMES_MAX 65536 /* as many as a reader takes */
 
 static int put_json(Queue *queue, FrameType type, json_object *object) {
         const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
@@ -62,7 +61,7 @@ static int put_statistics(Queue *queue, const Summary *summary) {
                 if (r < 0)
                         return r;
         }
-        add_number(object, "discarded-bytes", queue->discarded_bytes);
+        add_number(object, "discarded-bytes", summary->discarded_bytes);
         add_number(object, "unknown-records", summary->tally->n_unknown);
         add_number(object, "unparsed", summary->tally->n_unparsed);
         if (summary->is_judged) {
@@ -71,6 +70,10 @@ static int put_statistics(Queue *queue, const Summary *summary) {
         }
         if (summary->is_limited)
                 add_number(object, "limited", summary->tally->n_limited);
+        if (summary->n_interferences > 0) {
+                add_number(object, "interference", summary->n_interferences);
+                add_number(object, "interference-nsec", summary->interference_nsec);
+        }
         return put_json(queue, FRAME_STATISTICS, object);
 }
 
@@ -93,7 +96,7 @@ static void make_text(char *name) {
 
 typedef struct Names {
         char *json; /* room for all lines with each byte escaped */
-        size_t used, n;
+        size_t used, n, max;
         uint8_t *told; /* bit set of pids: the kernel's list may have one twice, an object may not
                         */
 } Names;
@@ -104,6 +107,8 @@ static void add_name(Names *names, unsigned long pid, const char *name) {
         if (names->told[pid / 8] & (1U << (pid % 8)))
                 return;
         names->told[pid / 8] |= (uint8_t)(1U << (pid % 8));
+        if (names->used + 2 * strlen(name) + NAME_BYTES > names->max)
+                return;
         names->used += (size_t)sprintf(
                         names->json + names->used, "%s\"%lu\":\"", names->n > 0 ? "," : "", pid);
         for (; *name; name++) {
@@ -134,16 +139,24 @@ static void add_names(Names *names, char *text, const PageTally *tally) {
 static int put_names(Queue *queue, const Summary *summary) {
         _cleanup_free_ char *text = NULL, *json = NULL;
         _cleanup_free_ uint8_t *told = NULL;
-        size_t size;
 
-        if (summary->names_fd < 0 || fd_read_all(summary->names_fd, NAMES_MAX, &text, &size) < 0)
+        if (!summary->names || summary->names_max < sizeof(FrameHeader) + 2)
                 return 0;
+        text = strdup(summary->names);
+        if (!text)
+                return -ENOMEM;
+        size_t size = strlen(text);
         /* A line "1 a" and its end become ,"1":"a" with a byte escaped at most twice. */
         json = malloc(3 * size + 16);
         told = calloc(PAGE_PIDS_MAX / 8, 1);
         if (!json || !told)
                 return -ENOMEM;
-        Names names = { .json = json, .used = 1, .told = told };
+        Names names = {
+                .json = json,
+                .used = 1,
+                .max = summary->names_max - sizeof(FrameHeader),
+                .told = told,
+        };
         json[0] = '{';
         add_names(&names, text, summary->tally);
         json[names.used++] = '}';

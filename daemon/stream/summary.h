@@ -10,8 +10,11 @@ typedef struct Summary {
         const Ring *rings; /* with the counters read after the last byte */
         unsigned n_rings;
         const PageTally *tally;
+        uint64_t discarded_bytes;
         bool is_judged, is_limited; /* what of the tally there is to tell */
-        int names_fd;               /* "PID NAME" lines; -1: none */
+        uint64_t n_interferences, interference_nsec;
+        const char *names; /* "PID NAME" lines; NULL: none */
+        size_t names_max;  /* bytes of their frame; what does not fit is left out */
         const char *code, *reason;
 } Summary;
 

@@ -5,7 +5,7 @@
  * seat and unit as they are now), the rules, the events, the quota. The session floor compares the
  * new grant with the one that was asked about.
  *
- * Used by manager-object.c. Owns request and spec while polkit is asked. A caller who leaves
+ * Used by the doors. Owns request and spec while polkit is asked. A caller who leaves
  * meanwhile gets nothing: auth withdraws the question. */
 #include "admission.h"
 
@@ -19,7 +19,7 @@
 #define EVENTS_SHOWN_MAX 160 /* bytes; a dialog is read by humans */
 
 typedef struct Admission {
-        Door *door; /* not touched but on a yes: the door may be gone when the daemon ends */
+        Desk *desk; /* not touched but on a yes: the desk may be gone when the daemon ends */
         Request *request;
         Spec *spec;
 } Admission;
@@ -27,7 +27,7 @@ typedef struct Admission {
 static Admission *admission_free(Admission *admission) {
         if (!admission)
                 return NULL;
-        call_free(admission->request);
+        waiting_free(admission->request);
         spec_free(admission->spec);
         free(admission);
         return NULL;
@@ -36,12 +36,12 @@ static Admission *admission_free(Admission *admission) {
 DEFINE_CLEANUP(Admission, admission_free);
 
 static int admit(Admission *admission, Reason *reason) {
-        int r = call_renew_subject(admission->door, admission->request);
+        int r = desk_renew_subject(admission->desk, admission->request);
 
         if (r != 0)
                 return r;
         admission->request->is_authorized = true;
-        r = session_create(admission->door->registry, admission->request, admission->spec, reason);
+        r = session_create(admission->desk->registry, admission->request, admission->spec, reason);
         if (r != 0)
                 return r;
         admission->request = NULL; /* the session floor's now */
@@ -53,8 +53,8 @@ static void on_polkit(int result, const Reason *said, void *userdata) {
         _cleanup_(admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
-        if (result != KT_E_CANCELLED) /* nobody has answered, and the door may be gone */
-                call_record_polkit(admission->door,
+        if (result != KT_E_CANCELLED) /* nobody has answered, and the desk may be gone */
+                desk_record_polkit(admission->desk,
                                 admission->request,
                                 admission->request->wanted->polkit_action,
                                 result,
@@ -95,7 +95,7 @@ static const char *get_message(SpecScope scope) {
                "$(ktrace.events)";
 }
 
-static int ask(Admission *admission, sd_bus_message *m, Reason *reason) {
+static int ask(Admission *admission, Reason *reason) {
         const Request *request = admission->request;
         const Spec *spec = admission->spec;
         _cleanup_free_ char *scope = NULL;
@@ -120,30 +120,25 @@ static int ask(Admission *admission, sd_bus_message *m, Reason *reason) {
         const PolkitQuery query = {
                 .action = request->wanted->polkit_action,
                 .peer = request->peer,
-                .uid = request->subject.uid,
-                .interactive = sd_bus_message_get_allow_interactive_authorization(m) > 0,
+                .interactive = waiting_may_prompt(request),
                 .details = details,
                 .n_details = ELEMENTSOF(details),
         };
-        return polkit_ask(auth_get_polkit(admission->door->auth),
-                        &query,
-                        on_polkit,
-                        admission,
-                        reason);
+        return auth_ask_polkit(admission->desk->auth, &query, on_polkit, admission, reason);
 }
 
-int admission_create(Door *door, sd_bus_message *m, Request *request, Spec *spec, Reason *reason) {
+int admission_create(Desk *desk, Request *request, Spec *spec, Reason *reason) {
         _cleanup_free_ Admission *admission = NULL; /* not what is in it, before it is taken */
 
-        int r = session_create(door->registry, request, spec, reason);
+        int r = session_create(desk->registry, request, spec, reason);
         if (r != KT_E_AUTH_REQUIRED || !request->wanted)
                 return r;
         admission = malloc(sizeof(*admission));
         if (!admission)
                 return -ENOMEM;
-        *admission = (Admission){ door, request, spec };
+        *admission = (Admission){ desk, request, spec };
         *reason = (Reason){ "" };
-        r = ask(admission, m, reason);
+        r = ask(admission, reason);
         if (r != 0)
                 return r;
         admission = NULL; /* the question's now */

@@ -5,7 +5,7 @@
  * lie here, and on its yes the same definition goes down once more and is judged anew, by the
  * caller and the rules as they are then.
  *
- * Used by probe-methods.c. A caller who leaves meanwhile gets nothing: auth withdraws the question,
+ * Used by the doors. A caller who leaves meanwhile gets nothing: auth withdraws the question,
  * and the look is over. */
 #include "probe-admission.h"
 
@@ -17,16 +17,15 @@
 #define SHOWN_MAX 300 /* bytes of a definition; a dialog is read by humans */
 
 typedef struct Admission {
-        Door *door; /* not touched but on a yes: the door may be gone when the daemon ends */
+        Desk *desk; /* not touched but on a yes: the desk may be gone when the daemon ends */
         Request *request;
         Definition *definition;
-        bool may_prompt; /* the caller's own leave */
 } Admission;
 
 static Admission *admission_free(Admission *admission) {
         if (!admission)
                 return NULL;
-        call_free(admission->request);
+        waiting_free(admission->request);
         definition_free(admission->definition);
         free(admission);
         return NULL;
@@ -35,11 +34,11 @@ static Admission *admission_free(Admission *admission) {
 DEFINE_CLEANUP(Admission, admission_free);
 
 static int admit(Admission *admission, Reason *reason) {
-        int r = call_renew_subject(admission->door, admission->request);
+        int r = desk_renew_subject(admission->desk, admission->request);
 
         if (r != 0)
                 return r;
-        r = registry_add_probe(admission->door->registry,
+        r = registry_add_probe(admission->desk->registry,
                         admission->request,
                         admission->definition,
                         reason);
@@ -60,8 +59,8 @@ static void on_polkit(int result, const Reason *said, void *userdata) {
         _cleanup_(admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
-        if (result != KT_E_CANCELLED) /* nobody has answered, and the door may be gone */
-                call_record_polkit(admission->door, admission->request, ACTION, result, said, NULL);
+        if (result != KT_E_CANCELLED) /* nobody has answered, and the desk may be gone */
+                desk_record_polkit(admission->desk, admission->request, ACTION, result, said, NULL);
         admission->request->is_authorized = result == 0;
         if (result == 0)
                 result = admit(admission, &reason);
@@ -97,16 +96,11 @@ static int ask(Admission *admission, Reason *reason) {
         const PolkitQuery query = {
                 .action = ACTION,
                 .peer = request->peer,
-                .uid = request->subject.uid,
-                .interactive = admission->may_prompt,
+                .interactive = waiting_may_prompt(request),
                 .details = details,
                 .n_details = ELEMENTSOF(details),
         };
-        return polkit_ask(auth_get_polkit(admission->door->auth),
-                        &query,
-                        on_polkit,
-                        admission,
-                        reason);
+        return auth_ask_polkit(admission->desk->auth, &query, on_polkit, admission, reason);
 }
 
 static void on_inspected(int result, const Reason *said, ProbeFile *file, void *userdata) {
@@ -133,13 +127,13 @@ static int begin(Admission *admission, Reason *reason) {
         const Definition *d = admission->definition;
 
         if (definition_is_user(d) && !d->raw)
-                return registry_inspect_probe(admission->door->registry,
+                return registry_inspect_probe(admission->desk->registry,
                                 admission->request,
                                 admission->definition,
                                 on_inspected,
                                 admission,
                                 reason);
-        int r = registry_add_probe(admission->door->registry,
+        int r = registry_add_probe(admission->desk->registry,
                         admission->request,
                         admission->definition,
                         reason);
@@ -151,21 +145,12 @@ static int begin(Admission *admission, Reason *reason) {
         return ask(admission, reason);
 }
 
-int probe_admission_add(Door *door,
-                sd_bus_message *m,
-                Request *request,
-                Definition *definition,
-                Reason *reason) {
+int probe_admission_add(Desk *desk, Request *request, Definition *definition, Reason *reason) {
         Admission *admission = malloc(sizeof(*admission));
 
         if (!admission)
                 return -ENOMEM;
-        *admission = (Admission){
-                .door = door,
-                .request = request,
-                .definition = definition,
-                .may_prompt = sd_bus_message_get_allow_interactive_authorization(m) > 0,
-        };
+        *admission = (Admission){ desk, request, definition };
         int r = begin(admission, reason);
         if (r != 0)
                 free(admission); /* not what is in it, which is the caller's */

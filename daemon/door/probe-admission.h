@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "call.h"
+#include "desk.h"
 
 /* registry_add_probe, and polkit where a rule wants it. Takes request and definition when it
  * returns 0: the request is answered then. */
-int probe_admission_add(Door *door,
-                sd_bus_message *m,
-                Request *request,
-                Definition *definition,
-                Reason *reason);
+int probe_admission_add(Desk *desk, Request *request, Definition *definition, Reason *reason);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Of which words of the command line a place of the spec was made. The daemon and the spec's
+ * setters know the place alone ("triggers[0].when column 3: ..."), which nobody wrote who gave
+ * --snapshot-on; here the reason is said anew with the option, its text and the column in that.
+ * Filled by what makes the spec (spec-options.c, flight.c, hist-wish.c), asked where a refusal is
+ * told. What came of a file keeps its place: it stands there. Owns its list; the texts are argv's.
+ */
+
+#include "origin.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quote.h"
+#include "utf8.h"
+
+#define PATH_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-.[]"
+
+void origins_done(Origins *origins) {
+        free(origins->items);
+        *origins = (Origins){};
+}
+
+int origins_add(Origins *origins, const Origin *origin, const char *path_format, ...) {
+        Origin *grown = reallocarray(origins->items, origins->n + 1, sizeof(*grown));
+        va_list args;
+
+        if (!grown)
+                return -ENOMEM;
+        origins->items = grown;
+        Origin *added = &grown[origins->n++];
+        *added = *origin;
+        va_start(args, path_format);
+        (void)vsnprintf(added->path, sizeof(added->path), path_format, args);
+        va_end(args);
+        return 0;
+}
+
+static int count_characters(const char *text, size_t size) {
+        size_t used = 0;
+        int n = 0;
+
+        for (; used < size; n++)
+                used += MAX_OF(utf8_length(text + used, size - used), (size_t)1);
+        return n;
+}
+
+/* Where the filter begins in "EVENT if FILTER", as the spec's setters find it. */
+static size_t find_filter(const char *text) {
+        size_t at = strspn(text, " ");
+
+        at += strcspn(text + at, " ");
+        at += strspn(text + at, " ");
+        if (strncmp(text + at, "if ", strlen("if ")) == 0)
+                at += strlen("if ");
+        return at + strspn(text + at, " ");
+}
+
+int origins_add_when(Origins *origins, size_t i, const char *option, const char *text) {
+        Origin origin = {
+                .option = option,
+                .text = text,
+                .shift = count_characters(text, find_filter(text)),
+        };
+
+        return origins_add(origins, &origin, "triggers[%zu]", i);
+}
+
+/* A list of things, "keys" and the like, is a place where the reason begins alone: it is a word. */
+static bool is_at(const Origin *origin, const char *text, const char *at) {
+        size_t size = strlen(origin->path);
+
+        if (strncmp(at, origin->path, size) != 0 || (origin->of_filter && at == text))
+                return false;
+        if (strchr(origin->path, '['))
+                return !at[size] || !strchr(PATH_CHARS, at[size]) || strchr(".[", at[size]);
+        return at == text && at[size] == ':';
+}
+
+static const Origin *find_origin(const Origins *origins, const char *text, const char *at) {
+        const Origin *found = NULL;
+
+        for (size_t i = 0; i < origins->n; i++) {
+                const Origin *o = &origins->items[i];
+                size_t best = found ? strlen(found->path) * 2 + found->of_filter : 0;
+
+                if (is_at(o, text, at) && strlen(o->path) * 2 + o->of_filter > best)
+                        found = o;
+        }
+        return found;
+}
+
+/* The first place in the text that has an origin. What stands in quotes is somebody's value. */
+static const Origin *find_place(const Origins *origins, const char *text, const char **ret_at) {
+        bool is_quoted = false, is_start = true;
+
+        for (const char *p = text; *p; p++) {
+                const Origin *found = is_start && !is_quoted ? find_origin(origins, text, p) : NULL;
+
+                if (found) {
+                        *ret_at = p;
+                        return found;
+                }
+                is_quoted ^= *p == '"';
+                is_start = *p == ' ';
+        }
+        return NULL;
+}
+
+/* The reason says the value itself, as it stands or in quotes. */
+static bool has_value(const char *rest, const char *text, const char *quoted) {
+        if (strncmp(rest, ": ", 2) != 0)
+                return false;
+        size_t size = strlen(text);
+        return strncmp(rest + 2, quoted, strlen(quoted)) == 0 ||
+               (strncmp(rest + 2, text, size) == 0 && strchr(": ", rest[2 + size]));
+}
+
+/* "--key "x"", without the value where that follows anyway. */
+static void print_words(const Origin *origin, const char *rest, char *out, size_t size) {
+        Quoted quoted = quote(origin->text ?: "");
+        bool is_shown = origin->text && !has_value(rest, origin->text, quoted.text);
+
+        (void)snprintf(out,
+                        size,
+                        "%s%s%s%s%s",
+                        origin->option,
+                        is_shown ? " " : "",
+                        is_shown ? quoted.text : "",
+                        origin->part ? ", " : "",
+                        origin->part ?: "");
+}
+
+const char *origins_name(const Origins *origins, Reason *reason, size_t *ret_column) {
+        Reason inner = *reason;
+        char words[2 * QUOTE_MAX], place[32] = "";
+        size_t column = 0;
+        const char *at;
+        int n = 0;
+
+        const Origin *origin = find_place(origins, inner.text, &at);
+        if (!origin)
+                return NULL;
+        const char *rest = at + strspn(at, PATH_CHARS);
+        print_words(origin, rest, words, sizeof(words));
+        if (sscanf(rest, " column %zu%n", &column, &n) == 1 && column > 0) {
+                /* What the daemon was sent may have had more before it than was typed. */
+                column = (size_t)MAX_OF((long long)column + origin->shift, 1LL);
+                (void)snprintf(place, sizeof(place), " column %zu", column);
+                rest += n;
+        }
+        (void)reason_set(reason,
+                        0,
+                        "%.*s%s%s%s",
+                        (int)(at - inner.text),
+                        inner.text,
+                        words,
+                        place,
+                        rest);
+        *ret_column = column - 1;
+        return column > 0 ? origin->text : NULL;
+}

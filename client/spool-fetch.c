@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl spool fetch: a recording on the machine's disk as a file or files of one's own. What
+ * comes is a pipe with one whole stream after the other; as .kts they are written as they come, and
+ * everything that reads streams goes on from one to the next. For other formats they are put into a
+ * temporary file first. */
+
+#include "spool-fetch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "descriptor.h"
+#include "input.h"
+#include "output.h"
+#include "spool-text.h"
+
+#define CHUNK_BYTES ((size_t)256 * 1024)
+
+static int list(Proxy *proxy, json_object **ret, Reason *reason) {
+        return proxy_get(proxy, NULL, "ListSpool", NULL, ret, reason);
+}
+
+static const char *text_of(json_object *object, const char *key) {
+        return json_object_get_string(json_object_object_get(object, key)) ?: "";
+}
+
+/* By id, or the newest of one's own by name: others choose their names, and may choose ours. */
+static json_object *find(json_object *rows, const char *name) {
+        json_object *found = NULL;
+        uid_t own = geteuid();
+
+        for (size_t i = 0; i < json_object_array_length(rows); i++) {
+                json_object *row = json_object_array_get_idx(rows, i);
+
+                if (strcmp(text_of(row, "id"), name) == 0)
+                        return row;
+                if (strcmp(text_of(row, "name"), name) == 0 &&
+                                json_object_get_uint64(json_object_object_get(row, "uid")) == own &&
+                                (!found || strcmp(text_of(found, "created-usec"),
+                                                           text_of(row, "created-usec")) < 0))
+                        found = row;
+        }
+        return found;
+}
+
+int spool_resolve(Proxy *proxy, const char *name, char **ret_id, Reason *reason) {
+        _cleanup_json_ json_object *rows = NULL;
+
+        int r = list(proxy, &rows, reason);
+        if (r != 0)
+                return r;
+        json_object *row = find(rows, name);
+        if (!row)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such recording of yours: see 'ktracectl spool list', and name others' by their ids",
+                                name);
+        *ret_id = strdup(text_of(row, "id"));
+        return *ret_id ? 0 : -ENOMEM;
+}
+
+static int open_pipe(Proxy *proxy, const char *id, const char *file, int *ret_fd, Reason *reason) {
+        _cleanup_json_ json_object *arguments = json_object_new_object();
+        json_object *options = json_object_new_object();
+        ProxyAnswer answer = { .fd = -1 };
+
+        if (!arguments || !options ||
+                        json_object_object_add(arguments, "id", json_object_new_string(id)) < 0 ||
+                        json_object_object_add(arguments, "options", options) < 0)
+                return -ENOMEM;
+        if (file && json_object_object_add(options, "file", json_object_new_string(file)) < 0)
+                return -ENOMEM;
+        int r = proxy_perform(proxy,
+                        &(ProxyCall){ .method = "OpenSpool", .arguments = arguments },
+                        &answer,
+                        reason);
+        if (r == 0)
+                *ret_fd = TAKE_FD(answer.fd);
+        proxy_answer_done(&answer);
+        return r;
+}
+
+static int copy(int from, int to) {
+        _cleanup_free_ char *buffer = malloc(CHUNK_BYTES);
+        int r = buffer ? 0 : -ENOMEM;
+
+        while (r == 0) {
+                ssize_t n = read(from, buffer, CHUNK_BYTES);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return n < 0 ? -errno : 0;
+                r = descriptor_write_all(to, buffer, (size_t)n);
+        }
+        return r;
+}
+
+int spool_fetch_into(Proxy *proxy, const char *id, const char *file, int to, Reason *reason) {
+        _cleanup_close_ int from = -1;
+
+        int r = open_pipe(proxy, id, file, &from, reason);
+        return r ?: copy(from, to);
+}
+
+/* Each file by itself. */
+static int fetch_files(Proxy *proxy, json_object *row, const char *path, Reason *reason) {
+        json_object *files = json_object_object_get(row, "files");
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < json_object_array_length(files); i++) {
+                const char *name = text_of(json_object_array_get_idx(files, i), "name");
+                _cleanup_free_ char *target = NULL;
+                _cleanup_close_ int to = -1;
+
+                if (strchr(name, '/') ||
+                                asprintf(&target, "%s/%s-%s", path, text_of(row, "id"), name) < 0)
+                        return -ENOMEM;
+                /* Whose recording it is knows its name: no link that waits there is followed. */
+                to = open(target,
+                                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW,
+                                0666);
+                if (to < 0)
+                        return reason_set(reason,
+                                        KT_E_FAILED,
+                                        "%s: cannot be written: %s",
+                                        target,
+                                        strerror(errno));
+                r = spool_fetch_into(proxy, text_of(row, "id"), name, to, reason);
+        }
+        return r;
+}
+
+/* Through a temporary file: what is printed or converted has to be there as a whole. */
+static int fetch_converted(Context *context,
+                Proxy *proxy,
+                const char *id,
+                const SpoolWish *wish,
+                Output *output,
+                Reason *reason) {
+        FILE *temporary = tmpfile();
+        ExportSummary summary = {};
+
+        if (!temporary)
+                return -errno;
+        int r = spool_fetch_into(proxy, id, wish->file, fileno(temporary), reason);
+        if (r == 0 && lseek(fileno(temporary), 0, SEEK_SET) < 0)
+                r = -errno;
+        r = r
+                            ?: export_file(fileno(temporary),
+                                               id,
+                                               output_get_format(output),
+                                               stdout,
+                                               &summary,
+                                               reason);
+        fclose(temporary);
+        return r ?: input_tell_summary(context, id, &summary);
+}
+
+static int fetch_whole(Context *context,
+                Proxy *proxy,
+                const char *id,
+                const SpoolWish *wish,
+                Reason *reason) {
+        _cleanup_(output_free_cleanup) Output *output = NULL;
+        _cleanup_free_ char *preset = NULL;
+        bool is_converted = false;
+        ExportSummary summary = {};
+
+        if (!wish->path && asprintf(&preset, "%s.kts", id) < 0)
+                return -ENOMEM;
+        int r = output_open(wish->path ?: preset, wish->format, &output, reason);
+        r = r ?: output_begin(output, reason);
+        if (r != 0)
+                return r;
+        int sink = output_get_sink_fd(output);
+        if (sink < 0 && output_get_format(output) != EXPORT_KTS)
+                return fetch_converted(context, proxy, id, wish, output, reason);
+        r = spool_fetch_into(
+                        proxy, id, wish->file, sink >= 0 ? sink : output_get_fd(output), reason);
+        if (r != 0) {
+                output_discard(output);
+                return r;
+        }
+        r = output_finish(output, &summary, &is_converted, reason);
+        return r ?: is_converted ? input_tell_summary(context, id, &summary) : 0;
+}
+
+int spool_fetch(Context *context, Proxy *proxy, const SpoolWish *wish, Reason *reason) {
+        _cleanup_json_ json_object *rows = NULL;
+        struct stat status;
+
+        int r = list(proxy, &rows, reason);
+        if (r != 0)
+                return r;
+        json_object *row = find(rows, wish->name);
+        if (!row)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such recording of yours: see 'ktracectl spool list', and name others' by their ids",
+                                wish->name);
+        if (wish->path && strcmp(wish->path, "-") != 0 && stat(wish->path, &status) == 0 &&
+                        S_ISDIR(status.st_mode) && !wish->file && !wish->format)
+                return fetch_files(proxy, row, wish->path, reason);
+        if (spool_is_text(row) && wish->format)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--to %s: %s holds text that a crash has left and no events: leave --to out",
+                                wish->format,
+                                wish->name);
+        if (spool_is_text(row))
+                return spool_fetch_texts(proxy, row, wish->file, wish->path, reason);
+        return fetch_whole(context, proxy, text_of(row, "id"), wish, reason);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl spool fetch, of an entry that holds no streams but texts, as a crash leaves them: one
+ * after the other, each below its name where there are several. Bytes as they are into a file; on a
+ * terminal without what would be commands to it, since whoever wrote to the kernel's log had a say
+ * in them. */
+
+#include "spool-text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "spool-fetch.h"
+
+static const char *name_of(json_object *files, size_t i) {
+        return json_object_get_string(
+                               json_object_object_get(json_object_array_get_idx(files, i), "name"))
+                               ?: "";
+}
+
+bool spool_is_text(json_object *row) {
+        json_object *files = json_object_object_get(row, "files");
+        size_t n = json_object_array_length(files);
+
+        for (size_t i = 0; i < n; i++) {
+                const char *suffix = strrchr(name_of(files, i), '.');
+
+                if (suffix && strcmp(suffix, ".kts") == 0)
+                        return false;
+        }
+        return n > 0;
+}
+
+/* Line by line: what ends a line or moves on in it stays. */
+static int show(FILE *from) {
+        _cleanup_free_ char *line = NULL;
+        size_t size = 0;
+        ssize_t n;
+
+        while ((n = getline(&line, &size, from)) >= 0) {
+                for (ssize_t i = 0; i < n; i++)
+                        if (((unsigned char)line[i] < ' ' && !strchr("\n\t", line[i])) ||
+                                        (unsigned char)line[i] >= 0x7f || line[i] == '\0')
+                                line[i] = '?';
+                if (fwrite(line, 1, (size_t)n, stdout) != (size_t)n)
+                        return errno ? -errno : -EIO;
+        }
+        return fflush(stdout) == 0 ? 0 : -errno;
+}
+
+static int show_file(Proxy *proxy, const char *id, const char *file, Reason *reason) {
+        FILE *temporary = tmpfile();
+
+        if (!temporary)
+                return -errno;
+        int r = spool_fetch_into(proxy, id, file, fileno(temporary), reason);
+        if (r == 0 && fseek(temporary, 0, SEEK_SET) < 0)
+                r = -errno;
+        r = r ?: show(temporary);
+        fclose(temporary);
+        return r;
+}
+
+static int fetch_file(Proxy *proxy, const char *id, const char *file, int to, Reason *reason) {
+        return isatty(to) ? show_file(proxy, id, file, reason)
+                          : spool_fetch_into(proxy, id, file, to, reason);
+}
+
+/* What stands in it is for root, who may have a wide umask. */
+static int open_output(const char *path, const char *id, int *ret, Reason *reason) {
+        char preset[64];
+
+        (void)snprintf(preset, sizeof(preset), "%s.txt", id);
+        if (path && strcmp(path, "-") == 0)
+                *ret = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+        else
+                *ret = open(path ?: preset,
+                                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY,
+                                0600);
+        if (*ret < 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: cannot be written: %s",
+                                path ?: preset,
+                                strerror(errno));
+        return 0;
+}
+
+/* Before anything is written. */
+static int check_file(json_object *files, const char *id, const char *file, Reason *reason) {
+        size_t n = json_object_array_length(files), i = 0;
+
+        while (i < n && strcmp(name_of(files, i), file) != 0)
+                i++;
+        if (i < n)
+                return 0;
+        return reason_set(reason,
+                        KT_E_NO_SUCH_SESSION,
+                        "--file %s: %s has no such file: 'ktracectl --json spool list' tells them",
+                        file,
+                        id);
+}
+
+int spool_fetch_texts(Proxy *proxy,
+                json_object *row,
+                const char *file,
+                const char *path,
+                Reason *reason) {
+        const char *id = json_object_get_string(json_object_object_get(row, "id"));
+        json_object *files = json_object_object_get(row, "files");
+        size_t n = json_object_array_length(files);
+        _cleanup_close_ int to = -1;
+
+        int r = file ? check_file(files, id, file, reason) : 0;
+        r = r ?: open_output(path, id, &to, reason);
+        if (r == 0 && file)
+                return fetch_file(proxy, id, file, to, reason);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                if (n > 1 && dprintf(to, "%s==> %s <==\n", i > 0 ? "\n" : "", name_of(files, i)) <
+                                                0)
+                        r = -errno;
+                r = r ?: fetch_file(proxy, id, name_of(files, i), to, reason);
+        }
+        return r;
+}

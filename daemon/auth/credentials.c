@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Who somebody is, once and for all: what the bus tells of a name, what the kernel tells of the
+ * other end of a socket, what the user database tells of a uid. Used by auth.c; nothing here is
+ * believed that the caller itself has said.
+ *
+ * Both are as of the moment of connect(2): whoever gets the connection from its maker acts for the
+ * maker, as with any descriptor. A pid is a number that somebody else may have by now. Where the
+ * kernel gives the process itself (SO_PEERPIDFD, since 6.5) its start time is that of the very one
+ * that connected; on older ones that of whoever has the number when we accept, with the same uid
+ * (facts.c), which is what the bus has to offer, too. */
+#include "credentials.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "facts.h"
+
+#define GROUPS_MAX 65536
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+static int groups_from_message(Subject *subject, sd_bus_message *m) {
+        const void *gids;
+        size_t size;
+        int r;
+
+        _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "the bus says u, we say gid_t");
+        r = sd_bus_message_read_array(m, 'u', &gids, &size);
+        if (r < 0)
+                return r;
+        if (size == 0)
+                return 0;
+        gid_t *copy = malloc(size);
+        if (!copy)
+                return -ENOMEM;
+        memcpy(copy, gids, size);
+        free(subject->gids);
+        subject->gids = copy;
+        subject->n_gids = size / sizeof(gid_t);
+        return 0;
+}
+
+int credentials_find_groups(Subject *subject) {
+        char buffer[16384];
+        struct passwd entry, *found;
+
+        if (getpwuid_r(subject->uid, &entry, buffer, sizeof(buffer), &found) != 0 || !found)
+                return 0;
+        for (int n = 64; n <= GROUPS_MAX; n *= 4) {
+                int n_found = n;
+                _cleanup_free_ gid_t *gids = reallocarray(NULL, (size_t)n, sizeof(*gids));
+                if (!gids)
+                        return -ENOMEM;
+                if (getgrouplist(entry.pw_name, entry.pw_gid, gids, &n_found) >= 0) {
+                        subject->gids = TAKE_PTR(gids);
+                        subject->n_gids = (size_t)n_found;
+                        return 0;
+                }
+        }
+        return -E2BIG;
+}
+
+static int read_credential(Subject *subject,
+                pid_t *pid,
+                const char *key,
+                sd_bus_message *m,
+                bool *has_uid) {
+        uint32_t number;
+        int r;
+
+        if (strcmp(key, "UnixUserID") == 0) {
+                r = sd_bus_message_read(m, "v", "u", &number);
+                if (r < 0)
+                        return r;
+                subject->uid = number;
+                *has_uid = true;
+                return 0;
+        }
+        if (strcmp(key, "ProcessID") == 0) {
+                r = sd_bus_message_read(m, "v", "u", &number);
+                if (r < 0)
+                        return r;
+                *pid = (pid_t)number;
+                return 0;
+        }
+        if (strcmp(key, "UnixGroupIDs") == 0) {
+                r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, "au");
+                if (r < 0)
+                        return r;
+                r = groups_from_message(subject, m);
+                if (r < 0)
+                        return r;
+                return sd_bus_message_exit_container(m);
+        }
+        return sd_bus_message_skip(m, "v");
+}
+
+int credentials_read_message(sd_bus_message *m, Subject *subject, pid_t *pid) {
+        bool has_uid = false;
+        int r;
+
+        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+                const char *key;
+                r = sd_bus_message_read(m, "s", &key);
+                if (r < 0)
+                        return r;
+                r = read_credential(subject, pid, key, m, &has_uid);
+                if (r < 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        if (!has_uid)
+                return -ENODATA;
+        if (subject->n_gids == 0)
+                return credentials_find_groups(subject);
+        return 0;
+}
+
+static int append_group(Subject *subject, gid_t gid) {
+        for (size_t i = 0; i < subject->n_gids; i++)
+                if (subject->gids[i] == gid)
+                        return 0;
+        gid_t *gids = reallocarray(subject->gids, subject->n_gids + 1, sizeof(*gids));
+        if (!gids)
+                return -ENOMEM;
+        gids[subject->n_gids++] = gid;
+        subject->gids = gids;
+        return 0;
+}
+
+/* The supplementary ones; the one of the process itself is in SO_PEERCRED only. */
+static int groups_from_socket(int fd, Subject *subject, gid_t gid) {
+        _cleanup_free_ gid_t *gids = NULL;
+        socklen_t size = 0;
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) < 0 && errno != ERANGE)
+                return -errno;
+        gids = malloc(size + 1);
+        if (!gids)
+                return -ENOMEM;
+        if (size > 0 && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, gids, &size) < 0)
+                return -errno;
+        free(subject->gids);
+        subject->gids = TAKE_PTR(gids);
+        subject->n_gids = size / sizeof(gid_t);
+        return append_group(subject, gid);
+}
+
+/* 0: it has gone, or may not be looked at. */
+static uint64_t read_start(int fd, const struct ucred *peer) {
+        _cleanup_close_ int pidfd = -1;
+        socklen_t size = sizeof(pidfd);
+        struct pollfd ended = { .events = POLLIN };
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0)
+                return errno == ENOPROTOOPT ? facts_read_start(peer->pid, peer->uid) : 0;
+        uint64_t start = facts_read_start(peer->pid, peer->uid);
+        /* Alive after it was read: the number was no other's. */
+        ended.fd = pidfd;
+        return poll(&ended, 1, 0) == 0 ? start : 0;
+}
+
+int credentials_read_socket(int fd, Subject *subject, pid_t *ret_pid, uint64_t *ret_start) {
+        struct ucred peer;
+        socklen_t size = sizeof(peer);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+                return -errno;
+        if (peer.uid == (uid_t)-1)
+                return -ENODATA;
+        int r = groups_from_socket(fd, subject, peer.gid);
+        if (r < 0)
+                return r;
+        subject->uid = peer.uid;
+        *ret_pid = peer.pid;
+        *ret_start = read_start(fd, &peer);
+        return 0;
+}

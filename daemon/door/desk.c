@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What all doors share, so that a user has one measure however many of them they use, and is told
+ * the same at each: who waits for an answer, how much of the loop's time each user's calls have
+ * taken, whose sessions are within reach of whom, what polkit said. Made by the manager, used by
+ * the doors and by the files beside it. Knows neither D-Bus nor Varlink, and owns no caller: those
+ * are auth's. */
+#include "desk.h"
+#include "quote.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+
+static uint64_t now_usec(clockid_t clock) {
+        struct timespec now = {};
+
+        (void)clock_gettime(clock, &now);
+        return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void take_time(Desk *desk) {
+        if (desk->is_paced)
+                pace_take(&desk->pace,
+                                desk->paced_uid,
+                                now_usec(CLOCK_THREAD_CPUTIME_ID) - desk->paced_usec,
+                                registry_get_limits(desk->registry)->max_call_usec_per_sec,
+                                now_usec(CLOCK_MONOTONIC));
+        desk->is_paced = false;
+}
+
+/* After each turn of the loop, in which calls of one user were handled at most. */
+static int on_turn(sd_event_source *source _unused_, void *userdata) {
+        take_time(userdata);
+        return 0;
+}
+
+int desk_admit(Desk *desk, uid_t uid, Reason *reason) {
+        take_time(desk);
+        if (uid == 0)
+                return 0;
+        if (!pace_has_left(&desk->pace, uid, now_usec(CLOCK_MONOTONIC)))
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "your calls take more than %" PRIu64
+                                " us of a second (max-call-usec-per-sec): wait a second",
+                                registry_get_limits(desk->registry)->max_call_usec_per_sec);
+        desk->is_paced = true;
+        desk->paced_uid = uid;
+        desk->paced_usec = now_usec(CLOCK_THREAD_CPUTIME_ID);
+        return 0;
+}
+
+SessionReach desk_get_reach(const Peer *peer) {
+        return peer->is_administrator ? REACH_ALL : REACH_OWN;
+}
+
+int desk_find_session(const Desk *desk,
+                const Peer *peer,
+                Purpose purpose,
+                const char *id,
+                Session **ret,
+                Reason *reason) {
+        Registry *registry = desk->registry;
+        SessionReach reach = peer ? desk_get_reach(peer) : REACH_OWN;
+        Session *session = NULL;
+
+        if (peer)
+                session = registry_find(registry,
+                                &peer->subject,
+                                purpose == PURPOSE_MANAGE ? reach : REACH_OWN,
+                                id);
+        if (session) {
+                *ret = session;
+                return 0;
+        }
+        if (!peer || !registry_find(registry, &peer->subject, reach, id))
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such session: ListSessions tells yours",
+                                quote(id).text);
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "the session is another user's: Administrate lets look at it, stop it and "
+                        "destroy it; its owner and root start and read it");
+}
+
+int desk_find_asked(const Peer *peer, uid_t as_user, Subject *ret, Reason *reason) {
+        if (as_user == (uid_t)-1)
+                return subject_copy(ret, &peer->subject);
+        if (peer->subject.uid != 0)
+                return reason_set(reason, KT_E_ACCESS_DENIED, "as-user: root alone may ask so");
+        return auth_make_subject(as_user, ret);
+}
+
+void desk_record_polkit(Desk *desk,
+                const Request *request,
+                const char *action,
+                int result,
+                const Reason *said,
+                const Spec *spec) {
+        audit_write(registry_get_audit(desk->registry),
+                        &(AuditRecord){
+                                        .kind = result == 0 ? AUDIT_POLKIT_ALLOWED
+                                                            : AUDIT_POLKIT_DENIED,
+                                        .uid = request->subject.uid,
+                                        .rule = request->wanted ? request->wanted->rule : NULL,
+                                        .text = result == 0 ? action : said->text,
+                                        .spec = spec,
+                        });
+}
+
+int desk_renew_subject(const Desk *desk, Request *request) {
+        const Peer *peer = auth_find_peer(desk->auth, request->peer);
+        Subject subject;
+
+        if (!peer)
+                return KT_E_CANCELLED;
+        int r = subject_copy(&subject, &peer->subject);
+        if (r < 0)
+                return r;
+        subject_clear(&request->subject);
+        request->subject = subject;
+        return 0;
+}
+
+int desk_new(sd_event *event,
+                const Auth *auth,
+                Registry *registry,
+                const DeskHandlers *handlers,
+                void *userdata,
+                Desk **ret) {
+        _cleanup_(desk_free_cleanup) Desk *desk = calloc(1, sizeof(*desk));
+
+        if (!desk)
+                return -ENOMEM;
+        desk->auth = auth;
+        desk->registry = registry;
+        desk->handlers = *handlers;
+        desk->userdata = userdata;
+        TAILQ_INIT(&desk->waiting);
+        int r = sd_event_add_post(event, &desk->turn_source, on_turn, desk);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(desk);
+        return 0;
+}
+
+Desk *desk_free(Desk *desk) {
+        if (!desk)
+                return NULL;
+        sd_event_source_unref(desk->turn_source);
+        waiting_forget_all(&desk->waiting);
+        free(desk);
+        return NULL;
+}

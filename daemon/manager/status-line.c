@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* STATUS= for the service manager (sd_notify(3)), in the event loop: numbers of sessions and
+ * streams and nobody's names, since everybody may read it. At most once a second, and not while
+ * nothing changes. */
+
+#include "status-line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <systemd/sd-daemon.h>
+
+#include "cleanup.h"
+
+#define PACE_USEC 1000000
+
+struct StatusLine {
+        const Registry *registry;
+        sd_event_source *timer; /* on: silent until then */
+        bool is_due;
+        size_t n_sessions, n_streams; /* as last told */
+};
+
+static void tell(StatusLine *line) {
+        size_t n_sessions, n_streams;
+
+        line->is_due = false;
+        registry_count(line->registry, &n_sessions, &n_streams);
+        if (n_sessions == line->n_sessions && n_streams == line->n_streams)
+                return;
+        line->n_sessions = n_sessions;
+        line->n_streams = n_streams;
+        (void)sd_notifyf(0,
+                        "STATUS=%zu session%s, %zu stream%s",
+                        n_sessions,
+                        n_sessions == 1 ? "" : "s",
+                        n_streams,
+                        n_streams == 1 ? "" : "s");
+}
+
+static void be_silent(StatusLine *line) {
+        (void)sd_event_source_set_time_relative(line->timer, PACE_USEC);
+        (void)sd_event_source_set_enabled(line->timer, SD_EVENT_ONESHOT);
+}
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        StatusLine *line = userdata;
+
+        if (line->is_due)
+                tell(line);
+        return 0;
+}
+
+int status_line_new(sd_event *event, const Registry *registry, StatusLine **ret) {
+        StatusLine *line = calloc(1, sizeof(*line));
+
+        if (!line)
+                return -ENOMEM;
+        line->registry = registry;
+        int r = sd_event_add_time_relative(event,
+                        &line->timer,
+                        CLOCK_MONOTONIC,
+                        PACE_USEC,
+                        PACE_USEC / 10,
+                        on_timer,
+                        line);
+        if (r < 0) {
+                status_line_free(line);
+                return r;
+        }
+        (void)sd_event_source_set_description(line->timer, "status-line");
+        *ret = line;
+        return 0;
+}
+
+StatusLine *status_line_free(StatusLine *line) {
+        if (!line)
+                return NULL;
+        sd_event_source_disable_unref(line->timer);
+        free(line);
+        return NULL;
+}
+
+void status_line_update(StatusLine *line) {
+        if (!line || line->is_due)
+                return;
+        line->is_due = true;
+        be_silent(line);
+}

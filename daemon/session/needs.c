@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a session needs that not every kernel has: histograms, snapshots, probes, tracers. Asked by
+ * check.c behind policy's yes, in the event loop, so that CheckSession tells it, and CreateSession
+ * refuses before it makes anything or asks for a password. Looks whether files are there, which
+ * waits for nobody, and at the list of tracers where one is wanted. It cannot tell all: what only
+ * an instance has, and what the kernel says to a value, the steps of trace.c find out. */
+
+#include <errno.h>
+
+#include "pair.h"
+#include "registry.h"
+#include "spec-trigger.h"
+#include "trace-triggers.h"
+#include "tracer.h"
+
+typedef struct Needs {
+        Registry *registry;
+        const Tracefs *tracefs;
+        const Spec *spec;
+        const Grant *grant;
+} Needs;
+
+static const Probe *find_probe(const Needs *needs, const GrantEvent *event) {
+        return probe_set_find_event(needs->registry->probes, event->system, event->name);
+}
+
+/* On a probe, which may not be in the kernel yet, what it needs itself is all that can be told. */
+static int check_trigger(const Needs *needs, size_t i, Reason *reason) {
+        const GrantEvent *event = &needs->grant->events[needs->grant->triggers[i].event];
+        const Instance top = { .tracefs = needs->tracefs, .fd = needs->tracefs->fd };
+
+        if (find_probe(needs, event))
+                return 0;
+        return trace_check_trigger_known(
+                        &top, &needs->spec->triggers[i], i, event->system, event->name, reason);
+}
+
+static int check_event(const Needs *needs, size_t i, Reason *reason) {
+        const Probe *probe = find_probe(needs, &needs->grant->events[i]);
+        Reason inner = {};
+
+        if (!probe)
+                return 0;
+        int r = probe_is_pair(probe) ? pair_check_supported(needs->tracefs, &inner)
+                                     : probe_check_supported(needs->tracefs, probe->kind, &inner);
+        return r <= 0 ? r
+                      : reason_set(reason, r, "probe %s: %s", probe->definition->name, inner.text);
+}
+
+static int check_need(const Needs *needs, size_t i, Reason *reason) {
+        if (i < needs->grant->n_triggers)
+                return check_trigger(needs, i, reason);
+        i -= needs->grant->n_triggers;
+        if (i < needs->grant->n_events)
+                return check_event(needs, i, reason);
+        return needs->spec->tracer ? tracer_check_known(needs->tracefs, needs->spec->tracer, reason)
+                                   : 0;
+}
+
+int registry_check_kernel(Registry *registry,
+                const Spec *spec,
+                const Grant *grant,
+                size_t *next,
+                Reason *reason) {
+        Needs needs = { .registry = registry, .spec = spec, .grant = grant };
+
+        int r = registry_get_tracefs(registry, &needs.tracefs, reason);
+        while (r == 0 && *next <= grant->n_triggers + grant->n_events)
+                r = check_need(&needs, (*next)++, reason);
+        return r;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What a process takes of the machine. */
+typedef struct ProcessCost {
+        uint64_t memory_kb;  /* in RAM, what it shares included */
+        uint64_t cpu_usec;   /* of all its threads, since it began */
+        uint64_t begun_usec; /* CLOCK_BOOTTIME */
+} ProcessCost;
+
+/* -ESRCH: it has ended. Does not block. */
+int process_cost_read(pid_t pid, ProcessCost *ret);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What the daemon, its stream workers and the kernel's buffers take of the machine: GetStatus.
+ * Called by the doors in the event loop; reads /proc alone, so it does not block. Of workers and
+ * buffers everybody is told of their own, root of all. */
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "describe.h"
+#include "process-cost.h"
+#include "registry.h"
+
+#define USEC_PER_SEC 1000000ULL
+
+typedef struct Totals {
+        uint64_t n_sessions, n_running, n_streams;
+        uint64_t buffer_kb; /* as the kernel has them, both of a flight recorder */
+} Totals;
+
+static int put(json_object *object, const char *key, uint64_t number) {
+        return describe_put(object, key, json_object_new_uint64(number));
+}
+
+static bool is_shown(const Subject *subject, uid_t uid) {
+        return subject->uid == 0 || subject->uid == uid;
+}
+
+static uint64_t get_now_usec(void) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_BOOTTIME, &now); /* cannot fail with this clock */
+        return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
+}
+
+static int put_daemon(json_object *object) {
+        uint64_t now_usec = get_now_usec();
+        ProcessCost cost;
+
+        int r = process_cost_read(getpid(), &cost);
+        r = r ?: describe_put(object, "version", json_object_new_string(KT_VERSION));
+        r = r ?: put(object, "pid", (uint64_t)getpid());
+        r = r ?: put(object, "memory-kb", cost.memory_kb);
+        r = r ?: put(object, "cpu-usec", cost.cpu_usec);
+        return r
+                               ?: put(object,
+                                                  "uptime-usec",
+                                                  now_usec > cost.begun_usec
+                                                                  ? now_usec - cost.begun_usec
+                                                                  : 0);
+}
+
+/* Without its process where that has not said a word to this daemon, or has just ended. */
+static int append_worker(json_object *list, const Feed *feed, const char *session, uid_t uid) {
+        json_object *worker = json_object_new_object();
+        pid_t pid = feed_get_pid(feed);
+        ProcessCost cost;
+
+        int r = describe_append(list, worker);
+        r = r ?: describe_put(worker, "session", json_object_new_string(session));
+        r = r ?: put(worker, "uid", uid);
+        if (r < 0 || pid <= 0 || process_cost_read(pid, &cost) < 0)
+                return r;
+        r = put(worker, "pid", (uint64_t)pid);
+        r = r ?: put(worker, "memory-kb", cost.memory_kb);
+        return r ?: put(worker, "cpu-usec", cost.cpu_usec);
+}
+
+static void count_session(const Session *session, Totals *totals) {
+        totals->n_sessions++;
+        totals->n_running += session->state == SESSION_RUNNING;
+        totals->n_streams += session->feed != NULL;
+        totals->buffer_kb += session->trace.size_kb * session->trace.n_cpus *
+                             (session->trace.has_snapshot ? 2 : 1);
+}
+
+static int put_sessions(json_object *object, const Registry *registry, const Subject *subject) {
+        json_object *workers = json_object_new_array();
+        const Session *session;
+        const Drain *drain;
+        Totals totals = {};
+
+        int r = describe_put(object, "consumers", workers);
+        TAILQ_FOREACH(session, &registry->sessions, sessions) {
+                if (!is_shown(subject, session->owner.uid))
+                        continue;
+                count_session(session, &totals);
+                if (r == 0 && session->feed)
+                        r = append_worker(workers, session->feed, session->id, session->owner.uid);
+        }
+        TAILQ_FOREACH(drain, &registry->drains, drains)
+                if (r == 0 && is_shown(subject, drain->uid))
+                        r = append_worker(workers, drain->feed, "", drain->uid);
+        r = r ?: put(object, "sessions", totals.n_sessions);
+        r = r ?: put(object, "running", totals.n_running);
+        r = r ?: put(object, "streams", totals.n_streams);
+        return r ?: put(object, "kernel-buffer-kb", totals.buffer_kb);
+}
+
+int registry_describe_status(const Registry *registry, const Subject *subject, json_object **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        if (!object)
+                return -ENOMEM;
+        int r = put_daemon(object);
+        r = r ?: put_sessions(object, registry, subject);
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r;
+}
+
+void registry_count(const Registry *registry, size_t *ret_sessions, size_t *ret_streams) {
+        const Session *session;
+        const Drain *drain;
+
+        *ret_sessions = *ret_streams = 0;
+        TAILQ_FOREACH(session, &registry->sessions, sessions) {
+                ++*ret_sessions;
+                *ret_streams += session->feed != NULL;
+        }
+        TAILQ_FOREACH(drain, &registry->drains, drains)
+                ++*ret_streams;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Reads what a client sent: one JSON object with the keys that the protocol has for a call, each of
+ * its type, once. Called by the connection for each message when its turn has come. What is wrong
+ * here has no answer in the protocol, so the connection ends; whether there is such a method, and
+ * takes these parameters, is not looked at here.
+ *
+ * The text is hostile. What it may cost is in server.h. */
+
+#include "message.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "server.h"
+
+static int refuse_type(Reason *reason, const char *key, const char *wanted) {
+        return reason_set(reason, KT_E_INVALID_SPEC, "message: %s must be %s", key, wanted);
+}
+
+static int set_flag(const char *key, json_object *value, bool *flag, Reason *reason) {
+        if (!json_object_is_type(value, json_type_boolean))
+                return refuse_type(reason, key, "true or false");
+        *flag = json_object_get_boolean(value);
+        return 0;
+}
+
+static int set_method(json_object *value, const char **ret, Reason *reason) {
+        const char *text, *dot;
+
+        if (!json_object_is_type(value, json_type_string))
+                return refuse_type(reason, "method", "a string");
+        text = json_object_get_string(value);
+        dot = strrchr(text, '.');
+        if (!dot || dot == text || dot[1] == '\0')
+                return refuse_type(reason, "method", "INTERFACE.NAME");
+        *ret = text;
+        return 0;
+}
+
+static int set_key(VarlinkMessage *message, const char *key, json_object *value, Reason *reason) {
+        if (strcmp(key, "method") == 0)
+                return set_method(value, &message->method, reason);
+        if (strcmp(key, "more") == 0)
+                return set_flag(key, value, &message->more, reason);
+        if (strcmp(key, "oneway") == 0)
+                return set_flag(key, value, &message->oneway, reason);
+        if (strcmp(key, "upgrade") == 0)
+                return set_flag(key, value, &message->upgrade, reason);
+        if (strcmp(key, "parameters") != 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "message: unknown key %.64s", key);
+        if (value && !json_object_is_type(value, json_type_object))
+                return refuse_type(reason, key, "an object");
+        message->parameters = value;
+        return 0;
+}
+
+static int read_keys(VarlinkMessage *message, Reason *reason) {
+        if (!json_object_is_type(message->object, json_type_object))
+                return reason_set(reason, KT_E_INVALID_SPEC, "message: not an object");
+        json_object_object_foreach(message->object, key, value) {
+                int r = set_key(message, key, value, reason);
+
+                if (r != 0)
+                        return r;
+        }
+        if (!message->method)
+                return reason_set(reason, KT_E_INVALID_SPEC, "message: no method");
+        if (message->oneway && (message->more || message->upgrade))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "message: oneway wants no answer, more and upgrade want some");
+        return 0;
+}
+
+int varlink_message_parse(const char *text, size_t size, VarlinkMessage *ret, Reason *reason) {
+        VarlinkMessage message = {};
+        int r;
+
+        r = json_parse_message("message", text, size, VARLINK_VALUES_MAX, &message.object, reason);
+        if (r == 0)
+                r = read_keys(&message, reason);
+        if (r != 0) {
+                varlink_message_clear(&message);
+                return r;
+        }
+        *ret = message;
+        return 0;
+}
+
+void varlink_message_clear(VarlinkMessage *message) {
+        json_object_put(message->object);
+        *message = (VarlinkMessage){};
+}

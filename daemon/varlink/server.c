@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A Varlink service of our own, for systemd's library has none before version 257. Made by the
+ * manager; knows nothing of tracing. Owns the listening socket and what clients have, counts it by
+ * user, and lets in who has room: a user who opens connections without end has those of nobody
+ * else, nor more memory than VARLINK_USER_BYTES_MAX.
+ *
+ * Nothing here waits for a client. What it complains of in the journal it says once a second. */
+
+#include "server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "connection.h"
+#include "log.h"
+
+#define SECOND     UINT64_C(1000000)
+#define WAIT_USEC  (SECOND / 20)
+#define DRAIN_SIZE 4096
+/* Who comes behind as many waits until there is room: a longer queue can be filled as well, and
+ * takes longer to get through. */
+#define BACKLOG 128
+
+static uint64_t get_now_usec(void) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec / 1000;
+}
+
+void varlink_server_complain(VarlinkServer *server, uid_t uid, const char *what) {
+        LogContext context = { .uid = uid };
+        uint64_t now = get_now_usec();
+
+        if (server->told_usec > 0 && now - server->told_usec < SECOND) {
+                server->n_untold++;
+                return;
+        }
+        log_write(LOG_NOTICE,
+                        &context,
+                        "varlink: connection of uid %u closed: %s (%zu more since the last time)",
+                        (unsigned)uid,
+                        what,
+                        server->n_untold);
+        server->told_usec = now;
+        server->n_untold = 0;
+}
+
+bool varlink_server_may_call(VarlinkServer *server, uid_t uid) {
+        const VarlinkOptions *options = &server->options;
+
+        return !options->handlers.may_call || options->handlers.may_call(uid, options->userdata);
+}
+
+void varlink_server_wait(VarlinkServer *server) {
+        int enabled = SD_EVENT_OFF;
+
+        (void)sd_event_source_get_enabled(server->timer, &enabled);
+        if (enabled != SD_EVENT_OFF)
+                return;
+        (void)sd_event_source_set_time_relative(server->timer, WAIT_USEC);
+        (void)sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
+}
+
+/* Of an event source that is on in each turn of the loop (sd_event_add_defer) sd-event thinks that
+ * it has waited the longest, always: who has sent much at once would come before all others. This
+ * one is a socket like theirs. */
+void varlink_server_add_ready(VarlinkServer *server, VarlinkConnection *connection) {
+        if (connection->is_ready)
+                return;
+        if (TAILQ_EMPTY(&server->ready))
+                (void)eventfd_write(server->wake_fd, 1);
+        connection->is_ready = true;
+        TAILQ_INSERT_TAIL(&server->ready, connection, ready_entry);
+}
+
+void varlink_server_remove_ready(VarlinkServer *server, VarlinkConnection *connection) {
+        if (!connection->is_ready)
+                return;
+        connection->is_ready = false;
+        TAILQ_REMOVE(&server->ready, connection, ready_entry);
+}
+
+static int on_wake(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+        VarlinkServer *server = userdata;
+        VarlinkConnection *connection = TAILQ_FIRST(&server->ready);
+        eventfd_t n;
+
+        /* The last one of a list that it adds itself to again wakes us again. */
+        if (!connection || !TAILQ_NEXT(connection, ready_entry))
+                (void)eventfd_read(fd, &n);
+        if (!connection)
+                return 0;
+        varlink_server_remove_ready(server, connection);
+        varlink_connection_step(connection);
+        return 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
+        VarlinkServer *server = userdata;
+        VarlinkConnection *connection;
+
+        if (server->io)
+                (void)sd_event_source_set_enabled(server->io, SD_EVENT_ON);
+        TAILQ_FOREACH(connection, &server->connections, entry)
+                varlink_connection_resume(connection);
+        return 0;
+}
+
+static VarlinkUser *get_user(VarlinkServer *server, uid_t uid) {
+        VarlinkUser *user;
+
+        TAILQ_FOREACH(user, &server->users, entry)
+                if (user->uid == uid)
+                        return user;
+        user = calloc(1, sizeof(*user));
+        if (!user)
+                return NULL;
+        user->server = server;
+        user->uid = uid;
+        TAILQ_INSERT_TAIL(&server->users, user, entry);
+        return user;
+}
+
+/* One socket less. */
+static void leave_user(void *userdata) {
+        VarlinkUser *user = userdata;
+
+        if (--user->n_connections > 0)
+                return;
+        TAILQ_REMOVE(&user->server->users, user, entry);
+        free(user);
+}
+
+/* Takes everything out of the queue of a socket that nothing more can come into. false: somebody's
+ * descriptors are in it, and stay. */
+static bool drain(int sock) {
+        char data[DRAIN_SIZE];
+        ssize_t n;
+
+        for (;;) {
+                struct iovec iov = { .iov_base = data, .iov_len = sizeof(data) };
+                struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+                n = recvmsg(sock, &message, MSG_PEEK | MSG_DONTWAIT);
+                if (n <= 0)
+                        return true;
+                if (message.msg_flags & MSG_CTRUNC)
+                        return false;
+                n = recv(sock, data, (size_t)n, MSG_DONTWAIT);
+                if (n <= 0)
+                        return true;
+        }
+}
+
+/* The kernel drops what lies in the queue with the socket. */
+void varlink_server_close_socket(VarlinkServer *server, VarlinkUser *user, int sock) {
+        (void)shutdown(sock, SHUT_RDWR);
+        if (drain(sock)) {
+                close(sock);
+                leave_user(user);
+        } else {
+                varlink_closer_add(server->closer, sock, leave_user, user);
+        }
+}
+
+static bool has_room(const VarlinkServer *server, const VarlinkUser *user) {
+        if (user->uid == 0)
+                return user->n_connections < VARLINK_ROOT_CONNECTIONS_MAX;
+        return user->n_connections < VARLINK_USER_CONNECTIONS_MAX &&
+               server->n_counted < VARLINK_CONNECTIONS_MAX;
+}
+
+/* Consumes fd. */
+static void let_in(VarlinkServer *server, int fd) {
+        struct ucred credentials = {};
+        socklen_t size = sizeof(credentials);
+        VarlinkUser *user = NULL;
+        bool is_known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 &&
+                        size == sizeof(credentials) && credentials.uid != (uid_t)-1;
+
+        varlink_closer_reap(server->closer);
+        /* Who is not known has an account of nobody's, and is let go. */
+        user = get_user(server, is_known ? credentials.uid : (uid_t)-1);
+        if (!user)
+                return; /* out of memory: closing it might block, a lost descriptor does not */
+        /* To let somebody in takes time, too: who comes and goes without end has had theirs. */
+        bool is_let_in = is_known && varlink_server_may_call(server, user->uid) &&
+                         has_room(server, user);
+        user->n_connections++;
+        if (is_let_in) {
+                (void)varlink_connection_new(server, user, fd);
+                return;
+        }
+        varlink_server_complain(server, user->uid, "too many connections, or calls");
+        varlink_server_close_socket(server, user, fd);
+}
+
+/* All who wait: somebody behind a crowd that comes and goes would wait for the others' calls, too,
+ * if there was one of each in a turn. */
+static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+        VarlinkServer *server = userdata;
+
+        for (int i = 0; i < BACKLOG; i++) {
+                int sock = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+                if (sock >= 0) {
+                        let_in(server, sock);
+                } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+                                errno == ENOBUFS) {
+                        /* It would wake us again and again. */
+                        log_errno(-errno, LOG_WARNING, NULL, "varlink: cannot take a connection");
+                        (void)sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
+                        varlink_server_wait(server);
+                        break;
+                } else if (errno != ECONNABORTED && errno != EINTR) {
+                        break;
+                }
+        }
+        return 0;
+}
+
+static int add_sources(VarlinkServer *server) {
+        sd_event *event = server->options.event;
+        int r;
+
+        r = sd_event_add_io(event, &server->wake, server->wake_fd, EPOLLIN, on_wake, server);
+        if (r >= 0)
+                r = sd_event_add_time_relative(event,
+                                &server->timer,
+                                CLOCK_MONOTONIC,
+                                WAIT_USEC,
+                                0,
+                                on_timer,
+                                server);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(server->timer, SD_EVENT_OFF);
+        return r;
+}
+
+int varlink_server_new(const VarlinkOptions *options, VarlinkServer **ret) {
+        _cleanup_(varlink_server_free_cleanup) VarlinkServer *server = calloc(1, sizeof(*server));
+        int r;
+
+        if (!server)
+                return -ENOMEM;
+        server->options = *options;
+        server->fd = server->wake_fd = -1;
+        TAILQ_INIT(&server->users);
+        TAILQ_INIT(&server->ready);
+        TAILQ_INIT(&server->connections);
+        r = varlink_closer_new(&server->closer);
+        if (r < 0)
+                return r;
+        server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (server->wake_fd < 0)
+                return -errno;
+        r = add_sources(server);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(server);
+        return 0;
+}
+
+VarlinkServer *varlink_server_free(VarlinkServer *server) {
+        VarlinkUser *user;
+
+        if (!server)
+                return NULL;
+        sd_event_source_disable_unref(server->io);
+        while (!TAILQ_EMPTY(&server->connections))
+                varlink_connection_close(TAILQ_FIRST(&server->connections));
+        sd_event_source_disable_unref(server->timer);
+        sd_event_source_disable_unref(server->wake);
+        close_cleanup(&server->wake_fd);
+        varlink_closer_free(server->closer);
+        while ((user = TAILQ_FIRST(&server->users))) {
+                TAILQ_REMOVE(&server->users, user, entry);
+                free(user);
+        }
+        close_cleanup(&server->fd);
+        if (server->path)
+                (void)unlink(server->path);
+        free(server->path);
+        free(server);
+        return NULL;
+}
+
+int varlink_server_listen_fd(VarlinkServer *server, int fd) {
+        _cleanup_close_ int owned = fd;
+        int type = 0, domain = 0, r;
+        socklen_t type_size = sizeof(type), domain_size = sizeof(domain);
+
+        if (server->fd >= 0)
+                return -EBUSY;
+        if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) < 0 ||
+                        getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) < 0)
+                return -errno;
+        /* Of others the kernel does not know who is there. */
+        if (type != SOCK_STREAM || domain != AF_UNIX)
+                return -EPROTOTYPE;
+        if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
+                        listen(fd, BACKLOG) < 0)
+                return -errno;
+        r = sd_event_add_io(server->options.event, &server->io, fd, EPOLLIN, on_listen, server);
+        if (r < 0)
+                return r;
+        server->fd = TAKE_FD(owned);
+        return 0;
+}
+
+static int bind_path(const char *path) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        if (fd < 0)
+                return -errno;
+        if (strlen(path) >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(address.sun_path, path);
+        if (unlink(path) < 0 && errno != ENOENT)
+                return -errno;
+        if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+                return -errno;
+        /* The umask keeps others out until here. */
+        if (chmod(path, 0666) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+int varlink_server_listen_path(VarlinkServer *server, const char *path) {
+        _cleanup_free_ char *copy = strdup(path);
+        int fd, r;
+
+        if (!copy)
+                return -ENOMEM;
+        fd = bind_path(path);
+        if (fd < 0)
+                return fd;
+        r = varlink_server_listen_fd(server, fd);
+        if (r == 0)
+                server->path = TAKE_PTR(copy);
+        return r;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The answers to a call. Used by handlers at any time; a call lives until its last answer and does
+ * not mind that its connection has gone. What a client does not read is the connection's matter:
+ * nothing here closes one at once, so that nobody is called back from here. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "connection.h"
+#include "json.h"
+#include "utf8.h"
+
+VarlinkConnection *varlink_call_get_connection(const VarlinkCall *call) {
+        return call->connection;
+}
+
+bool varlink_call_wants_more(const VarlinkCall *call) {
+        return call->more;
+}
+
+static const char *print(json_object *parameters) {
+        if (!parameters)
+                return "{}";
+        return json_object_to_json_string_ext(
+                        parameters, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+/* Texts may come from anywhere, and a client that is as strict as we are would end here. */
+static void clean(char *text, size_t size) {
+        for (size_t i = 0, n; i < size; i += n) {
+                n = utf8_length(text + i, size - i);
+                if (n > 0)
+                        continue;
+                text[i] = '?';
+                n = 1;
+        }
+}
+
+/* Consumes fd. error: NULL for none. */
+static void send_answer(VarlinkCall *call,
+                const char *error,
+                json_object *parameters,
+                bool continues,
+                int fd) {
+        _cleanup_close_ int owned = fd;
+        _cleanup_free_ char *text = NULL;
+        const char *printed = print(parameters);
+        int n;
+
+        if (!call->connection || call->oneway)
+                return;
+        n = printed ? asprintf(&text,
+                                      "{%s%s%s\"parameters\":%s%s}",
+                                      error ? "\"error\":\"" : "",
+                                      error ?: "",
+                                      error ? "\"," : "",
+                                      printed,
+                                      continues ? ",\"continues\":true" : "")
+                    : -1;
+        if (n < 0) {
+                text = NULL;
+                varlink_connection_break(call->connection, "no memory for an answer");
+                return;
+        }
+        clean(text, (size_t)n);
+        varlink_connection_send(call->connection, text, (size_t)n + 1, TAKE_FD(owned));
+}
+
+static void finish(VarlinkCall *call) {
+        if (call->connection)
+                varlink_connection_finish(call->connection);
+        free(call);
+}
+
+void varlink_call_reply(VarlinkCall *call, json_object *parameters, int fd) {
+        send_answer(call, NULL, parameters, false, fd);
+        finish(call);
+}
+
+void varlink_call_notify(VarlinkCall *call, json_object *parameters) {
+        if (call->more)
+                send_answer(call, NULL, parameters, true, -1);
+}
+
+void varlink_call_error(VarlinkCall *call, const char *name, json_object *parameters) {
+        send_answer(call, name, parameters, false, -1);
+        finish(call);
+}
+
+void varlink_call_error_with(VarlinkCall *call,
+                const char *name,
+                const char *key,
+                const char *value) {
+        _cleanup_json_ json_object *parameters = json_object_new_object();
+        json_object *text = json_object_new_string(value);
+
+        if (parameters && text && json_object_object_add(parameters, key, text) == 0)
+                text = NULL;
+        json_object_put(text);
+        varlink_call_error(call, name, parameters);
+}
+
+void varlink_call_refuse_parameter(VarlinkCall *call, const char *parameter) {
+        varlink_call_error_with(
+                        call, VARLINK_SERVICE_ERROR("InvalidParameter"), "parameter", parameter);
+}

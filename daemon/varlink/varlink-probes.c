@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The methods of org.ktrace1 that are about probes: read the parameters, find the caller, ask the
+ * session floor, answer. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "methods.h"
+#include "probe-admission.h"
+#include "reply.h"
+
+void varlink_resolve_function(VarlinkCall *call, json_object *parameters, void *userdata) {
+        VarlinkDoor *door = userdata;
+        const Peer *peer = visitor_get_peer(door, call);
+        json_object *description = NULL;
+        Reason reason = { "" };
+
+        int r = KT_E_ACCESS_DENIED;
+        if (peer)
+                r = registry_resolve_function(door->desk->registry,
+                                &peer->subject,
+                                methods_get_text(parameters, "function"),
+                                &description,
+                                &reason);
+        reply_result(call, r, "description", description, &reason);
+}
+
+static int read_file(json_object *object, uint32_t *ret, Reason *reason) {
+        json_object *value;
+
+        if (!json_object_object_get_ex(object, "file", &value))
+                return 0;
+        int64_t number = json_object_is_type(value, json_type_int) ? json_object_get_int64(value)
+                                                                   : 0;
+        if (number <= 0 || number > UINT32_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "file: the number is wanted that OpenProbeFile has answered");
+        *ret = (uint32_t)number;
+        json_object_object_del(object, "file");
+        return 0;
+}
+
+/* As a catalogue has them, and the file that was handed in, which no catalogue has. */
+static int read_definition(json_object *object, Definition **ret, Reason *reason) {
+        _cleanup_(definition_free_cleanup) Definition *definition = NULL;
+        uint32_t file = 0;
+
+        int r = read_file(object, &file, reason);
+        r = r ?: definition_from_json(object, &definition, reason);
+        if (r == 0 && file > 0) {
+                r = definition_set_number(definition, "file", file, reason);
+                r = r ?: definition_complete(definition, reason);
+        }
+        if (r == 0)
+                *ret = TAKE_PTR(definition);
+        return r;
+}
+
+static void answer_added(VarlinkCall *call, Request *request) {
+        reply_value(call, "event", json_object_new_string(request->text));
+}
+
+void varlink_add_probe(VarlinkCall *call, json_object *parameters, void *userdata) {
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        _cleanup_(definition_free_cleanup) Definition *definition = NULL;
+        VarlinkDoor *door = userdata;
+        Reason reason = { "" };
+
+        int r = reply_later(door, call, parameters, answer_added, &request, &reason);
+        if (r == 0)
+                r = read_definition(json_object_object_get(parameters, "definition"),
+                                &definition,
+                                &reason);
+        r = r ?: probe_admission_add(door->desk, request, definition, &reason);
+        if (r != 0) {
+                reply_refuse(call, r, &reason);
+                return;
+        }
+        /* Both are the session floor's now. */
+        definition = NULL;
+        request = NULL;
+}
+
+static void answer_added_all(VarlinkCall *call, Request *request) {
+        _cleanup_json_ json_object *events = json_object_new_array();
+        char *rest, *line;
+
+        for (line = strtok_r(request->text, "\n", &rest); events && line;
+                        line = strtok_r(NULL, "\n", &rest)) {
+                json_object *name = json_object_new_string(line);
+
+                if (!name || json_object_array_add(events, name) < 0) {
+                        json_object_put(name);
+                        events = json_put_free(events);
+                }
+        }
+        reply_value(call, "events", TAKE_PTR(events));
+}
+
+/* Each of the list, judged as AddProbe's. */
+static int read_definitions(json_object *list, Definition ***ret, size_t *ret_n, Reason *reason) {
+        size_t n_wanted = json_object_array_length(list), n = 0;
+
+        if (n_wanted > DEFINITIONS_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "probes[%d]: more than %d in one call",
+                                DEFINITIONS_MAX,
+                                DEFINITIONS_MAX);
+        Definition **definitions = calloc(n_wanted + 1, sizeof(Definition *));
+        int r = definitions ? 0 : -ENOMEM;
+
+        while (r == 0 && n < n_wanted) {
+                json_object *object = json_object_array_get_idx(list, n);
+                Reason inner = { "" };
+
+                if (json_object_is_type(object, json_type_object))
+                        r = read_definition(object, &definitions[n], &inner);
+                else
+                        r = reason_set(&inner, KT_E_INVALID_SPEC, "an object is wanted");
+                if (r > 0)
+                        r = reason_set(reason, r, "probes[%zu]: %s", n, inner.text);
+                n += r == 0;
+        }
+        if (r != 0) {
+                definitions_free(definitions, n);
+                return r;
+        }
+        *ret = definitions;
+        *ret_n = n;
+        return 0;
+}
+
+void varlink_add_probes(VarlinkCall *call, json_object *parameters, void *userdata) {
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        Definition **definitions = NULL;
+        VarlinkDoor *door = userdata;
+        Reason reason = { "" };
+        size_t n = 0;
+
+        int r = reply_later(door, call, parameters, answer_added_all, &request, &reason);
+        if (r == 0)
+                r = read_definitions(json_object_object_get(parameters, "definitions"),
+                                &definitions,
+                                &n,
+                                &reason);
+        r = r ?: registry_add_probes(door->desk->registry, request, definitions, n, &reason);
+        if (r != 0) {
+                definitions_free(definitions, n);
+                reply_refuse(call, r, &reason);
+                return;
+        }
+        /* They and the request are the session floor's now. */
+        free(definitions);
+        request = NULL;
+}
+
+void varlink_remove_probe(VarlinkCall *call, json_object *parameters, void *userdata) {
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        VarlinkDoor *door = userdata;
+        Reason reason = { "" };
+
+        int r = reply_later(door, call, parameters, reply_with_nothing, &request, &reason);
+        if (r == 0)
+                r = registry_remove_probe(door->desk->registry,
+                                request,
+                                methods_get_text(parameters, "name"),
+                                &reason);
+        if (r != 0)
+                reply_refuse(call, r, &reason);
+        else
+                request = NULL;
+}
+
+void varlink_list_probes(VarlinkCall *call, json_object *parameters _unused_, void *userdata) {
+        VarlinkDoor *door = userdata;
+        const Peer *peer = visitor_get_peer(door, call);
+        json_object *probes = NULL;
+        Reason reason = { "" };
+
+        int r = KT_E_ACCESS_DENIED;
+        if (peer)
+                r = registry_list_probes(door->desk->registry, &peer->subject, &probes, &reason);
+        reply_result(call, r, "probes", probes, &reason);
+}
+
+static void answer_file(VarlinkCall *call, Request *request) {
+        _cleanup_json_ json_object *answer = json_object_new_object();
+        json_object *file = json_object_new_int64(request->ticket);
+        json_object *index = json_object_new_int(0);
+
+        if (!answer || !file || json_object_object_add(answer, "file", file) < 0)
+                json_object_put(file);
+        if (!answer || !index || json_object_object_add(answer, "socket", index) < 0)
+                json_object_put(index);
+        if (answer && json_object_object_length(answer) == 2)
+                varlink_call_reply(call, answer, TAKE_FD(request->fd));
+        else
+                reply_refuse(call, -ENOMEM, NULL);
+}
+
+void varlink_open_probe_file(VarlinkCall *call, json_object *parameters, void *userdata) {
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        VarlinkDoor *door = userdata;
+        Reason reason = { "" };
+
+        int r = reply_later(door, call, parameters, answer_file, &request, &reason);
+        r = r ?: registry_open_probe_file(door->desk->registry, request, &reason);
+        if (r != 0)
+                reply_refuse(call, r, &reason);
+        else
+                request = NULL;
+}

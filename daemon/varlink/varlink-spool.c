@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The methods of org.ktrace1 that are about what is recorded on disk: read the parameters, find the
+ * caller, ask the session floor, answer when the disk has. */
+#include <errno.h>
+#include <string.h>
+
+#include "methods.h"
+#include "reply.h"
+
+static SessionReach get_reach(const VarlinkDoor *door, VarlinkCall *call) {
+        const Peer *peer = visitor_get_peer(door, call);
+
+        return peer ? desk_get_reach(peer) : REACH_OWN;
+}
+
+static void answer_list(VarlinkCall *call, Request *request) {
+        reply_value(call, "recordings", TAKE_PTR(request->list));
+}
+
+void varlink_list_spool(VarlinkCall *call, json_object *parameters, void *userdata) {
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        VarlinkDoor *door = userdata;
+        Reason reason = { "" };
+
+        int r = reply_later(door, call, parameters, answer_list, &request, &reason);
+        r = r ?: registry_list_spool(door->desk->registry, request, get_reach(door, call), &reason);
+        if (r != 0)
+                reply_refuse(call, r, &reason);
+        else
+                request = NULL;
+}
+
+/* "file", a name or a number; NULL: all. */
+static int read_file(json_object *options, const char **ret, Reason *reason) {
+        if (!options)
+                return 0;
+        json_object_object_foreach(options, key, value) {
+                if (strcmp(key, "file") != 0)
+                        return reason_set(reason,
+                                        KT_E_UNKNOWN_KEY,
+                                        "%.64s: no such option: there is file",
+                                        key);
+                bool is_number = json_object_is_type(value, json_type_int) &&
+                                 json_object_get_int64(value) > 0;
+                if (!is_number && !json_object_is_type(value, json_type_string))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "file: a name is wanted, or a number from 1 on");
+                *ret = json_object_get_string(value);
+        }
+        return 0;
+}
+
+static void answer_pipe(VarlinkCall *call, Request *request) {
+        reply_fd(call, "pipe", TAKE_FD(request->fd));
+}
+
+void varlink_open_spool(VarlinkCall *call, json_object *parameters, void *userdata) {
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        VarlinkDoor *door = userdata;
+        const char *file = NULL;
+        Reason reason = { "" };
+
+        int r = read_file(json_object_object_get(parameters, "options"), &file, &reason);
+        r = r ?: reply_later(door, call, parameters, answer_pipe, &request, &reason);
+        r = r
+                            ?: registry_open_spool(door->desk->registry,
+                                               request,
+                                               methods_get_text(parameters, "id"),
+                                               file,
+                                               &reason);
+        if (r != 0)
+                reply_refuse(call, r, &reason);
+        else
+                request = NULL;
+}
+
+void varlink_remove_spool(VarlinkCall *call, json_object *parameters, void *userdata) {
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        VarlinkDoor *door = userdata;
+        Reason reason = { "" };
+
+        int r = reply_later(door, call, parameters, reply_with_nothing, &request, &reason);
+        r = r
+                            ?: registry_remove_spool(door->desk->registry,
+                                               request,
+                                               get_reach(door, call),
+                                               methods_get_text(parameters, "id"),
+                                               &reason);
+        if (r != 0)
+                reply_refuse(call, r, &reason);
+        else
+                request = NULL;
+}

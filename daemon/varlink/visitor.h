@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/queue.h>
+
+#include "names.h"
+#include "varlink-door.h"
+
+/* Somebody who is connected: the userdata of the connection. */
+typedef struct Visitor {
+        VarlinkDoor *door;
+        char *name;                     /* in auth's table */
+        VarlinkCall *subscription;      /* NULL: none */
+        char session[KT_ID_DIGITS + 1]; /* … to which */
+        TAILQ_ENTRY(Visitor) others;
+} Visitor;
+
+struct VarlinkDoor {
+        Desk *desk;
+        Auth *auth;
+        VarlinkServer *server;
+        TAILQ_HEAD(, Visitor) visitors;
+};
+
+/* Whoever calls, with facts of now; NULL: has left. */
+const Peer *visitor_get_peer(const VarlinkDoor *door, const VarlinkCall *call);
+/* From now on the call is answered with what happens in the session. 0: it is the visitor's. */
+int visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, Session *session, Reason *reason);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Whole files for the strict JSON loader (json.c): regular ones, of a size that it takes. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "json.h"
+
+int json_read_fd(const char *source, int fd, char **ret, size_t *ret_size, Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        struct stat st;
+        size_t used = 0;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s: not a regular file", source);
+        if (st.st_size > (off_t)JSON_MAX_BYTES)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: %jd bytes, the most is %zu",
+                                source,
+                                (intmax_t)st.st_size,
+                                JSON_MAX_BYTES);
+
+        /* Room for one byte more than is taken: a file that grows meanwhile is read or refused
+         * whole. */
+        text = malloc(JSON_MAX_BYTES + 1);
+        if (!text)
+                return -ENOMEM;
+        while (used <= JSON_MAX_BYTES) {
+                ssize_t n = pread(fd, text + used, JSON_MAX_BYTES + 1 - used, (off_t)used);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                used += (size_t)n;
+        }
+        *ret = TAKE_PTR(text);
+        *ret_size = used;
+        return 0;
+}
+
+int json_load_fd(const char *source, int fd, json_object **ret, Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+
+        int r = json_read_fd(source, fd, &text, &size, reason);
+        return r ?: json_parse_strict(source, text, size, ret, reason);
+}

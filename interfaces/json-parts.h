@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <locale.h>
+#include <stdbool.h>
+
+#include "json.h"
+
+/* What the files of the JSON loader (json.c, json-scalar.c) have of each other; for nobody else. */
+
+/* One step of the path to a value: a key, or an index when key is NULL. */
+typedef struct JsonStep {
+        const char *key;
+        size_t index;
+} JsonStep;
+
+typedef struct JsonParser {
+        const char *source;
+        const char *text;
+        const char *p; /* the next byte */
+        const char *end;
+        char *scratch; /* strings unescaped; never longer than the text they come from */
+        locale_t locale;
+        JsonStep path[JSON_MAX_DEPTH];
+        size_t depth;
+        size_t n_values, max_values;
+        Reason *reason;
+} JsonParser;
+
+/* For what is no matter of syntax. `size` bytes of `quoted` stand in quotes between `before` and
+ * `after`; the path is that of the first `depth` steps. */
+typedef struct JsonComplaint {
+        size_t depth;
+        const char *before, *quoted, *after;
+        size_t size;
+} JsonComplaint;
+
+/* json.c */
+int json_refuse_syntax(JsonParser *parser, const char *what);
+int json_refuse_value(JsonParser *parser, const JsonComplaint *complaint);
+
+/* json-scalar.c; each begins at its value's first character. */
+/* Into the scratch space, with a NUL behind: valid until the next string. */
+int json_parse_string(JsonParser *parser, size_t *ret_size);
+int json_parse_string_value(JsonParser *parser, json_object **ret);
+int json_parse_number(JsonParser *parser, json_object **ret);
+
+static inline bool json_at(const JsonParser *parser, char c) {
+        return parser->p < parser->end && *parser->p == c;
+}
+
+static inline bool json_at_digit(const JsonParser *parser) {
+        return parser->p < parser->end && *parser->p >= '0' && *parser->p <= '9';
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Where in a JSON text something stands, for those who show a mistake to whoever wrote the file.
+ * Called once, when a mistake was found: parsed objects know no positions (json.c). The text has
+ * been parsed before, so it is only walked here; what does not fit all the same is not found. A key
+ * that is written with escapes is not found either. */
+
+#include "json-place.h"
+
+#include <stdint.h>
+#include <string.h>
+
+typedef struct Walk {
+        const char *p, *end;
+} Walk;
+
+JsonPlace json_place_of(const char *text, size_t offset) {
+        JsonPlace place = { 1, 1 };
+
+        for (size_t i = 0; i < offset; i++) {
+                if (text[i] == '\n')
+                        place = (JsonPlace){ place.line + 1, 1 };
+                else if (((unsigned char)text[i] & 0xc0) != 0x80) /* no later byte of a character */
+                        place.column++;
+        }
+        return place;
+}
+
+static char look(Walk *walk) {
+        while (walk->p < walk->end && *walk->p && strchr(" \t\r\n", *walk->p))
+                walk->p++;
+        return walk->p < walk->end ? *walk->p : '\0';
+}
+
+static bool take(Walk *walk, char c) {
+        if (look(walk) != c)
+                return false;
+        walk->p++;
+        return true;
+}
+
+static void skip_string(Walk *walk) {
+        for (walk->p++; walk->p < walk->end && *walk->p != '"'; walk->p++)
+                if (*walk->p == '\\')
+                        walk->p++;
+        walk->p++;
+}
+
+/* With all that is in it: only strings can hold a bracket that is none. */
+static void skip_value(Walk *walk) {
+        size_t depth = 0;
+
+        do {
+                char c = look(walk);
+
+                if (c == '"') {
+                        skip_string(walk);
+                } else {
+                        depth += c == '{' || c == '[';
+                        depth -= (c == '}' || c == ']') && depth > 0;
+                        walk->p++;
+                        while (depth == 0 && walk->p < walk->end && !strchr(",]} \t\r\n", *walk->p))
+                                walk->p++; /* a number or a word */
+                }
+        } while (depth > 0 && walk->p < walk->end);
+}
+
+/* To the member's value; *ret_key: where its key stands. */
+static bool enter_member(Walk *walk, const char *key, size_t size, const char **ret_key) {
+        if (!take(walk, '{'))
+                return false;
+        while (look(walk) == '"') {
+                const char *begin = walk->p;
+
+                skip_string(walk);
+                bool is_it = (size_t)(walk->p - begin) == size + 2 &&
+                             memcmp(begin + 1, key, size) == 0;
+                if (!take(walk, ':'))
+                        return false;
+                (void)look(walk);
+                *ret_key = begin;
+                if (is_it)
+                        return true;
+                skip_value(walk);
+                if (!take(walk, ','))
+                        return false;
+        }
+        return false;
+}
+
+static bool enter_entry(Walk *walk, size_t index) {
+        if (!take(walk, '['))
+                return false;
+        for (size_t i = 0; i < index; i++) {
+                (void)look(walk);
+                skip_value(walk);
+                if (!take(walk, ','))
+                        return false;
+        }
+        return look(walk) != ']' && look(walk) != '\0';
+}
+
+/* One step: "[2]", "key" or ".key". */
+static bool enter_step(Walk *walk, const char **path, const char **ret_key) {
+        size_t index = 0, size;
+
+        if (**path != '[') {
+                *path += **path == '.';
+                size = strcspn(*path, ".[");
+                *path += size;
+                return enter_member(walk, *path - size, size, ret_key);
+        }
+        for ((*path)++; **path >= '0' && **path <= '9' && index < SIZE_MAX / 16; (*path)++)
+                index = index * 10 + (size_t)(**path - '0');
+        if (**path != ']')
+                return false;
+        (*path)++;
+        *ret_key = NULL;
+        return enter_entry(walk, index);
+}
+
+bool json_find_place(const char *text, size_t size, const char *path, bool of_key, JsonPlace *ret) {
+        Walk walk = { text, text + size };
+        const char *key = NULL;
+
+        (void)look(&walk);
+        while (*path)
+                if (!enter_step(&walk, &path, &key))
+                        return false;
+        if (walk.p >= walk.end)
+                return false;
+        *ret = json_place_of(text, (size_t)((of_key && key ? key : walk.p) - text));
+        return true;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The spec's key `spool`: whether the session is recorded onto the disk, and how much of it stays.
+ * Its keys are set one by one by each door; what they cannot be together is judged at the end. What
+ * is left out is filled in where the limits are known (daemon/session/session-spool.c). */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "quote.h"
+#include "spec-json.h"
+#include "spec-parts.h"
+
+#define KEYS "max-bytes, rotate-bytes, keep, sync"
+
+static int refuse_key(const char *key, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_UNKNOWN_KEY,
+                        "spool: unknown key %s: the known ones are " KEYS,
+                        quote(key).text);
+}
+
+int spec_spool_begin(Spec *spec, const SpecField *field, Reason *reason) {
+        if (spec->set_keys & spec_field_bit(field))
+                return spec_refuse_twice(field, reason);
+        spec->set_keys |= spec_field_bit(field);
+        spec->spool = (SpecSpool){ .is_on = true, .sync_sec = SPEC_SYNC_ROTATE };
+        return 0;
+}
+
+static int set_number(const char *key,
+                uint64_t value,
+                uint64_t min,
+                uint64_t max,
+                uint64_t *ret,
+                Reason *reason) {
+        if (*ret != 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "spool.%s is given twice", key);
+        if (value < min || value > max)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "spool.%s: %" PRIu64 " is not from %" PRIu64 " to %" PRIu64 " %s",
+                                key,
+                                value,
+                                min,
+                                max,
+                                strcmp(key, "sync") == 0 ? "seconds" : "bytes");
+        *ret = value;
+        return 0;
+}
+
+int spec_spool_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason) {
+        SpecSpool *spool = &spec->spool;
+
+        if (strcmp(key, "max-bytes") == 0)
+                return set_number(key,
+                                value,
+                                2 * SPEC_ROTATE_MIN,
+                                SPEC_SPOOL_MAX,
+                                &spool->max_bytes,
+                                reason);
+        if (strcmp(key, "rotate-bytes") == 0)
+                return set_number(key,
+                                value,
+                                SPEC_ROTATE_MIN,
+                                SPEC_ROTATE_MAX,
+                                &spool->rotate_bytes,
+                                reason);
+        if (strcmp(key, "sync") == 0) {
+                uint64_t seconds = 0;
+                int r = set_number(key, value, 1, SPEC_SYNC_MAX_SEC, &seconds, reason);
+
+                if (r == 0)
+                        spool->sync_sec = (uint32_t)seconds;
+                return r;
+        }
+        if (strcmp(key, "keep") == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "spool.keep: \"newest\" or \"oldest\" is wanted, not a number");
+        return refuse_key(key, reason);
+}
+
+int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason *reason) {
+        SpecSpool *spool = &spec->spool;
+
+        if (strcmp(key, "keep") == 0) {
+                spool->keeps_oldest = strcmp(value, "oldest") == 0;
+                if (spool->keeps_oldest || strcmp(value, "newest") == 0)
+                        return 0;
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "spool.keep: %s is not known: write newest or oldest",
+                                quote(value).text);
+        }
+        if (strcmp(key, "sync") == 0) {
+                spool->sync_sec = strcmp(value, "none") == 0 ? SPEC_SYNC_NONE : SPEC_SYNC_ROTATE;
+                if (spool->sync_sec == SPEC_SYNC_NONE || strcmp(value, "rotate") == 0)
+                        return 0;
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "spool.sync: %s is not known: write none, rotate or a number of seconds",
+                                quote(value).text);
+        }
+        if (strcmp(key, "max-bytes") == 0 || strcmp(key, "rotate-bytes") == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "spool.%s: a number of bytes is wanted, not a string",
+                                key);
+        return refuse_key(key, reason);
+}
+
+int spec_refuse_spool_type(const char *key, const char *got, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "spool.%.64s: a number or a string is wanted, not %s",
+                        key,
+                        got);
+}
+
+int spec_check_spool(const Spec *spec, Reason *reason) {
+        const SpecSpool *spool = &spec->spool;
+
+        if (!spool->is_on)
+                return 0;
+        if (spec->mode == MODE_FLIGHT)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "spool: a flight recorder keeps its events in memory and is read by snapshots: use mode stream");
+        /* The file that is written to and the one that follows it. */
+        if (spool->max_bytes > 0 && spool->rotate_bytes > spool->max_bytes / 2)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "spool.rotate-bytes: %" PRIu64
+                                " is more than half of max-bytes (%" PRIu64
+                                "): two files are there at a time",
+                                spool->rotate_bytes,
+                                spool->max_bytes);
+        return 0;
+}
+
+int spec_spool_from_json(Spec *spec, const SpecField *field, json_object *object, Reason *reason) {
+        int r = spec_spool_begin(spec, field, reason);
+
+        if (r != 0)
+                return r;
+        json_object_object_foreach(object, key, value) {
+                if (json_object_is_type(value, json_type_int)) {
+                        int64_t number = json_object_get_int64(value);
+
+                        r = spec_spool_set_number(
+                                        spec, key, number < 0 ? 0 : (uint64_t)number, reason);
+                } else if (spec_json_is_string(value))
+                        r = spec_spool_set_string(spec, key, json_object_get_string(value), reason);
+                else
+                        r = spec_refuse_spool_type(key, spec_json_type(value), reason);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+int spec_spool_to_json(const Spec *spec, json_object **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        const SpecSpool *spool = &spec->spool;
+        json_object *sync;
+        int r = object ? 0 : -ENOMEM;
+
+        if (r == 0 && spool->max_bytes > 0)
+                r = spec_json_put(object, "max-bytes", json_object_new_uint64(spool->max_bytes));
+        if (r == 0 && spool->rotate_bytes > 0)
+                r = spec_json_put(object,
+                                "rotate-bytes",
+                                json_object_new_uint64(spool->rotate_bytes));
+        if (r == 0)
+                r = spec_json_put(object,
+                                "keep",
+                                json_object_new_string(spool->keeps_oldest ? "oldest" : "newest"));
+        if (r == 0) {
+                sync = spool->sync_sec == SPEC_SYNC_NONE ? json_object_new_string("none")
+                       : spool->sync_sec == SPEC_SYNC_ROTATE
+                                       ? json_object_new_string("rotate")
+                                       : json_object_new_uint64(spool->sync_sec);
+                r = spec_json_put(object, "sync", sync);
+        }
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r;
+}
