@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# bench.sh [consumer|fence|filter|flight|latency|overhead|page|policy|probes|restart]... [--json FILE]: installs what is missing, builds, measures on this
+# bench.sh [boot|consumer|control|fence|filter|flight|latency|overhead|page|policy|probes|restart]... [--json FILE]: installs what is missing, builds, measures on this
 # machine's kernel (tracefs is needed) and prints a table per benchmark: medians of interleaved runs, the ratio
 # to the peer of the same run, the target. Needs root. RUNS: how often (5).
 set -eu -o pipefail
@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
                 json=${2:?a file is wanted behind --json}
                 shift
                 ;;
-        consumer | fence | filter | flight | latency | overhead | page | policy | probes | restart) names+=("$1") ;;
+        boot | consumer | control | fence | filter | flight | latency | overhead | page | policy | probes | restart) names+=("$1") ;;
         *)
                 echo "bench.sh: no such benchmark: $1" >&2
                 exit 2
@@ -21,7 +21,7 @@ while [ $# -gt 0 ]; do
         esac
         shift
 done
-[ ${#names[@]} -gt 0 ] || names=(consumer fence filter flight latency overhead page policy probes restart)
+[ ${#names[@]} -gt 0 ] || names=(boot consumer control fence filter flight latency overhead page policy probes restart)
 
 tests/packages.sh build bench
 [ -e build/build.ninja ] || meson setup build --prefix=/usr --sysconfdir=/etc --localstatedir=/var >/dev/null

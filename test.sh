@@ -7,8 +7,8 @@ cd "$(dirname "$0")"
 
 suites=${*:-tree unit native asan tsan guest attack}
 passed=0 failed=0 skipped=0
-log=$(mktemp) attack_log=$(mktemp)
-trap 'rm -f "$log" "$attack_log"' EXIT
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 
 # configure DIR OPTIONS...: sets up and builds a build directory.
 configure() {
@@ -38,19 +38,32 @@ tap() {
         tally
 }
 
-# start_attack: the attacks, in the background, since a guest that is emulated takes one CPU and no more.
-attack=
-start_attack() {
-        [ -z "$attack" ] || return 0
-        configure build --werror && configure build-attack --werror -Dtests=false -Ddefence_switches=true || return
-        tests/attack/suite.sh build build-attack >"$attack_log" 2>&1 &
-        attack=$!
+# in_guest COMMAND...: to be run by run_guests, which comes when all suites have named theirs.
+guests=()
+in_guest() { guests+=("$*"); }
+
+# run_guests: an emulated guest takes one CPU and no more, so there are as many at a time as there are CPUs. What each
+# prints is shown, and counted, when it has ended.
+run_guests() {
+        local job outputs
+        outputs=$(mktemp -d)
+        for job in "${!guests[@]}"; do
+                while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
+                # shellcheck disable=SC2086 # words are wanted
+                (status=0; ${guests[job]} >"$outputs/$job" 2>&1 || status=$?; echo "$status" >"$outputs/$job.status") &
+        done
+        wait
+        for job in "${!guests[@]}"; do
+                echo "== ${guests[job]}"
+                tap guest_said "$outputs/$job"
+        done
+        rm -r "$outputs"
 }
 
-# end_attack: what it has printed, and its status.
-end_attack() {
-        cat "$attack_log"
-        return "$attack_status"
+# guest_said FILE: what was printed, and the status.
+guest_said() {
+        cat "$1"
+        return "$(cat "$1.status")"
 }
 
 # tests DIR ARGUMENTS...: meson's tests; shown are those that failed or were skipped, and a line for each program.
@@ -85,6 +98,7 @@ run_suite() {
                 configure build --werror || return
                 tests build --suite native
                 tap tests/native/run.sh build
+                tap tests/native/upgrade.sh build
                 ;;
         asan)
                 configure build-asan -Db_sanitize=address,undefined -Db_lundef=false || return
@@ -97,14 +111,12 @@ run_suite() {
                 ;;
         guest)
                 configure build --werror || return
-                case " $suites " in *" attack "*) start_attack || return ;; esac
-                tap tests/guest/suite.sh build
+                for part in 1 2 3; do in_guest tests/guest/suite.sh build "$part/3"; done
+                in_guest tests/guest/boots.sh build
                 ;;
         attack)
-                start_attack || return
-                attack_status=0
-                wait "$attack" || attack_status=$?
-                tap end_attack
+                configure build --werror && configure build-attack --werror -Dtests=false -Ddefence_switches=true || return
+                in_guest tests/attack/suite.sh build build-attack
                 ;;
         *)
                 echo "test.sh: no such suite: $1" >&2
@@ -122,5 +134,8 @@ for suite in $suites; do
         run_suite "$suite" || { echo "not ok 0 - $suite could not be run" >"$log"; tail -n 1 "$log"; tally; }
         echo "== $suite: $SECONDS s"
 done
+SECONDS=0
+run_guests
+[ ${#guests[@]} = 0 ] || echo "== in guests: $SECONDS s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

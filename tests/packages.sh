@@ -3,11 +3,11 @@
 # packages.sh GROUP...: installs what is missing of the groups build, run, test, bench, without questions.
 set -eu
 build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev libseccomp-dev libtraceevent-dev
-        libzstd-dev libbpf-dev libgcrypt20-dev libglib2.0-dev libelf-dev libdw-dev libiberty-dev libzydis-dev'
+        libzstd-dev libbpf-dev libgcrypt20-dev libglib2.0-dev libelf-dev libdw-dev libiberty-dev libzydis-dev zlib1g-dev'
 run='dbus jq trace-cmd util-linux systemd procps'
 guest='qemu-system-x86 qemu-system-data seabios mmdebstrap cpio e2fsprogs'
-test="$run $guest libglib2.0-bin clang-format-14 groff-base locales python3 python3-dbus strace"
-bench="$run linux-perf"
+test="$run $guest libglib2.0-bin clang-format-14 groff-base locales python3 python3-dbus strace varlink-go socat"
+bench="$run linux-perf python3"
 
 missing=
 for group in "$@"; do

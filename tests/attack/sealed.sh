@@ -298,6 +298,106 @@ EOS
         boasts
 }
 
+case_socket_peer() { # being somebody else over the Varlink socket: another uid, another process, a session's owner
+        defended_by
+        polkit_rules=/etc/polkit-1/rules.d/10-attack.rules
+        trap 'rm -f "$polkit_rules"; systemctl restart polkit.service; leave_case' EXIT
+        mkdir -p "${polkit_rules%/*}"
+        echo 'polkit.addRule(function(action, subject) {
+                if (action.id == "org.ktrace1.manage-sessions" && subject.user == "u1000") return polkit.Result.YES; });' \
+                >"$polkit_rules"
+        systemctl restart polkit.service
+        stranger ktracectl create victims -e raw_syscalls:sys_enter --scope own
+        victim=$(stranger ktracectl list --json=short | jq -r '.[0].id')
+        VICTIM=$victim attack >said 2>&1 <<'EOS'
+from attack import *
+import json, socket, struct
+PATH, VICTIM = "/run/ktrace/org.ktrace1", os.environ["VICTIM"]
+
+def connect():
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(20)
+    s.connect(PATH)
+    return s
+
+def call(s, method, parameters={}, control=[], **flags):
+    """What came, without its NUL; "" when the connection is over."""
+    text = json.dumps({"method": "org.ktrace1." + method, "parameters": parameters, **flags}).encode() + b"\0"
+    s.sendmsg([text], control)
+    got = b""
+    while not got.endswith(b"\0"):
+        data, fds, _, _ = s.recvmsg(65536, 1024)
+        if fds:
+            print("GAINED a descriptor by", method, parameters)
+        if not data:
+            return {}
+        got += data
+    return json.loads(got[:-1])
+
+def gained(what, s, method, parameters={}, control=[], **flags):
+    try:
+        answer = call(s, method, parameters, control, **flags)
+    except OSError as e:
+        print(what, e)
+        return
+    if answer and "error" not in answer and answer["parameters"] != {"sessions": []}:
+        print("GAINED", what, answer)
+    else:
+        print(what, answer)
+
+def by_a_child():
+    """A connection that a child has made and handed over, which has ended."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        made = connect()
+        socket.send_fds(theirs, [b"x"], [made.fileno()])
+        os._exit(0)
+    _, fds, _, _ = socket.recv_fds(ours, 1, 1)
+    os.waitpid(pid, 0)
+    received = socket.socket(fileno=fds[0])
+    received.settimeout(20)
+    return received
+
+s = connect()
+# The victim's session, by names that might be taken for its id.
+OWN = {"Configure": {"changes": {"buffer-kb": 64}}, "Mark": {"text": "x"}, "GetHistogram": {"name": ""}}
+for name in VICTIM, VICTIM.upper(), VICTIM + "\n", "/" + VICTIM, "../" + VICTIM, "ktrace-" + VICTIM, VICTIM + "\0x", "victims", "":
+    for method in ("Start Stop Destroy OpenStream OpenSink Clear OpenMarker Snapshot Describe GetStatistics "
+                   "GetMetadata Configure Mark GetHistogram Subscribe").split():
+        more = {"more": True} if method == "Subscribe" else {}
+        try:
+            gained(f"{method} of {name!r}", s, method, {"session": name, **OWN.get(method, {})}, **more)
+        except (BrokenPipeError, json.JSONDecodeError):
+            pass
+        if "\0" in name:
+            s = connect()
+    gained(f"GetSession of {name!r}", connect(), "GetSession", {"id": name})
+# Another uid, by what the message says and what is sent beside it.
+for extra in {"uid": 0}, {"peer": ":1.0"}, {"sender": ":1.0"}:
+    gained(f"the list with {extra}", connect(), "ListSessions", extra)
+for uid in 0, 1001, os.getuid():
+    credentials = struct.pack("3i", os.getpid() if uid == os.getuid() else 1, uid, uid)
+    gained(f"the list as {uid}", connect(), "ListSessions", {}, [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, credentials)])
+# polkit's yes for a process that is no more.
+gained("a right by a process that has ended", by_a_child(), "Administrate")
+# The right is of the connection that asked.
+first = connect()
+answer = call(first, "Administrate")
+assert "error" not in answer, answer
+assert len(call(first, "ListSessions")["parameters"]["sessions"]) == 1
+for method in "Start", "GetMetadata", "OpenStream", "OpenMarker":
+    gained(f"{method} by an administrator", first, method, {"session": VICTIM})
+gained("the list by a second connection", connect(), "ListSessions")
+first.close()
+gained("the list by a connection after it", connect(), "ListSessions")
+print("DONE")
+EOS
+        boasts
+        stranger ktracectl show "$victim" >/dev/null || fail "the victim's session is gone"
+        stranger ktracectl destroy victims
+}
+
 case_administrator() { # more than polkit gave to the one connection that may manage sessions
         defended_by
         polkit_rules=/etc/polkit-1/rules.d/10-attack.rules

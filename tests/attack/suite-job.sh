@@ -10,9 +10,12 @@ export TAP_CASE
 status=0
 
 echo "# the product: no attack gains anything"
-cases='attack/members.sh attack/windows.sh attack/bytes.sh attack/fields.sh attack/rules.sh attack/programs.sh'
+cases='attack/members.sh attack/windows.sh attack/bytes.sh attack/fields.sh attack/rules.sh attack/programs.sh attack/spool.sh'
 # shellcheck disable=SC2086 # several files are wanted
 PASS=closed bash e2e/tap.sh "$PWD/attack/environment.sh" $cases attack/sealed.sh || status=1
+
+echo "# another build takes the product's place"
+UPGRADES=$PWD/upgrades bash e2e/tap.sh "$PWD/attack/environment.sh" upgrade/cases.sh || status=1
 
 echo "# each attack without its defence: it gains"
 systemctl stop ktraced.service

@@ -21,10 +21,19 @@ EOS
 case_histogram_goes_on() { # root's program, by a histogram that counts on when its change of credentials has ended the trace
         defended_by guard-hist
         rooted 4755 rooted
-        # What the kernel holds for the attacker is what whoever reads it for him would tell.
-        roots_part sh -c "n=0; while [ ! -e over ]; do
-                for h in $TRACEFS/instances/ktrace-*/events/raw_syscalls/sys_enter/hist; do
-                        m=\$(sed -n 's/.*id: *$VICTIM_CALL } hitcount: *//p' \"\$h\" 2>/dev/null); [ \"\${m:-0}\" -le \$n ] || n=\$m; done
+        # What the kernel holds for the attacker is what whoever reads it for him would tell. The daemon would end the
+        # session within milliseconds: it is as slow as on a busy machine, from the first call that is counted on.
+        roots_part bash -c "n=0 wanted='id: *$VICTIM_CALL } hitcount: *([0-9]+)' daemon= until=
+                while [ ! -e over ]; do
+                        for h in $TRACEFS/instances/ktrace-*/events/raw_syscalls/sys_enter/hist; do
+                                [ -e \"\$h\" ] || continue
+                                [ -n \"\$daemon\" ] || daemon=\$(pidof ktraced)
+                                while read -r line; do
+                                        [[ -n \$until || \$line != *hitcount:* ]] || { kill -STOP \$daemon; until=\$((SECONDS + 4)); }
+                                        [[ \$line =~ \$wanted ]] && [ \${BASH_REMATCH[1]} -gt \$n ] && n=\${BASH_REMATCH[1]}
+                                done <\"\$h\"
+                        done 2>/dev/null
+                        [[ -n \$until && SECONDS -ge until ]] && kill -CONT \$daemon
                 done; echo \$n >counted"
         attack ./rooted calls 100000 $VICTIM_CALL <<'EOS'
 from attack import *

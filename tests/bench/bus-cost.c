@@ -3,6 +3,7 @@
  *
  *   bus-cost echo          a bare sd-bus service, org.ktrace1.Bench: answers Echo(s) with the
  * string bus-cost call-echo N   calls it bus-cost limits N      calls the daemon's GetLimits()
+ *   bus-cost connect N     connects, calls it and leaves
  *   bus-cost session N     CreateSession, Start, Stop, Destroy of a session of root's, system-wide
  *   bus-cost fenced N      the same of a session that traces this process, as a user may
  *   bus-cost bare N        what such a session does in tracefs, without anything around it */
@@ -75,6 +76,16 @@ static int call_limits(sd_bus *bus) {
                         NULL,
                         NULL,
                         "");
+}
+
+static int call_and_leave(sd_bus *bus _unused_) {
+        sd_bus *own = NULL;
+        int r = sd_bus_open_system(&own);
+
+        if (r >= 0)
+                r = call_limits(own);
+        sd_bus_flush_close_unref(own);
+        return r;
 }
 
 static int run_session(sd_bus *bus, const char *scope) {
@@ -179,6 +190,7 @@ int main(int argc, char **argv) {
                 Operation operation;
         } modes[] = { { "call-echo", call_echo },
                 { "limits", call_limits },
+                { "connect", call_and_leave },
                 { "session", call_session },
                 { "fenced", call_fenced },
                 { "bare", bare_session } };

@@ -121,6 +121,7 @@ static void start_bus(void) {
                         "dbus-daemon", "--nofork", "--nopidfile", option, NULL });
         for (int i = 0; i < 500 && access(socket, F_OK) < 0; i++)
                 g_usleep(10000);
+        g_free(fixture.address); /* of the bus before this one */
         fixture.address = g_strdup_printf("unix:path=%s", socket);
         g_setenv("DBUS_SYSTEM_BUS_ADDRESS", fixture.address, TRUE);
 }
@@ -163,11 +164,9 @@ static char **daemon_command(void) {
         return (char **)g_ptr_array_free(argv, FALSE);
 }
 
-void bus_fixture_start_daemon(void) {
-        g_auto(GStrv) argv = daemon_command();
+static void wait_for_name(void) {
         g_autoptr(GDBusConnection) bus = bus_connect(0);
 
-        fixture.daemon = spawn((const char *const *)argv);
         for (int i = 0; i < 500; i++) {
                 g_autoptr(GVariant) owner = bus_call(bus,
                                 "/org/freedesktop/DBus",
@@ -181,6 +180,43 @@ void bus_fixture_start_daemon(void) {
                 g_usleep(10000);
         }
         g_error("the daemon does not come");
+}
+
+void bus_fixture_start_daemon(void) {
+        g_auto(GStrv) argv = daemon_command();
+
+        fixture.daemon = spawn((const char *const *)argv);
+        wait_for_name();
+}
+
+void bus_fixture_start_daemon_and_end(gulong usec) {
+        g_auto(GStrv) argv = daemon_command();
+        GPid daemon = spawn((const char *const *)argv);
+
+        g_usleep(usec);
+        end(&daemon);
+}
+
+int bus_fixture_lose_bus(void) {
+        g_autofree char *socket = g_build_filename(fixture.dir, "bus", NULL);
+        int status;
+
+        end(&fixture.bus);
+        g_unlink(socket);
+        g_assert_cmpint(waitpid(fixture.daemon, &status, 0), ==, fixture.daemon);
+        fixture.daemon = 0;
+        g_assert_true(WIFEXITED(status));
+        return WEXITSTATUS(status);
+}
+
+void bus_fixture_start_daemon_first(void) {
+        g_auto(GStrv) argv = daemon_command();
+
+        fixture.daemon = spawn((const char *const *)argv);
+        g_usleep(300000);
+        g_assert_cmpint(waitpid(fixture.daemon, NULL, WNOHANG), ==, 0);
+        start_bus();
+        wait_for_name();
 }
 
 void bus_fixture_end_daemon(void) {
@@ -274,6 +310,10 @@ const char *bus_fixture_get_untraceable(void) {
 
 const char *bus_fixture_get_tracefs(void) {
         return fixture.tracefs;
+}
+
+char *bus_fixture_make_runtime_path(const char *name) {
+        return g_build_filename(fixture.dir, "run", name, NULL);
 }
 
 GPid bus_fixture_get_daemon(void) {

@@ -21,10 +21,19 @@ void bus_fixture_stop(void);
 const char *bus_fixture_get_untraceable(void);
 /* Where tracefs is mounted. */
 const char *bus_fixture_get_tracefs(void);
+/* RUNTIME_DIR/NAME. */
+char *bus_fixture_make_runtime_path(const char *name);
 GPid bus_fixture_get_daemon(void);
 /* Ends the daemon with SIGTERM, expects status 0. */
 void bus_fixture_end_daemon(void);
 void bus_fixture_start_daemon(void);
+/* Starts a daemon and ends it after that time, with SIGTERM: expects status 0, or that it had not
+ * yet seen to signals. */
+void bus_fixture_start_daemon_and_end(gulong usec);
+/* Ends the bus, waits for the daemon's end and returns its exit status. */
+int bus_fixture_lose_bus(void);
+/* … and then both anew, the bus some time after the daemon. */
+void bus_fixture_start_daemon_first(void);
 /* CONFIG_DIR/policy.d/NAME; read when the daemon starts. */
 void bus_fixture_write_rules(const char *name, const char *text);
 /* Runs a second daemon with CONFIG_DIR/ktraced.json of this text (NULL: none) to its end. Returns

@@ -2,6 +2,8 @@
 /* How the daemon starts, refuses to start, and ends. */
 #include "bus-fixture.h"
 
+#include <gio/gunixfdlist.h>
+
 static void expect_refused(const char *config, unsigned mode, const char *text) {
         g_autofree char *said = NULL;
 
@@ -16,7 +18,9 @@ static void test_configuration(void) {
                         "/etc/ktraced.json: max-sessions: 0 is not from 1 to");
         expect_refused("{\"max-sessions\": \"1\"}", 0644, "max-sessions: a number is wanted");
         expect_refused("{\"max-sessions\": 99999999999999999999}", 0644, "ktraced.json");
-        expect_refused("{\"max-session\": 1}", 0644, "ktraced.json: max-session: no such key");
+        expect_refused("{\"max-session\": 1}",
+                        0644,
+                        "ktraced.json: max-session: no such key: did you mean \"max-sessions\"?");
         expect_refused("{\"max-sessions\": 1,}", 0644, "ktraced.json");
         expect_refused("[]", 0644, "ktraced.json: an object is wanted");
         expect_refused("{}", 0646, "ktraced.json: others than its owner may write it");
@@ -32,6 +36,67 @@ static void test_second_daemon(void) {
         g_autoptr(GVariant) answer =
                         bus_call(bus, path, KT_SESSION_INTERFACE, "Destroy", NULL, NULL, NULL);
         g_assert_nonnull(answer);
+}
+
+/* The bus hands on none: to close it can take as long as its sender likes. */
+static void test_descriptors(void) {
+        g_autoptr(GDBusConnection) bus = bus_connect(UID_OWNER);
+        g_autoptr(GVariant) owner = bus_call(bus,
+                        "/org/freedesktop/DBus",
+                        "org.freedesktop.DBus",
+                        "GetNameOwner",
+                        g_variant_new("(s)", KT_BUS_NAME),
+                        NULL,
+                        NULL);
+        const char *names[] = { KT_BUS_NAME, NULL };
+
+        g_assert_nonnull(owner);
+        g_variant_get(owner, "(&s)", &names[1]);
+        for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+                g_autoptr(GDBusMessage) call = g_dbus_message_new_method_call(
+                                names[i], KT_OBJECT, KT_MANAGER_INTERFACE, "GetLimits");
+                g_autoptr(GUnixFDList) list = g_unix_fd_list_new();
+                g_autoptr(GError) error = NULL;
+
+                g_assert_cmpint(g_unix_fd_list_append(list, 0, &error), ==, 0);
+                g_assert_no_error(error);
+                g_dbus_message_set_unix_fd_list(call, list);
+                g_autoptr(GDBusMessage) answer = g_dbus_connection_send_message_with_reply_sync(bus,
+                                call,
+                                G_DBUS_SEND_MESSAGE_FLAGS_NONE,
+                                5000,
+                                NULL,
+                                NULL,
+                                &error);
+                g_assert_no_error(error);
+                g_assert_cmpstr(g_dbus_message_get_error_name(answer),
+                                ==,
+                                "org.freedesktop.DBus.Error.AccessDenied");
+        }
+}
+
+/* A bus that is restarted: the daemon ends with an error, and the next one, which is there before
+ * the bus, has the sessions; but for those whose owners the bus has taken with it. */
+static void test_bus_lost(void) {
+        g_autofree char *lingering = NULL, *client = NULL;
+        {
+                g_autoptr(GDBusConnection) bus = bus_connect(0);
+
+                lingering = bus_create_session(bus, "linger");
+                client = bus_create_session(bus, "client");
+                g_assert_cmpuint(bus_count_instances(), ==, 2);
+                g_assert_cmpint(bus_fixture_lose_bus(), ==, 1);
+        }
+        g_assert_cmpuint(bus_count_instances(), ==, 2);
+        bus_fixture_start_daemon_first();
+
+        g_autoptr(GDBusConnection) again = bus_connect(0);
+        g_autoptr(GVariant) there = bus_call(
+                        again, lingering, KT_SESSION_INTERFACE, "Destroy", NULL, NULL, NULL);
+        g_assert_nonnull(there);
+        for (int i = 0; i < 500 && bus_count_instances() > 0; i++)
+                g_usleep(10000);
+        g_assert_cmpuint(bus_count_instances(), ==, 0);
 }
 
 static void on_ended(GDBusConnection *bus,
@@ -72,10 +137,21 @@ static void test_end(void) {
         g_assert_nonnull(answer);
 }
 
+/* Whatever it was about to do. */
+static void test_end_while_starting(void) {
+        bus_fixture_end_daemon();
+        for (gulong msec = 0; msec < 30; msec++)
+                bus_fixture_start_daemon_and_end(msec * 1000);
+        bus_fixture_start_daemon();
+}
+
 static void add_tests(void) {
         bus_test_add("/daemon/configuration", FALSE, test_configuration);
         bus_test_add("/daemon/second-daemon", TRUE, test_second_daemon);
+        bus_test_add("/daemon/descriptors", FALSE, test_descriptors);
         bus_test_add("/daemon/end", TRUE, test_end);
+        bus_test_add("/daemon/end-while-starting", FALSE, test_end_while_starting);
+        bus_test_add("/daemon/bus-lost", TRUE, test_bus_lost);
 }
 
 int main(int argc, char **argv) {

@@ -188,7 +188,7 @@ static void test_hang(void) {
         g_autofree char *path = bus_create_session(root, "client");
         g_autoptr(GVariant) limits = bus_call_manager(owner, "GetLimits", NULL);
         g_autoptr(GVariant) own = bus_call_manager(leaving, "GetLimits", NULL);
-        g_assert_cmpint(g_get_monotonic_time() - begun, <, G_USEC_PER_SEC);
+        g_assert_cmpint(g_get_monotonic_time() - begun, <, 5 * G_USEC_PER_SEC);
         destroy(path);
 
         g_autofree char *question = polkit_stub_get_question();

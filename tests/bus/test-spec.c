@@ -84,7 +84,6 @@ static void test_triggers(void) {
 
 static void test_keys(void) {
         expect("({'sope': <'own'>},)", UNKNOWN_KEY, "scope");
-        expect("({'spool': <['x']>},)", UNKNOWN_KEY, "spool");
         expect("({'': <'own'>},)", UNKNOWN_KEY, NULL);
         expect("({'scope': <'own'>, 'scope': <'own'>},)", INVALID, "scope");
         expect("({'buffer-kb': <64>, 'buffer-kb': <64>},)", INVALID, "buffer-kb");
@@ -240,7 +239,7 @@ static unsigned count_daemon_fds(void) {
         return n;
 }
 
-/* No method takes an fd: it is refused by type and closed. */
+/* No method takes an fd: our rules for the bus keep them away. */
 static void test_fds(void) {
         g_autoptr(GUnixFDList) list = g_unix_fd_list_new();
         unsigned n_before = count_daemon_fds();
@@ -263,7 +262,7 @@ static void test_fds(void) {
                                 NULL,
                                 &error);
                 g_assert_null(answer);
-                g_assert_nonnull(strstr(error->message, "not a file descriptor"));
+                g_assert_error(error, G_DBUS_ERROR, G_DBUS_ERROR_ACCESS_DENIED);
         }
         g_assert_cmpuint(count_daemon_fds(), ==, n_before);
 }

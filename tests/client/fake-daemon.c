@@ -119,6 +119,8 @@ static void after_start(FakeDaemon *daemon) {
                 g_assert_no_error(error);
                 end_stream(daemon);
         }
+        if (daemon->plan.stream_ends)
+                end_stream(daemon);
         if (daemon->plan.vanish) {
                 g_variant_unref(g_dbus_connection_call_sync(daemon->connection,
                                 "org.freedesktop.DBus",

@@ -15,6 +15,7 @@ typedef struct FakePlan {
         uint64_t cut;           /* of a sink */
         bool narrow;            /* Describe: a glob had 5 of 26 events granted */
         const char *ended_code; /* the session ends by itself right after Start */
+        bool stream_ends;       /* right after Start, and the session goes on */
         bool needs_password;    /* CreateSession is refused when the call may not ask for one */
         bool vanish;            /* the name goes from the bus right after Start */
 } FakePlan;

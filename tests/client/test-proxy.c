@@ -6,13 +6,15 @@
 #include <glib.h>
 #include <string.h>
 
+#include "proxy-bus.h"
+#include "proxy-method.h"
 #include "proxy.h"
 
 static void assert_judged(const char *name, const char *message, int code, const char *said) {
         sd_bus_error error = SD_BUS_ERROR_MAKE_CONST(name, message);
         Reason reason = {};
 
-        g_assert_cmpint(proxy_judge(&error, -EIO, &reason), ==, code);
+        g_assert_cmpint(proxy_bus_judge(&error, -EIO, &reason), ==, code);
         if (!strstr(reason.text, said))
                 g_error("%s: \"%s\" does not say \"%s\"", name, reason.text, said);
         g_assert_null(strchr(reason.text, '\n'));
@@ -53,9 +55,9 @@ static void test_bus_errors(void) {
 static void test_errnos(void) {
         Reason reason = {};
 
-        g_assert_cmpint(proxy_judge(NULL, -ECONNRESET, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(proxy_bus_judge(NULL, -ECONNRESET, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "lost"));
-        g_assert_cmpint(proxy_judge(NULL, -ETIMEDOUT, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(proxy_bus_judge(NULL, -ETIMEDOUT, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "in time"));
 }
 
@@ -82,7 +84,6 @@ static void test_no_daemon(void) {
         Proxy *proxy = NULL;
         Reason reason = {};
         json_object *rows = NULL;
-        bool running = true;
 
         if (!dbus) {
                 g_test_skip("dbus-daemon is not installed");
@@ -91,14 +92,61 @@ static void test_no_daemon(void) {
         bus = g_test_dbus_new(G_TEST_DBUS_NONE);
         g_test_dbus_up(bus);
         g_assert_true(g_setenv("DBUS_SYSTEM_BUS_ADDRESS", g_test_dbus_get_bus_address(bus), true));
+        g_assert_cmpint(proxy_open_running(&proxy, &reason), ==, 0);
+        g_assert_null(proxy);
         g_assert_cmpint(proxy_open(&proxy, &reason), ==, 0);
-        g_assert_cmpint(proxy_is_running(proxy, &running, &reason), ==, 0);
-        g_assert_false(running);
         g_assert_cmpint(proxy_list(proxy, &rows, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "systemctl start ktraced"));
         proxy_free(proxy);
         g_test_dbus_down(bus);
         g_object_unref(bus);
+}
+
+static void assert_arguments(const ProxyMethod *method,
+                const ProxyArgument *known,
+                GDBusArgInfo *const *arguments) {
+        size_t n = 0;
+
+        for (; arguments && arguments[n]; n++) {
+                if (n == ELEMENTSOF(method->in) || !known[n].name)
+                        g_error("%s: its %s is missing", method->name, arguments[n]->name);
+                g_assert_cmpstr(known[n].name, ==, arguments[n]->name);
+                g_assert_cmpstr(known[n].type, ==, arguments[n]->signature);
+        }
+        if (n < ELEMENTSOF(method->in))
+                g_assert_cmpstr(known[n].name, ==, NULL);
+}
+
+/* What is sent has the names and types that the interface documents. */
+static void test_methods(void) {
+        GDBusNodeInfo *nodes[2];
+        size_t n;
+        const ProxyMethod *methods = proxy_method_get_all(&n);
+
+        for (size_t i = 0; i < 2; i++) {
+                g_autofree char *path = g_strdup_printf("%s/%s.xml",
+                                g_getenv("INTERFACES"),
+                                i == 0 ? KT_MANAGER_INTERFACE : KT_SESSION_INTERFACE);
+                g_autofree char *xml = NULL;
+                g_autoptr(GError) error = NULL;
+
+                g_file_get_contents(path, &xml, NULL, &error);
+                g_assert_no_error(error);
+                nodes[i] = g_dbus_node_info_new_for_xml(xml, &error);
+                g_assert_no_error(error);
+        }
+        for (size_t i = 0; i < n; i++) {
+                GDBusInterfaceInfo *interface = nodes[methods[i].is_of_session]->interfaces[0];
+                GDBusMethodInfo *method =
+                                g_dbus_interface_info_lookup_method(interface, methods[i].name);
+
+                if (!method)
+                        g_error("%s is not in %s", methods[i].name, interface->name);
+                assert_arguments(&methods[i], methods[i].in, method->in_args);
+                assert_arguments(&methods[i], methods[i].out, method->out_args);
+        }
+        g_dbus_node_info_unref(nodes[0]);
+        g_dbus_node_info_unref(nodes[1]);
 }
 
 int main(int argc, char **argv) {
@@ -108,5 +156,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/proxy/errnos", test_errnos);
         g_test_add_func("/client/proxy/no-bus", test_no_bus);
         g_test_add_func("/client/proxy/no-daemon", test_no_daemon);
+        g_test_add_func("/client/proxy/methods", test_methods);
         return g_test_run();
 }

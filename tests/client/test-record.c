@@ -276,6 +276,28 @@ static void test_cut(void) {
         run_done(&r);
 }
 
+/* As after an upgrade, when the next daemon cannot speak with the worker. */
+static void test_stream_ends(void) {
+        Run r;
+
+        run(&r,
+                        &(FakePlan){ .stream_ends = true },
+                        false,
+                        (const char *[]){ "-q", EVENT, "--", "sleep", "0.3", NULL });
+        g_assert_cmpint(r.status, ==, 125);
+        assert_calls(&r, WHOLE);
+        assert_said(&r, "the stream ended before the session");
+        run_done(&r);
+
+        run(&r,
+                        &(FakePlan){ .stream_ends = true },
+                        false,
+                        (const char *[]){ "-q", EVENT, "-a", NULL });
+        g_assert_cmpint(r.status, ==, 1);
+        assert_said(&r, "the stream ended before the session");
+        run_done(&r);
+}
+
 /* A file system that the consumer does not write to costs a copy. */
 static void test_sink_refused(void) {
         g_autofree char *text = NULL;
@@ -315,6 +337,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/record/interrupt", test_interrupt);
         g_test_add_func("/client/record/disk-full", test_disk_full);
         g_test_add_func("/client/record/cut", test_cut);
+        g_test_add_func("/client/record/stream-ends", test_stream_ends);
         g_test_add_func("/client/record/sink-refused", test_sink_refused);
         return g_test_run();
 }

@@ -95,7 +95,7 @@ static void test_triggers(void) {
                         "no number");
         assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do stop times 0" }, {} },
                         KT_E_INVALID_SPEC,
-                        "triggers[0].count: 0 is under the least of 1");
+                        "--trigger \"a:b do stop times 0\", times: 0 is under the least of 1");
         assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do enable c:d e" }, {} },
                         KT_E_INVALID_SPEC,
                         "too many words");

@@ -8,7 +8,8 @@ spec_refused() { # PATTERN JSON
 }
 
 case_usage() { # unknown verb, unknown option, no event: 2
-        refused 2 frobnicate user ktracectl frobnicate
+        refused 2 'frobnicate: no such verb; see' user ktracectl frobnicate
+        refused 2 "lst: no such verb, did you mean 'list'\?; see" user ktracectl lst
         refused 2 frobnicate user ktracectl record --frobnicate
         expect 2 user ktracectl record -o t.kts -- true
         [ "$(grep -c 'ktracectl record -e' err)" -ge 2 ] || fail "no two commands to try: $(cat err)"
@@ -24,9 +25,8 @@ case_unknown_event() { # unknown event, and a glob without a match
         refused 3 'sched:sched_waking' user ktracectl record -e sched:sched_waking -o t.kts -- true
 }
 
-case_unknown_key() { # unknown spec key, key of a later version, duplicate key, not JSON
+case_unknown_key() { # unknown spec key, duplicate key, not JSON
         spec_refused frob '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "frob": 1}'
-        spec_refused spool '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "spool": {}}'
         spec_refused scope '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "scope": "own"}'
         spec_refused ':2' '{"events": ["raw_syscalls:sys_enter"],
                 scope: "own"}'
@@ -124,6 +124,35 @@ case_disk_full() { # disk full while recording: 125, and the file is readable up
         umount small
 }
 
+case_disk_hangs() { # a disk that does not answer, under a recording: nobody else waits, and when it answers nothing is lost untold
+        mkdir disk
+        disk_to_freeze "$T/disk"
+        trap disk_hangs_end EXIT
+        background ktracectl record -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000' -o disk/t.kts
+        within 10 is_running || fail "$(cat background.err)"
+        "$TARGET" calls 500 1000
+        sleep 0.3
+        fsfreeze -f disk
+        "$TARGET" calls 20000 1000
+        soon ktracectl list
+        soon ktracectl status
+        expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1002' -o other.kts -- "$TARGET" calls 3000 1002
+        same 3000 "$(count other.kts '.fields.id == 1002')" "calls in a recording elsewhere"
+        kill -INT "$BACKGROUND"
+        sleep 1
+        soon ktracectl list
+        fsfreeze -u disk
+        status=0
+        wait "$BACKGROUND" || status=$?
+        same 4 "$status" "status: $(cat background.err)"
+        lost=$(sed -n 's/.* \([0-9,]*\) lost.*/\1/p' background.err | tr -d ,)
+        same 20500 "$(($(count disk/t.kts '.fields.id == 1000') + lost))" "recorded and lost"
+}
+disk_hangs_end() {
+        fsfreeze -u "$T/disk" 2>/dev/null || true
+        leave_case
+}
+
 case_reader_stopped() { # the reader of a pipe is stopped: the command goes on, the loss is told
         mkfifo pipe
         chmod 666 pipe
@@ -143,6 +172,7 @@ case_not_a_stream() { # report of a file that is no stream, is empty, is not the
 }
 
 case_no_bus() { # the bus is gone
+        of_the_bus
         refused 1 'bus' user env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl list
 }
 

@@ -134,3 +134,17 @@ case_control_resize_restart() { # a size that was changed is the session's after
         within 10 ktracectl status || fail "no daemon came"
         same 2048 "$(ktracectl show box --json=short | jq '.spec."buffer-kb"')" "size"
 }
+
+case_control_several() { # start, stop and destroy take several; what one is refused does not keep the others
+        for name in first second third; do
+                ktracectl create $name --scope system -b 64 -e sched:sched_process_exec
+        done
+        expect 0 ktracectl start first third
+        expect 1 ktracectl start first second nobody
+        grep -q '^ktracectl: first: the session is running' err || fail "$(cat err)"
+        grep -q '^ktracectl: nobody: no session' err || fail "$(cat err)"
+        same 3 "$(ktracectl --json=short list | jq 'map(select(.state == "running")) | length')" running
+        expect 0 ktracectl destroy third second first
+        same 0 "$(ktracectl --json=short list | jq length)" sessions
+        refused 2 'lifetime: .*would end with this command: write linger' ktracectl create gone --lifetime client --scope system -e sched:sched_process_exec
+}

@@ -139,6 +139,24 @@ case_hist_refused() { # each with its place, and the remedy; also on kernels wit
         no_instance || fail "an instance is left"
 }
 
+case_hist_refused_in_words() { # what was typed is named, and not the spec that was made of it; also on kernels without histograms
+        said() { # STATUS LINE ARGUMENT...: of hist, by a user
+                local status=$1 line=$2
+                shift 2
+                expect "$status" user ktracectl hist "$@" -- true
+                same "ktracectl: $line" "$(head -n 1 err)" "what is said"
+                ! grep -q 'triggers\|args\[\|key\[' err || fail "$(cat err)"
+        }
+        said 2 "--key: \"ide\": $ENTER has no such field, did you mean id: 'ktracectl events -v $ENTER' lists them" -e $ENTER --key id --key ide
+        said 2 '--size: 1000: is no power of two: write 1024' -e $ENTER --key id --size 1000
+        said 2 "$ENTER: -f \"id == 1 && foo\" column 15: one of == != < <= > >= & ~ is wanted, not the end" -e $ENTER --key id -f 'id == 1 && foo'
+        refused 3 'ktracectl: -e: sched:sched_switch speaks of tasks beside the traced' user ktracectl hist -e sched:sched_switch --key next_pid -- true
+        said 3 "--latency \"sched:nosuch..$ENTER\": \"sched:nosuch\": not granted; 'ktracectl events' lists what you may use" --latency "sched:nosuch..$ENTER" --key id
+        user() { "$@"; }
+        said 2 "--key \"id=nosuch\" column 4: sys_enter has no field nosuch: it has id, args" --latency "$ENTER..$ENTER" --key id=nosuch
+        said 2 "--by \"nosuch\" column 1: sys_exit has no field nosuch: it has id, ret" --latency "$ENTER..raw_syscalls:sys_exit" --key id --by nosuch
+}
+
 case_hist_hostile_names() { # names that look like the table are told as they are
         hists
         echo 'import ctypes

@@ -18,6 +18,36 @@ case_linger() { # linger:TIME: the session outlives its creator by that time
         [ $(($(date +%s) - begun)) -ge 4 ] || fail "gone too early"
 }
 
+case_lifetime_unit() { # unit:NAME: the session ends with the unit's last process, whosever that is
+        lives_in kt-life.service 0
+        user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-life.service
+        user ktracectl show --json=short lives | jq -e '.spec.lifetime == "unit:kt-life.service"' >/dev/null ||
+                fail "$(user ktracectl show --json lives)"
+        sleep 1
+        n_instances 1 || fail "gone before its unit"
+        kill "$BACKGROUND"
+        within 5 no_instance || fail "still there without its unit"
+}
+
+case_lifetime_unit_empty() { # a unit without processes is refused, and so is one that is none
+        refused 1 'lifetime: unit:kt-none.service has no processes, or there is none' \
+                user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-none.service
+        refused 2 'names no unit with processes' \
+                user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-none
+        no_instance || fail "something was made"
+}
+
+case_lifetime_unit_of_strangers() { # another user's own unit does not exist
+        new_cgroup /user.slice
+        new_cgroup "/user.slice/user-$STRANGER_UID.slice"
+        new_cgroup "/user.slice/user-$STRANGER_UID.slice/kt-theirs.service"
+        background stranger sleep 60
+        echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
+        refused 1 'has no processes, or there is none' \
+                user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-theirs.service
+        expect 0 ktracectl create lives -e sched:sched_process_exec --scope system --lifetime unit:kt-theirs.service
+}
+
 case_hanging_client() { # a client that hangs between CreateSession and Start loses its session after the set time
         background user python3 -c '
 import dbus, time

@@ -114,3 +114,22 @@ for i in range(50):
 EOS
         expect 0 /usr/bin/python3 close.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
 }
+
+case_marks_before_stop() { # what was written before the session is stopped is recorded, also where nobody has read it yet
+        /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
+        marked
+        cat >hasty.py <<'EOS'
+import dbus, os, sys
+bus = dbus.SystemBus()
+session = dbus.Interface(bus.get_object("org.ktrace1", sys.argv[1]), "org.ktrace1.Session")
+marker = session.OpenMarker().take()
+for turn in range(20):
+    for i in range(16):
+        os.write(marker, b"%d:%d" % (turn, i))
+    session.Stop()
+    session.Start()
+EOS
+        expect 0 /usr/bin/python3 hasty.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
+        ktracectl snapshot -q box -o t.kts
+        same 320 "$(count t.kts '.event == "print"')" marks
+}

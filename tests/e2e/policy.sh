@@ -45,6 +45,9 @@ case_policy_explain() { # policy explain: rule, events and limits, or each reaso
                 grep -q -- "$text" out || fail "no $text in: $(cat out)"
         done
         expect 0 user ktracectl policy explain - <spec.json
+        jq '{id: "0123456789abcdef", off: [], spec: (. + {name: "was"})}' spec.json >was.json
+        expect 0 user ktracectl policy explain was.json
+        refused 2 'standard input:1:18: unknown key "evnts": did you mean "events"' user ktracectl policy explain - <<<'{"scope": "own", "evnts": []}'
         spec sched:sched_waking raw_syscalls:sys_enter sched:sched_wakeup
         expect 3 user ktracectl policy explain spec.json
         for text in denied sched:sched_waking sched:sched_wakeup; do
@@ -81,6 +84,24 @@ told() {
         user ktracectl destroy told
 }
 
+case_policy_explain_lacks() { # what policy allows and this kernel has not is told as that, by the status of create
+        local made
+        jq -n '{scope: "system", triggers: [{when: "raw_syscalls:sys_enter", do: "hist", keys: ["id"]}]}' >hist.json
+        jq -n '{scope: "system", probes: ["tcp_connect"]}' >probe.json
+        for what in hist probe; do
+                made=0
+                ktracectl create told --spec $what.json 2>refusal || made=$?
+                expect $made ktracectl policy explain $what.json
+                if [ $made = 0 ]; then
+                        same true "$(ktracectl policy explain $what.json --json=short | jq -c '.allowed and .lacks == []')" "$what"
+                        ktracectl destroy told
+                        continue
+                fi
+                grep -q 'Decision: *allowed, but this kernel cannot do it' out || fail "$(cat out)"
+                same "$(sed 's/^ktracectl: //' refusal)" "$(ktracectl policy explain $what.json --json=short | jq -r '.lacks[0]')" "what is told of $what"
+        done
+}
+
 case_policy_explain_is_create() { # what CheckSession says is what CreateSession does
         told raw_syscalls:sys_enter
         told 'sched:*' 'task:*'
@@ -111,7 +132,7 @@ case_policy_reload_broken() { # a broken file leaves the old rules in force, and
         spec raw_syscalls:sys_enter
         user ktracectl create stays --spec spec.json
         rule '{"name": "broken", "subjects": ["any"], "scopes": ["own"], "events": ["a:b"]}, {"nome": "x"}'
-        refused 2 '10-case.json: rules\[1\].nome: no such key' ktracectl policy reload
+        refused 2 '10-case.json: rules\[1\].nome: no such key: did you mean "name"' ktracectl policy reload
         kill -HUP "$(daemon_pid)"
         sleep 0.5
         expect 0 user ktracectl policy explain spec.json

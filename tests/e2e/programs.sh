@@ -283,8 +283,128 @@ case_programs_rules() { # a rule says whether, and of whose files
         removes add
 }
 
-case_programs_crash() { # a daemon that is killed leaves nothing: the next one removes it
+case_programs_restart() { # a recording of a program of one's own does not notice that the daemon is killed, and the probe stays
         uprobes
+        kept
+        adds add --on ./prog:probed_add 'a = $arg1 : s64'
+        adds step --on ./prog:probed:step 'round = $arg1'
+        stands=$(cat "$TRACEFS/uprobe_events")
+        recording user ktracectl record -q --probe add --probe step -o t.kts -- ./prog 3000
+        for _ in 1 2 3; do
+                sleep 0.5
+                killed
+        done
+        same "$stands" "$(cat "$TRACEFS/uprobe_events")" "what stands in the kernel"
+        wait "$RECORDING" || fail "status $?: $(cat background.err)"
+        same "3000 3000" "$(n_of add) $(values add .fields.a | wc -w)" "calls, and different arguments"
+        same "3000 3000" "$(n_of step) $(values step .fields.round | wc -w)" "passes of the marker, and different rounds"
+        ktracectl --json probes show "ktrace_u$USER_UID:add" | jq -e '.state == "defined" and ."file-state" == "there" and .hits >= 3000' ||
+                fail "$(ktracectl --json probes show "ktrace_u$USER_UID:add")"
+        records add step -- ./prog 5
+        same "5 5" "$(n_of add) $(n_of step)" "calls recorded by the last daemon"
+        # Somebody takes it away: the daemon puts it back, in the file that it was handed.
+        echo "-:ktrace_u$USER_UID/add" >>"$TRACEFS/uprobe_events"
+        within 10 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not put back"
+        removes add step
+        ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
+        killed
+        same '[]' "$(user ktracectl --json probes list | jq -c 'map(select(.uid != null))')" "probes after they were removed"
+}
+
+# opens: a session of the user's that has the probe on and records ./prog.
+opens() {
+        background user setpriv --no-new-privs ./prog until stop
+        expect 0 user ktracectl create open --probe add --lifetime linger --scope pids:"$BACKGROUND"
+        expect 0 user ktracectl start open
+}
+# away COMMAND...: it is done while no daemon watches; then another one is there.
+away() {
+        kill -STOP "$(daemon_pid)"
+        "$@"
+        killed
+}
+opened() { user ktracectl list --json=short | jq -r 'map(.state) | join(" ")'; }
+
+case_programs_restart_replaced() { # another file takes its name meanwhile: the probe stays in the old one, and is not in the new
+        uprobes
+        kept
+        adds add --on ./prog:probed_add '$arg1 : s64'
+        opens
+        replace() {
+                user mv prog old
+                install -o "$USER_UID" -m 755 "$PROBED" prog
+        }
+        away replace
+        same running "$(opened)" "session"
+        records add -- ./old 3
+        same 3 "$(n_of add)" "calls in the old one"
+        records add -- ./prog 3
+        same 0 "$(n_of add)" "calls in the new one"
+        unlinked() { rm old; }
+        away unlinked
+        same running "$(opened)" "session, when the old one has no name any more"
+        user ktracectl --json probes show add | jq -e '."file-state" == "replaced"' || fail "$(user ktracectl --json probes show add)"
+        refused 1 'had this path before' user ktracectl probes add add --on ./prog:probed_add '$arg1 : s64'
+        user ktracectl destroy open
+        removes add
+        adds add --on ./prog:probed_add '$arg1 : s64'
+        records add -- ./prog 3
+        same 3 "$(n_of add)" "calls in the new one, once it is added anew"
+        removes add
+}
+
+case_programs_restart_changed() { # what is not as it was when it was looked into ends session and probe
+        uprobes
+        kept
+        touched() { user touch -d 2001-01-01 prog; }
+        opened_up() { user chmod 777 prog; }
+        ruled() {
+                mkdir -p "$CONFIG_DIR/policy.d"
+                printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "probes": {"files": "none"}}]}\n' "$USER_UID" >"$CONFIG_DIR/policy.d/10-probes.json"
+        }
+        local change
+        for change in touched opened_up ruled; do
+                adds add --on ./prog:probed_add '$arg1 : s64'
+                opens
+                away "$change"
+                same '' "$(opened)" "session ($change)"
+                within 5 no_instance || fail "the instance is still there ($change)"
+                [ "$change" = ruled ] || ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
+                : >stop
+                wait "$BACKGROUND" || true
+                rm -f stop
+                install -o "$USER_UID" -m 755 "$PROBED" prog
+        done
+        removes add || ktracectl probes remove "ktrace_u$USER_UID:add"
+}
+
+case_programs_restart_lost() { # a file that was not kept: session and probe end, another's go on, and the reason is told
+        uprobes
+        ! service_manager || skip "systemd loses none"
+        kept
+        chmod 777 "$T"
+        adds add --on ./prog:probed_add '$arg1 : s64'
+        opens
+        install -o "$STRANGER_UID" -m 755 "$PROBED" theirs
+        same "ktrace_u$STRANGER_UID:add" "$(stranger ktracectl probes add add --on ./theirs:probed_add '$arg1 : s64')" "event"
+        echo "probe-$USER_UID-add" >lost
+        killed
+        same '' "$(opened)" "session"
+        within 5 no_instance || fail "the instance is still there"
+        refused 1 'no such probe' user ktracectl probes show add
+        same "ktrace_u$STRANGER_UID" "$(grep -o 'ktrace_u[0-9]*' "$TRACEFS/uprobe_events")" "what is left in the kernel"
+        expect 0 stranger ktracectl record -q --probe add -o theirs.kts -- ./theirs 3
+        same 3 "$(count theirs.kts '.event == "add"')" "the other's calls"
+        grep -q 'its file was not kept' "$NATIVE/keeper.log" || fail "not told: $(cat "$NATIVE/keeper.log")"
+        rm lost
+        killed
+        stranger ktracectl probes remove add
+        : >stop
+}
+
+case_programs_crash() { # a daemon that is killed where nobody keeps the files leaves nothing: the next one removes it
+        uprobes
+        ! service_manager || skip "systemd keeps them"
         adds step --on ./prog:probed:step
         ktracectl probes add mine --on ./prog:probed_add '$arg1'
         background user setpriv --no-new-privs ./prog until stop
@@ -297,11 +417,11 @@ case_programs_crash() { # a daemon that is killed leaves nothing: the next one r
         : >stop
 }
 
-case_programs_gone() { # what somebody else takes away is told, and comes back with the next session
+case_programs_gone() { # what somebody else takes away is put back
         uprobes
         adds add --on ./prog:probed_add '$arg1 : s64'
         echo "-:ktrace_u$USER_UID/add" >>"$TRACEFS/uprobe_events"
-        same gone "$(user ktracectl --json probes show add | jq -r .state)" "state"
+        within 10 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not put back"
         records add -- ./prog 2
         same 2 "$(n_of add)" "calls"
         same defined "$(user ktracectl --json probes show add | jq -r .state)" "state"

@@ -172,6 +172,37 @@ case_session_by_hand() { # create, start, show, list, status, stop, destroy
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
+case_stream_worker_killed() { # a stream whose worker is killed while it drains after the session's end is told to be cut, by status and line
+        trap 'exec 9>&-; leave_case' EXIT
+        local pid worker status=0
+        ktracectl create box -a -b 8192 -e raw_syscalls:sys_enter -f 'id == 1000'
+        mkfifo slow
+        exec 9<>slow # somebody has it open, and reads nothing yet
+        ktracectl stream box -o - --to kts >slow 2>stream.err &
+        pid=$!
+        within 5 pgrep -x ktrace-consumer >/dev/null || fail "no worker"
+        worker=$(pgrep -n -x ktrace-consumer)
+        ktracectl start box
+        "$TARGET" calls 60000 1000
+        ktracectl destroy box
+        kill -KILL "$worker" || true # or the daemon has lost its patience already
+        cat slow >t.kts &
+        exec 9>&-
+        wait "$pid" || status=$?
+        same 4 "$status" "status: $(cat stream.err)"
+        same 1 "$(grep -c 'standard output: the stream has no end: cut after' stream.err)" "lines: $(cat stream.err)"
+        # Whoever leaves it by ^C has not been cut off.
+        ktracectl create box -a -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start box
+        ktracectl stream box -o u.kts 2>stream.err &
+        pid=$! status=0
+        within 5 test -s u.kts
+        kill -INT "$pid"
+        wait "$pid" || status=$?
+        same 0 "$status" "status: $(cat stream.err)"
+        ktracectl destroy box
+}
+
 case_events_verb() { # events lists what the caller may use
         user ktracectl events --no-legend >user.events
         ktracectl events --no-legend >root.events

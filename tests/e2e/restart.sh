@@ -7,17 +7,6 @@ restart_end() {
         files_end
 }
 manager() { service_manager || skip "no service manager keeps the streams' sockets here"; }
-# killed: and another one is there.
-killed() {
-        local pid
-        pid=$(daemon_pid)
-        kill -KILL "$pid"
-        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
-        within 10 another "$pid" || fail "no daemon came"
-}
-another() { # PID: who answers is another one
-        ktracectl status >/dev/null && [ "$(daemon_pid)" != "$1" ]
-}
 all_run() { ktracectl list --json=short | jq -e "[.[] | select(.state == \"running\")] | length == $1"; }
 state_of() { ktracectl --json=short show "$1" | jq -r .state; }
 calls() { "$TARGET" calls "$1" "$2"; }
@@ -53,6 +42,35 @@ case_restart_flight() { # a flight recorder goes on: a snapshot has what came be
         ktracectl destroy box
 }
 
+case_restart_lifetime_unit() { # a unit's session goes on with the unit, and is over where the unit has ended meanwhile
+        trap restart_end EXIT
+        lives_in kt-life.service 0
+        recorder --lifetime unit:kt-life.service
+        killed
+        same running "$(state_of box)" "state"
+        pid=$(daemon_pid)
+        kill -STOP "$pid"
+        kill "$BACKGROUND"
+        kill -KILL "$pid"
+        within 10 another "$pid" || fail "no daemon came"
+        within 5 no_instance || fail "still there without its unit"
+}
+
+case_restart_saved() { # what runs a saved session waits for the next daemon, and still ends it
+        trap 'rm -rf "$CONFIG_DIR/sessions.d"; restart_end' EXIT
+        mkdir -p "$CONFIG_DIR/sessions.d"
+        echo '{"mode": "flight", "scope": "system", "buffer-kb": 64, "events": ["sched:sched_process_exec"]}' \
+                >"$CONFIG_DIR/sessions.d/box.json"
+        background ktracectl saved --config-dir="$CONFIG_DIR" run box
+        within 10 all_run 1 || fail "it does not run: $(cat background.err)"
+        killed
+        same running "$(state_of box)" "state"
+        sleep 1
+        kill -TERM "$BACKGROUND"
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        no_instance || fail "it is still there"
+}
+
 case_restart_snapshots() { # what a snapshot has told is told again by the next daemon
         manager
         trap restart_end EXIT
@@ -74,8 +92,14 @@ case_restart_snapshots() { # what a snapshot has told is told again by the next 
 case_restart_off() { # what was turned off stays off, what was not started is not
         trap restart_end EXIT
         ktracectl create box --mode flight --scope system -b 256 -e raw_syscalls:sys_enter -f 'id == 1000' -e raw_syscalls:sys_exit -f 'id == 1000'
+        user ktracectl create mine --scope own -b 64 --lifetime linger -e raw_syscalls:sys_enter
         killed
         same configured "$(state_of box)" "state"
+        # What of it is not laid yet is nobody's change.
+        echo 1 >"$TRACEFS/instances/ktrace-$(user ktracectl list --json=short | jq -r '.[0].id')/tracing_on"
+        sleep 0.5
+        same configured "$(user ktracectl --json=short show mine | jq -r .state)" "state of what is judged"
+        user ktracectl destroy mine
         ktracectl start box
         ktracectl set box raw_syscalls:sys_exit off
         killed
@@ -261,8 +285,10 @@ case_restart_many() { # sixteen sessions and twenty kills at any moment: nothing
                 pid=$(daemon_pid)
                 [ "$pid" = 0 ] || kill -KILL "$pid" 2>/dev/null || true
                 sleep "0.$((i % 7))"
+                # A client waits for the next daemon for 20 s, and a slow machine's may not come to answer.
+                [ $((i % 4)) != 0 ] || within 20 ktracectl status || fail "no daemon came"
         done
-        within 10 ktracectl status || fail "no daemon came"
+        within 20 ktracectl status || fail "no daemon came"
         same 16 "$(ktracectl list --json=short | jq length)" "sessions: $(journalctl -b -u ktraced.service -o cat | grep -i 'end' | tail -n 5)"
         for i in 1 15; do
                 expect 0 ktracectl snapshot "box$i" -o s.kts
@@ -356,4 +382,93 @@ EOS
         sleep 0.5
         same 5 "$(jq -s 'map(select(.kind == "notify") | .count) | add' background.out)" "hits that were told"
         ktracectl destroy box
+}
+
+case_restart_version() { # what another version of ktraced has kept is nobody's session: it ends with the reason, and the kernel is as before
+        trap restart_end EXIT
+        local version
+        for version in 0 2 99; do
+                recorder
+                jq ".version = $version" "$STATE_DIR"/*.json >kept
+                [ "$(wc -l <kept)" -gt 1 ] || fail "no state"
+                kill -STOP "$(daemon_pid)"
+                cp kept "$(echo "$STATE_DIR"/????????????????.json)"
+                killed
+                same '[]' "$(ktracectl list --json=short)" "sessions"
+                within 5 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+                same 0 "$(ls "$STATE_DIR" | wc -l)" "files: $(ls "$STATE_DIR")"
+        done
+}
+
+case_restart_linger() { # who lingers goes on with what is left of that time
+        trap restart_end EXIT
+        ktracectl create box --mode flight --scope system -b 64 --lifetime linger:15 -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start box
+        sleep 8
+        killed
+        same running "$(state_of box)" "state"
+        within 9 sh -c "! ktracectl show box" || fail "it lingers longer than it was to"
+}
+
+case_restart_kills_busy() { # a hundred kills at any moment (twenty in the guest) while sessions start, stop, are snapshot and change their size: nothing is orphaned, what goes on works
+        trap restart_end EXIT
+        local i pid kills=100
+        ! service_manager || kills=20 # a slow machine
+        ktracectl create calm --mode flight --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 1001'
+        ktracectl start calm
+        calls 7 1001
+        (set +e; while [ ! -e enough ]; do
+                ktracectl create busy --mode flight --scope system -b 16 -e raw_syscalls:sys_enter -f 'id == 1000' -e raw_syscalls:sys_exit -f 'id == 1000'
+                ktracectl start busy
+                ktracectl set busy buffer-kb 64
+                ktracectl snapshot busy -o b.kts
+                ktracectl set busy raw_syscalls:sys_exit off
+                ktracectl stop busy
+                ktracectl destroy busy
+        done) >/dev/null 2>&1 &
+        local busy=$!
+        started+=("$busy")
+        for ((i = 0; i < kills; i++)); do
+                pid=$(daemon_pid 2>/dev/null || true)
+                [ "${pid:-0}" = 0 ] || kill -KILL "$pid" 2>/dev/null || true
+                sleep "0.$((i * 37 % 50 + 10))"
+        done
+        touch enough
+        wait "$busy" || true
+        within 10 ktracectl status || fail "no daemon came"
+        ! ktracectl show busy >/dev/null 2>&1 || ktracectl destroy busy
+        same '["calm"]' "$(ktracectl list --json=short | jq -c 'map(.name)')" "sessions"
+        within 10 n_instances 1 || fail "orphans: $(ls "$TRACEFS/instances")"
+        expect 0 ktracectl snapshot calm -o t.kts
+        same 7 "$(has t.kts 1001)" "calls"
+        ktracectl destroy calm
+}
+
+case_restart_consumers_killed() { # a stream worker that is killed takes its session with it, which says so, and nobody else's
+        manager
+        trap restart_end EXIT
+        local i pid
+        recorder
+        calls 3 1000
+        for i in 1 2 3 4 5 6 7 8 9 10; do
+                background ktracectl record -q --scope system -e raw_syscalls:sys_enter -f 'id == 1001' -o t.kts
+                within 20 all_run 2 || fail "did not start: $(cat background.err)"
+                within 5 worker || fail "no worker: $(ktracectl --json status)"
+                calls 100 1001
+                sleep "0.$((i % 4))"
+                kill -KILL "$(worker)"
+                wait "$BACKGROUND" && fail "it ended well" || true
+                grep -q . background.err || fail "nothing told"
+                within 10 all_run 1 || fail "$(ktracectl list)"
+                [ ! -s t.kts ] || ktracectl report t.kts >/dev/null 2>&1 || [ $? -le 4 ] || fail "the stream cannot be read"
+        done
+        expect 0 ktracectl snapshot box -o u.kts
+        same 3 "$(has u.kts 1000)" "calls"
+        ktracectl destroy box
+}
+worker() { ktracectl --json=short status | jq -e '.daemon.consumers[0].pid // empty'; }
+
+case_restart_refused() { # a session that the kernel did not let be made is not told of by the next daemon
+        refused 2 'there is no nobody-made-it' ktracectl create gone --scope system --instance nobody-made-it
+        same '' "$(ls "$STATE_DIR" | grep -E '^[0-9a-f]{16}.json$')" "what is kept of it"
 }

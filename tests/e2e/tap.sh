@@ -3,7 +3,9 @@
 # tap.sh ENVIRONMENT CASES...: runs every function case_NAME of the files, in order, each in a process and a
 # folder of its own, and prints TAP. The comment behind `{` is the test's title. After each case the kernel
 # must be as before (ktracectl verify). ENVIRONMENT sets what vocabulary.sh names. TAP_CASE: only those
-# cases whose names match this shell pattern; @(a|b) for several.
+# cases whose names match this shell pattern; @(a|b) for several. TAP_WORD: what the functions' names begin with (case).
+# TAP_DOOR=varlink: ktracectl is called with --varlink in all of them. Natively no socket starts the daemon: cases that end it
+# fail there.
 set -u
 shopt -s extglob
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,6 +20,7 @@ run_case() {
         chown "$USER_UID" "$T"
         cd "$T"
         trap leave_case EXIT
+        [ "${TAP_DOOR:-bus}" != varlink ] || over_varlink
         "$3"
         wait_clean
 }
@@ -29,6 +32,7 @@ if [ "$1" = --case ]; then
 fi
 
 environment=$1
+word=${TAP_WORD:-case}
 shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -40,7 +44,8 @@ for file in "$@"; do
                 case $name in ${TAP_CASE:-*}) ;; *) continue ;; esac
                 n=$((n + 1))
                 status=0
-                timeout -k 10 "${CASE_TIMEOUT:-90}" bash "$0" --case "$environment" "$file" "case_$name" \
+                SECONDS=0
+                timeout -k 10 "${CASE_TIMEOUT:-90}" bash "$0" --case "$environment" "$file" "${word}_$name" \
                         >"$log" 2>&1 </dev/null || status=$?
                 case $status in
                 0) echo "ok $n - $title" ;;
@@ -48,11 +53,12 @@ for file in "$@"; do
                 *)
                         failed=1
                         echo "not ok $n - $title"
-                        echo "# case_$name ended with status $status; its last lines:"
+                        echo "# ${word}_$name ended with status $status; its last lines:"
                         tail -n 40 "$log" | sed 's/^/#   /'
                         ;;
                 esac
-        done < <(sed -n 's/^case_\([a-z0-9_]*\)() { # \(.*\)/\1 \2/p' "$file")
+                [ "$SECONDS" -lt 15 ] || echo "# $SECONDS s"
+        done < <(sed -n "s/^${word}_\([a-z0-9_]*\)() { # \(.*\)/\1 \2/p" "$file")
 done
 echo "1..$n"
 exit $failed

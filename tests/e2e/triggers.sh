@@ -182,22 +182,24 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
                 refused "$status" "$message" user ktracectl create bad --scope own -e $ENTER "$@"
                 no_instance || fail "an instance is left"
         }
-        try 2 'count: 0 is under the least' --trigger "$ENTER do stop times 0"
-        try 2 'triggers\[0\].when: .*is not one event' --trigger "raw_syscalls:* do stop"
+        try 2 'times: 0 is under the least' --trigger "$ENTER do stop times 0"
+        try 2 '--trigger "raw_syscalls:\* do stop": .*is not one event' --trigger "raw_syscalls:* do stop"
         try 2 'not printable' --trigger "$ENTER if id
 == 1 do stop"
-        try 2 'triggers\[0\].when column 1: .*nosuch' --trigger "$ENTER if nosuch == 1 do stop"
+        # With the caret below.
+        expect 2 user ktracectl create bad --scope own -e $ENTER --trigger "$ENTER if nosuch == 1 do stop"
+        grep -q 'column 27: no field "nosuch"' err || fail "$(cat err)"
         try 3 'sched:sched_waking: not granted' --trigger "sched:sched_waking do stop"
-        try 2 "triggers\[0\].event: $EXIT is no event of the session" --trigger "$ENTER do enable $EXIT"
+        try 2 "--trigger \"$ENTER do enable $EXIT\": $EXIT is no event of the session" --trigger "$ENTER do enable $EXIT"
         try 2 'sched:sched_process_fork stays on' -e sched:sched_process_fork --trigger "$ENTER do disable sched:sched_process_fork"
-        try 2 'triggers\[1\]: start on .*excludes stop of triggers\[0\]' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do start"
+        try 2 '== 2 do start": start on .*excludes stop of triggers\[0\]' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do start"
         try 2 'join their filters with ||' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do stop"
-        try 2 'triggers: snapshot on .*is for mode flight' --trigger "$ENTER do snapshot"
-        try 3 'triggers\[0\].do: stacktrace: kernel addresses are cut' --trigger "$ENTER do stacktrace"
-        try 3 'triggers\[0\].when' -e sched:sched_switch --trigger 'sched:sched_switch if next_pid == 1 do stop'
-        try 3 'triggers\[0\].when: sched:sched_switch speaks of tasks beside' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
-        try 2 'triggers\[0\].keys\[0\]: "args": is no single number and no text' --trigger "$ENTER do hist args"
-        try 2 'triggers\[0\].keys\[0\]: "nosuch": raw_syscalls:sys_enter has no such field' --trigger "$ENTER do hist nosuch"
+        try 2 '--trigger: snapshot on .*is for mode flight' --trigger "$ENTER do snapshot"
+        try 3 'do stacktrace": stacktrace: kernel addresses are cut' --trigger "$ENTER do stacktrace"
+        try 3 'do stop": it speaks of tasks beside' -e sched:sched_switch --trigger 'sched:sched_switch if next_pid == 1 do stop'
+        try 3 'do hist next_pid": sched:sched_switch speaks of tasks beside' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
+        try 2 'do hist args": "args": is no single number and no text' --trigger "$ENTER do hist args"
+        try 2 'do hist nosuch": "nosuch": raw_syscalls:sys_enter has no such field' --trigger "$ENTER do hist nosuch"
         try 1 'turns each of the session.s .* events on or off, 32 at most' -e 'syscalls:sys_enter_*' --trigger "$ENTER do stop"
         # shellcheck disable=SC2046 # 65 of them
         try 2 'more than 64' $(yes -- "--trigger=$ENTER" | head -n 65)

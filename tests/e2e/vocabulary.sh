@@ -39,6 +39,22 @@ refused() {
         grep -qE -- "$pattern" err || fail "stderr does not match '$pattern': $(cat err)"
 }
 
+# From here on ktracectl, whoever calls it, calls ktraced over Varlink. The bus has started it.
+over_varlink() {
+        local real
+        real=$(command -v ktracectl)
+        $real list >/dev/null
+        # Beside $T, which strangers may not enter: they would take the one that calls the bus.
+        install -d -m 755 "$T.door"
+        printf '#!/bin/sh\nexec %s --varlink "$@"\n' "$real" >"$T.door/ktracectl"
+        chmod 755 "$T.door/ktracectl"
+        PATH=$T.door:$PATH
+        same "$T.door/ktracectl" "$(stranger sh -c 'command -v ktracectl')" "what strangers call"
+}
+
+# of_the_bus: the first word of a case that is about the bus itself.
+of_the_bus() { [ "${TAP_DOOR:-bus}" = bus ] || skip "about the bus itself"; }
+
 # within SECONDS COMMAND...: until it succeeds.
 within() {
         local end
@@ -74,6 +90,20 @@ new_cgroup() {
 }
 cgroups=()
 
+# lives_in UNIT UID: a sleeping process of the uid in such a unit; its pid is in $BACKGROUND.
+lives_in() {
+        if service_manager; then
+                systemd-run -q --collect --unit="$1" --uid="$2" sleep 60
+                BACKGROUND=$(systemctl show -P MainPID "$1")
+                started+=("$BACKGROUND")
+                return
+        fi
+        new_cgroup /system.slice
+        new_cgroup "/system.slice/$1"
+        background as "$2" sleep 60
+        echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
+}
+
 instances() { find "$TRACEFS/instances" -mindepth 1 -maxdepth 1 -regextype posix-extended -regex '.*/ktrace-[0-9a-f]{16}' | wc -l; }
 no_instance() { [ "$(instances)" = 0 ]; }
 n_instances() { [ "$(instances)" = "$1" ]; }
@@ -97,12 +127,25 @@ ends_well() {
         wait "$RECORDING" || fail "status $?: $(cat background.err)"
 }
 
+# killed: and another one is there.
+killed() {
+        local pid
+        pid=$(daemon_pid)
+        kill -KILL "$pid"
+        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
+        within 10 another "$pid" || fail "no daemon came"
+}
+another() { # PID: who answers is another one
+        ktracectl status >/dev/null && [ "$(daemon_pid)" != "$1" ]
+}
+
 wait_clean() {
         within 5 ktracectl verify || fail "verify: $(ktracectl verify 2>&1)"
 }
 
 leave_case() {
         local pid dir
+        kept_end
         for pid in "${started[@]}"; do
                 kill -9 "$pid" 2>/dev/null || true
                 wait "$pid" 2>/dev/null || true
@@ -112,7 +155,21 @@ leave_case() {
         done
         cd /
         umount -l "$T"/* 2>/dev/null || true # of a case that failed half-way
-        rm -rf --one-file-system "$T"
+        rm -rf --one-file-system "$T" "$T.door"
+}
+
+# disk_to_freeze DIRECTORY: there a file system of its own, of which a freeze (fsfreeze -f) makes every write hang, beyond SIGKILL.
+# Whatever becomes of the case, it does not stay so: nobody could unmount it.
+disk_to_freeze() {
+        truncate -s 16M "$T/image"
+        mkfs.ext4 -q -m 0 "$T/image" || skip "no ext4 can be made"
+        mount -o loop "$T/image" "$1" 2>err || skip "no loop device: $(cat err)"
+        setsid bash -c 'read -rt 80 <> <(:); fsfreeze -u "$1" 2>/dev/null' - "$1" &
+        started+=("$!")
+}
+# soon COMMAND...: it is done well before a disk is given up.
+soon() {
+        timeout 2 "$@" >out 2>err || fail "status $? from: $*: $(cat err)"
 }
 
 # count FILE EXPRESSION: events for which the jq expression holds.

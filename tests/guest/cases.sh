@@ -8,6 +8,27 @@ case_activation() { # the first call starts the daemon, which is enabled nowhere
         same active "$(systemctl is-active ktraced.service)" state
 }
 
+case_varlink_activation() { # the Varlink socket starts the daemon, without the bus, and is there before and after it
+        systemctl stop ktraced.socket ktraced.service
+        [ ! -e /run/ktrace/org.ktrace1 ] || fail "the socket is left"
+        systemctl start ktraced.socket
+        same inactive "$(systemctl is-active ktraced.service || true)" state
+        same 666 "$(stat -c %a /run/ktrace/org.ktrace1)" "the socket's mode"
+        inode=$(stat -c %i /run/ktrace/org.ktrace1)
+        ktracectl --varlink verify || fail "it finds something: $(ktracectl --varlink verify 2>&1)"
+        same inactive "$(systemctl is-active ktraced.service || true)" "state after verify, which starts nothing"
+        user env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere ktracectl --varlink list >/dev/null
+        same active "$(systemctl is-active ktraced.service)" state
+        systemctl stop ktraced.service
+        same "$inode" "$(stat -c %i /run/ktrace/org.ktrace1)" "the socket is systemd's"
+        # … also over a restart, and beside the bus.
+        user ktracectl --varlink list >/dev/null
+        systemctl restart ktraced.service
+        user ktracectl --varlink list >/dev/null
+        user ktracectl list >/dev/null
+        same "$inode" "$(stat -c %i /run/ktrace/org.ktrace1)" "the socket is systemd's"
+}
+
 case_consumer_unit() { # the consumer is an instance of ktrace-consumer@.service and runs as its own user
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 30
         within 10 sh -c "systemctl list-units --no-legend --state=running 'ktrace-consumer@*' | grep -q ." ||

@@ -5,6 +5,8 @@ USER_UID=1000
 STRANGER_UID=1001
 TARGET=/run/job/tools/target
 SILENT_FUSE=/run/job/tools/silent-fuse
+DAEMON=/usr/sbin/ktraced
+WORKER=/usr/libexec/ktrace/ktrace-consumer
 PROBED=/run/job/tools/probed
 PROBED_FIXED=/run/job/tools/probed-fixed
 PROBED_SOURCE=/run/job/e2e/probed.c
@@ -14,4 +16,13 @@ LIB_DIR=/usr/lib/ktrace
 
 daemon_pid() { systemctl show -P MainPID ktraced.service; }
 STATE_DIR=/run/ktrace/state
+SPOOL_DIR=/var/lib/ktrace
 service_manager() { true; }
+# systemd does.
+kept() { :; }
+kept_end() { :; }
+# As a package does.
+restart_daemon() {
+        systemctl daemon-reload
+        systemctl try-restart ktraced.service
+}

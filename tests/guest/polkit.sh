@@ -69,6 +69,48 @@ case_polkit_rule_denies() { # a rule of polkit's says no
         denied 'polkit does not allow' out user ktracectl --no-ask-password create denied -e task:task_rename --scope own
 }
 
+case_polkit_varlink() { # the same questions over the socket, about the process that has connected
+        polkit_begin 'polkit.addRule(function(action, subject) {
+                if (action.id == "org.ktrace1.trace-system" && subject.user == "u1000" &&
+                    action.lookup("ktrace.events") == "task:task_rename")
+                        return polkit.Result.YES; });'
+        systemctl start ktraced.service
+        expect 0 user python3 - <<'EOS'
+import json, os, socket
+def call(s, method, **parameters):
+    s.sendall(json.dumps({"method": "org.ktrace1." + method, "parameters": parameters}).encode() + b"\0")
+    got = b""
+    while not got.endswith(b"\0"):
+        got += s.recv(65536)
+    return json.loads(got[:-1])
+def connect():
+    s = socket.socket(socket.AF_UNIX)
+    s.connect("/run/ktrace/org.ktrace1")
+    return s
+s = connect()
+spec = {"scope": "own", "events": ["task:task_rename"]}
+print("yes", call(s, "CreateSession", spec=spec))
+print("other", call(s, "CreateSession", spec=spec | {"events": ["sched:sched_process_exec"]}))
+print("agent", call(s, "CreateSession", spec=spec | {"events": ["sched:sched_process_exec"]}, allowInteractiveAuthentication=True))
+# A child connects and ends: nobody knows any more whom polkit would look at.
+ours, theirs = socket.socketpair()
+pid = os.fork()
+if pid == 0:
+    made = connect()
+    socket.send_fds(theirs, [b"x"], [made.fileno()])
+    os._exit(0)
+os.waitpid(pid, 0)
+s = socket.socket(fileno=socket.recv_fds(ours, 1, 1)[1][0])
+s.setblocking(True)
+print("ended", call(s, "CreateSession", spec=spec))
+EOS
+        grep -q "^yes.*'id'" out && ! grep -q '^yes.*error' out || fail "not allowed: $(cat out)"
+        grep -q '^other.*org.ktrace1.InteractiveAuthorizationRequired.*allowInteractiveAuthentication' out || fail "$(cat out)"
+        grep -q '^agent.*org.ktrace1.InteractiveAuthorizationRequired.*no agent' out || fail "$(cat out)"
+        grep -q '^ended.*org.ktrace1.AccessDenied.*has ended' out || fail "$(cat out)"
+        within 10 no_instance || fail "left after the connections"
+}
+
 case_polkit_reload() { # new rules are read for a user when polkit allows it, and not before
         polkit_begin
         rm "$KTRACE_RULES"

@@ -3,10 +3,15 @@
 # run-guest.sh JOB-DIR [RESULT-DIR]: boots the test guest, runs JOB-DIR/run in it as root and exits with its
 # status; prints its output. What the job leaves in `out` comes back in RESULT-DIR.
 # GUEST_TIMEOUT: seconds that the job may take (600). GUEST_APPEND: more words for the kernel.
+# GUEST_BOOTS=1: a reset is none of QEMU's ends, so the job may reboot or crash the machine (see image/guest-run). The
+# memory survives that, and what was written to the disk lives as long as QEMU. By a triple fault (reboot=t), which is
+# the one reset that also works after a panic on this machine type.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 job=$1
 timeout=${GUEST_TIMEOUT:-600}
+no_reboot=-no-reboot
+[ -z "${GUEST_BOOTS:-}" ] || no_reboot='' GUEST_APPEND="reboot=t ${GUEST_APPEND:-}"
 image=$("$here/build-image.sh")
 work=$(mktemp -d "${TMPDIR:-/tmp}/ktrace-guest.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -16,7 +21,7 @@ mkdir -p "$result"
 # boot ACCELERATOR CPU SECONDS: one run of the guest over the disks in $work; in a subshell, which becomes it.
 boot() {
         exec timeout -k 5 "$3" qemu-system-x86_64 -M microvm,rtc=on -accel "$1" -cpu "$2" -smp 2 -m 2048 \
-                -nodefaults -no-user-config -no-reboot -display none \
+                -nodefaults -no-user-config $no_reboot -display none \
                 -kernel "$image/vmlinuz" -initrd "$image/initrd.cpio" \
                 -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 systemd.firstboot=no audit=0 apparmor=0 selinux=0 random.trust_cpu=on tsc=reliable tsc_early_khz=$khz no_timer_check nokaslr root=/dev/vda rw ${GUEST_APPEND:-}" \
                 -serial "file:$work/console" \

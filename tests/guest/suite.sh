@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# suite.sh BUILD-DIR: the installed product in the guest, under systemd, with all cases in one boot; TAP. The
-# build's prefix must be /usr.
+# suite.sh BUILD-DIR [PART/PARTS]: the installed product in the guest, under systemd, with all cases, or a share of
+# them, in one boot; TAP. The build's prefix must be /usr. TAP_CASE: only the cases that match this pattern.
+# TAP_DOOR=varlink: ktracectl calls ktraced over Varlink in all of them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
+part=${2:-1/1}
 job=$(mktemp -d)
 result=$(mktemp -d)
 trap 'rm -rf "$job" "$result"' EXIT
@@ -12,8 +14,12 @@ DESTDIR=$job/root meson install -C "$build" --no-rebuild --quiet >/dev/null
 mkdir "$job/tools"
 cp "$build/tests/kernel/test-guard" "$build/tests/kernel/test-contract" "$build/tests/kernel/test-pairs" "$build/tests/kernel/test-trigger" "$build/tests/kernel/test-user-probe" "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" "$build/tests/e2e/probed-fixed" "$build/tests/auth/test-facts" "$job/tools/"
 cp -r "$here/../e2e" "$job/e2e"
+cp "$here/../../daemon/session/audit.h" "$job/audit.h"
 cp -r "$here" "$job/guest"
 cp "$here/suite-job.sh" "$job/run"
+echo "$part" >"$job/part"
+echo "${TAP_CASE:-*}" >"$job/pattern"
+echo "${TAP_DOOR:-bus}" >"$job/door"
 status=0
 GUEST_TIMEOUT=3600 "$here/run-guest.sh" "$job" "$result" || status=$?
 [ ! -s "$result/security" ] || tail -n 1 "$result/security" | sed 's/^/# /'

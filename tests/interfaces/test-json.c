@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "json-place.h"
 #include "json.h"
 
 static int parse_size(const char *text, size_t size, json_object **ret, Reason *reason) {
@@ -323,9 +324,41 @@ static void test_any_text(void) {
         g_assert_cmpuint(n_good, >, 1000);
 }
 
+static void check_place(const char *path, bool of_key, size_t line, size_t column) {
+        static const char text[] = "{\n"
+                                   "  \"\u00e4\": \"a \\\" } ]\", \"list\": [ 1, [2], {\"x\":\n"
+                                   " {\"y\": true}}, \"last\" ] }";
+        JsonPlace place = {};
+
+        g_assert_cmpint(json_find_place(text, strlen(text), path, of_key, &place), ==, line > 0);
+        g_assert_cmpuint(place.line, ==, line);
+        g_assert_cmpuint(place.column, ==, column);
+}
+
+/* Columns are characters; what looks like a bracket in a string is none. */
+static void test_place(void) {
+        static const char broken[] = "{\"a\": 1,\n \"b\" 2}";
+
+        check_place("", false, 1, 1);
+        check_place("list", false, 2, 28);
+        check_place("list", true, 2, 20);
+        check_place("list[0]", false, 2, 30);
+        check_place("list[1][0]", false, 2, 34);
+        check_place("list[2].x", true, 2, 39);
+        check_place("list[2].x.y", false, 3, 8);
+        check_place("list[3]", false, 3, 16);
+        check_place("list[4]", false, 0, 0);
+        check_place("list.x", false, 0, 0);
+        check_place("none", false, 0, 0);
+        JsonPlace place = json_place_of(broken, json_find_mistake(broken, strlen(broken)));
+        g_assert_cmpuint(place.line, ==, 2);
+        g_assert_cmpuint(place.column, ==, 6);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/json/good", test_good);
+        g_test_add_func("/json/place", test_place);
         g_test_add_func("/json/doubles", test_doubles);
         g_test_add_func("/json/syntax", test_syntax);
         g_test_add_func("/json/path", test_path);

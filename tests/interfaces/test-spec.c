@@ -59,6 +59,7 @@ static void test_table(void) {
                 "functions",
                 "instance",
                 "locked",
+                "spool",
                 "unredacted" };
 
         g_assert_cmpuint(n_spec_fields, ==, G_N_ELEMENTS(keys));
@@ -71,7 +72,7 @@ static void test_table(void) {
                 g_assert_nonnull(strstr(field->doc, "efault"));
                 g_assert_true(g_str_has_suffix(field->doc, "."));
         }
-        g_assert_null(spec_field_find("spool"));
+        g_assert_null(spec_field_find("pool"));
         g_assert_null(spec_field_find(""));
 }
 
@@ -87,7 +88,7 @@ static void test_defaults(void) {
 }
 
 static void test_unknown_keys(void) {
-        static const char *const later[] = { "spool" };
+        static const char *const later[] = { "metrics" };
 
         assert_refused("{\"bufer-kb\":1}",
                         KT_E_UNKNOWN_KEY,
@@ -98,11 +99,11 @@ static void test_unknown_keys(void) {
         assert_refused("{\"frobnicate\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, unredacted");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, unredacted");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;
@@ -404,11 +405,16 @@ static void test_lifetime(void) {
         }
         assert_string("lifetime",
                         "unit:x",
-                        "lifetime: \"unit:x\" is not known: write client, linger or linger:TIME");
+                        "lifetime: \"unit:x\" names no unit with processes: write unit:NAME.service (or "
+                        ".scope, .slice, .socket, .mount, .swap), at most 255 bytes");
+        assert_string("lifetime",
+                        "unit:../x.service",
+                        "lifetime: \"unit:../x.service\": a unit's name holds only letters, digits and "
+                        "':', '-', '_', '.', '\\', '@'");
         assert_string("lifetime",
                         "client:5s",
-                        "lifetime: \"client:5s\" is not known: write client, linger or "
-                        "linger:TIME");
+                        "lifetime: \"client:5s\" is not known: write client, linger, "
+                        "linger:TIME or unit:NAME");
         assert_string("lifetime",
                         "linger:",
                         "lifetime: \"linger:\" holds no time: write linger:30s, with us, ms, s, "
@@ -429,6 +435,22 @@ static void test_lifetime(void) {
                         "linger:99999999999999999999d",
                         "lifetime: \"linger:99999999999999999999d\": a time lies above 0 and at "
                         "most at 7d: write linger for no end");
+}
+
+/* It comes back as it was given, also the longest. */
+static void test_lifetime_unit(void) {
+        char name[SPEC_UNIT_MAX + 1], text[SPEC_UNIT_MAX + 8];
+        _cleanup_spec_ Spec *spec = spec_new(), *again = spec_new();
+        _cleanup_json_ json_object *object = NULL;
+
+        memset(name, 'u', SPEC_UNIT_MAX);
+        strcpy(name + SPEC_UNIT_MAX - strlen(".service"), ".service");
+        (void)snprintf(text, sizeof(text), "unit:%s", name);
+        g_assert_cmpint(spec_set_string(spec, "lifetime", text, NULL), ==, 0);
+        g_assert_cmpint(spec->lifetime, ==, LIFETIME_UNIT);
+        g_assert_cmpint(spec_to_json(spec, &object), ==, 0);
+        g_assert_cmpint(spec_from_json(again, object, NULL), ==, 0);
+        g_assert_cmpstr(again->lifetime_unit, ==, name);
 }
 
 static void test_buffer(void) {
@@ -857,6 +879,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/spec/scope-cgroup", test_scope_cgroup);
         g_test_add_func("/spec/clock", test_clock);
         g_test_add_func("/spec/lifetime", test_lifetime);
+        g_test_add_func("/spec/lifetime-unit", test_lifetime_unit);
         g_test_add_func("/spec/buffer", test_buffer);
         g_test_add_func("/spec/event-names", test_event_names);
         g_test_add_func("/spec/event-limits", test_event_limits);

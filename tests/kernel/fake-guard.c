@@ -228,6 +228,7 @@ struct Watch {
         char *instance;
         GPtrArray *directories;
         int fd;
+        bool was_emptied;
         Watch *next;
 };
 
@@ -262,6 +263,10 @@ int watch_new(const Instance *instance, Watch **ret) {
                 watches = *ret = watch;
         }
         return fake_finish_read(r);
+}
+
+int watch_new_probes(const Tracefs *tracefs, Watch **ret) {
+        return watch_new(&(Instance){ .tracefs = tracefs, .name = (char *)"-" }, ret);
 }
 
 Watch *watch_free(Watch *watch) {
@@ -301,8 +306,18 @@ bool watch_take(Watch *watch, char ret_name[static WATCH_NAME_MAX]) {
         bool found = instance && instance->touched->len > 0;
         if (found) {
                 g_strlcpy(ret_name, instance->touched->pdata[0], WATCH_NAME_MAX);
+                for (guint i = 0; i < instance->touched->len; i++)
+                        if (g_str_equal(instance->touched->pdata[i], "trace"))
+                                watch->was_emptied = true;
                 g_ptr_array_set_size(instance->touched, 0);
         }
         pthread_mutex_unlock(&kernel.lock);
         return found;
+}
+
+bool watch_was_emptied(Watch *watch) {
+        bool was_emptied = watch->was_emptied;
+
+        watch->was_emptied = false;
+        return was_emptied;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "buffer.h"
 #include "fake-model.h"
 
 /* instance.h */
@@ -439,4 +440,10 @@ int instance_clear(const Instance *instance) {
         for (unsigned i = 0; r == 0 && i < kernel.n_cpus; i++)
                 r = fake_instance_write_stats(fake, i, &(CpuStatistics){});
         return fake_finish(r, "clear %s", instance->name);
+}
+
+/* buffer.h: nobody but the tests writes into these rings. */
+
+int buffer_wait_quiet(const Instance *instance _unused_) {
+        return 0;
 }

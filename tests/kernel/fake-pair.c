@@ -39,6 +39,10 @@ static char *make_format(const char *name, const char *fields) {
         return g_string_free(text, FALSE);
 }
 
+int pair_check_supported(const Tracefs *tracefs, Reason *reason) {
+        return pair_is_supported(tracefs) ? 0 : reason_set(reason, KT_E_NO_TRACING, "no pairs");
+}
+
 int pair_define(const Tracefs *tracefs, const char *name, const char *fields, Reason *reason) {
         (void)tracefs;
         int r = fake_begin_reason(FAKE_WRITE, reason);

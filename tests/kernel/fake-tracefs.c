@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fake-model.h"
+#include "fd.h"
 
 /* tracefs.h */
 
@@ -67,8 +68,17 @@ static int write_file(const char *name, const char *path, const char *text, bool
         if (!instance)
                 return -ENOENT;
         fake_instance_touch(instance, path);
-        if (g_str_equal(path, "trace_marker"))
+        if (g_str_equal(path, "trace_marker") || g_str_equal(path, "trace"))
                 return 0;
+        if (g_str_equal(path, "trace_clock")) {
+                g_free(instance->clock);
+                instance->clock = g_strdup(text);
+                return 0;
+        }
+        if (g_str_equal(path, "buffer_size_kb")) {
+                instance->buffer_kb = g_ascii_strtoull(text, NULL, 10);
+                return 0;
+        }
         if (g_str_equal(path, "set_event_pid")) {
                 if (truncate)
                         g_array_set_size(instance->pids, 0);
@@ -192,6 +202,13 @@ int tracefs_read(int dirfd, const char *path, char **ret, size_t *ret_size) {
                         text = read_event_file(NULL, path);
         }
         return fake_finish_read(give_text(text, ret, ret_size));
+}
+
+int tracefs_open_file(int dirfd, const char *path) {
+        _cleanup_free_ char *text = NULL;
+
+        int r = tracefs_read(dirfd, path, &text, NULL);
+        return r < 0 ? r : fd_memfd_sealed(path, text, strlen(text));
 }
 
 int tracefs_read_u64(int dirfd, const char *path, uint64_t *ret) {

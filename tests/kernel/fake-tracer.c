@@ -24,6 +24,19 @@ int instance_set_cpus(const Instance *instance,
         return set(instance, "cpumask", true);
 }
 
+int instance_get_cpus(const Instance *instance, CpuList *ret) {
+        (void)instance;
+        (void)ret;
+        return -ENOENT;
+}
+
+int tracer_check_known(const Tracefs *tracefs, const char *tracer, Reason *reason) {
+        (void)tracefs;
+        return strcmp(tracer, "function") == 0
+                               ? 0
+                               : reason_set(reason, KT_E_KERNEL_REFUSED, "tracer: no such tracer");
+}
+
 int instance_set_tracer(const Instance *instance,
                 const char *tracer,
                 char *const *globs,

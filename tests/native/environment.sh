@@ -5,6 +5,8 @@ USER_UID=61000
 STRANGER_UID=61001
 TARGET=$NATIVE/bin/target
 SILENT_FUSE=$NATIVE/bin/silent-fuse
+DAEMON=$NATIVE/bin/ktraced
+WORKER=$NATIVE/bin/ktrace-consumer
 PROBED=$NATIVE/bin/probed
 PROBED_FIXED=$NATIVE/bin/probed-fixed
 PROBED_SOURCE=$here/probed.c
@@ -12,9 +14,43 @@ TRACEFS=/sys/kernel/tracing
 CONFIG_DIR=$NATIVE/config
 LIB_DIR=$NATIVE/lib
 
+export KTRACE_VARLINK_ADDRESS=unix:$NATIVE/run/org.ktrace1
+
 daemon_pid() {
         busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus GetConnectionUnixProcessID s \
                 org.ktrace1 | cut -d' ' -f2
 }
 STATE_DIR=$NATIVE/run/state
+SPOOL_DIR=$NATIVE/state
 service_manager() { false; }
+
+# kept: for the rest of the case the daemon's descriptors are kept, as a service manager does; those that ./lost names then
+# are lost when the daemon ends.
+kept() {
+        local command
+        read -r -a command <<<"$(sed -n 's/^Exec=//p' "$NATIVE/services/org.ktrace1.service")"
+        mv "$NATIVE/services/org.ktrace1.service" "$NATIVE/org.ktrace1.service" # the bus starts none beside it
+        daemon_ends
+        "$here/../native/keeper.py" --losing "$T/lost" "${command[@]}" >"$NATIVE/keeper.log" 2>&1 &
+        KEEPER=$!
+        within 10 daemon_pid || fail "no daemon: $(cat "$NATIVE/keeper.log")"
+}
+KEEPER=
+kept_end() {
+        [ -n "$KEEPER" ] || return 0
+        kill "$KEEPER" || true
+        wait "$KEEPER" || true
+        cat "$NATIVE/keeper.log"
+        mv "$NATIVE/org.ktrace1.service" "$NATIVE/services/org.ktrace1.service"
+        reload_bus
+}
+reload_bus() { busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus ReloadConfig >/dev/null; }
+daemon_ends() {
+        local pid
+        reload_bus
+        ! pid=$(daemon_pid 2>/dev/null) || kill "$pid"
+        within 10 no_daemon || fail "the daemon does not end"
+}
+no_daemon() { ! daemon_pid 2>/dev/null; }
+# Of one that is kept.
+restart_daemon() { kill -HUP "$KEEPER"; }

@@ -321,7 +321,7 @@ static void test_refused(void) {
                                 "rules[0].limits.max: no such key" },
                 { RULE(",\"lifetimes\":[\"boot\"]"),
                                 KT_E_INVALID_SPEC,
-                                "rules[0].lifetimes[0]: client or linger" },
+                                "rules[0].lifetimes[0]: client, linger or unit" },
                 { RULE(",\"max-linger-sec\":0"),
                                 KT_E_INVALID_SPEC,
                                 "rules[0].max-linger-sec: a whole number from 1 to 604800" },

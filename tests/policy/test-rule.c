@@ -279,6 +279,21 @@ static void test_lifetimes(void) {
                         "lifetime: 10-x.json: r grants linger:TIME of 60s at most");
 }
 
+/* A unit may live for ever: a rule with a longest time grants it only where it names it. */
+static void test_lifetime_unit(void) {
+        static const char ask[] =
+                        "{\"scope\":\"own\",\"events\":[\"a:one\"],\"lifetime\":\"unit:a.service\"}";
+
+        grant_free(grant_of(OWN, ask));
+        grant_free(grant_of(OWN ",\"lifetimes\":[\"linger\",\"unit\"],\"max-linger-sec\":60", ask));
+        expect_denied(OWN ",\"max-linger-sec\":60",
+                        ask,
+                        "lifetime: 10-x.json: r does not grant unit");
+        expect_denied(OWN ",\"lifetimes\":[\"client\",\"linger\"]",
+                        ask,
+                        "lifetime: 10-x.json: r does not grant unit");
+}
+
 static void test_allow_setuid(void) {
         Grant *yes = grant_of(OWN ",\"allow-setuid\":true", ASK), *no = grant_of(OWN, ASK);
 
@@ -542,6 +557,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/rule/members", test_members);
         g_test_add_func("/rule/limits", test_limits);
         g_test_add_func("/rule/lifetimes", test_lifetimes);
+        g_test_add_func("/rule/lifetime-unit", test_lifetime_unit);
         g_test_add_func("/rule/allow-setuid", test_allow_setuid);
         g_test_add_func("/rule/probes", test_probes);
         g_test_add_func("/rule/events-of-probes", test_events_of_probes);

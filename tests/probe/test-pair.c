@@ -103,6 +103,21 @@ static void test_unit(void) {
         g_assert_nonnull(strstr(to, ":qd=common_timestamp.usecs-$qt:"));
 }
 
+/* The kernel forgets a clock that no time is taken of, and a line is to read back as it was laid.
+ */
+static void test_no_time(void) {
+        _cleanup_(probe_form_free_cleanup) ProbeForm *form = NULL;
+        _cleanup_free_ char *from = NULL, *to = NULL;
+        const PairPlace place = {
+                .from = "a.b", .token = "q", .event = "e", .clock = "boot", .entries = 8
+        };
+
+        g_assert_cmpint(compile(LIST("common_pid"), LIST("from.who"), &form, NULL), ==, 0);
+        g_assert_cmpint(probe_pair_to_triggers(form, &place, &from, &to), ==, 0);
+        g_assert_cmpstr(from, ==, "hist:keys=common_pid:q0=who:size=8");
+        g_assert_cmpstr(to, ==, "hist:keys=common_pid:size=8:onmatch(a.b).trace(e,$q0)");
+}
+
 /* As readers know other probes: under its own name, with each field where the kernel has it. */
 static void test_show(void) {
         static const char kernel[] =
@@ -229,6 +244,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/pair/triggers", test_triggers);
         g_test_add_func("/pair/unit", test_unit);
+        g_test_add_func("/pair/no-time", test_no_time);
         g_test_add_func("/pair/show", test_show);
         g_test_add_func("/pair/keys", test_keys);
         g_test_add_func("/pair/values", test_values);

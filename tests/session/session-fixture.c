@@ -74,14 +74,14 @@ uid_t fixture_user(void) {
         return user;
 }
 
-static void open_registry(Fixture *f) {
+static void open_registry(Fixture *f, const char *bus_id) {
         RegistryOptions options = {
                 .event = f->event,
                 .tracefs_path = "/fake",
                 .launcher = { .event = f->event, .binary = "/nonexistent", .user = "nobody" },
                 .policy = f->policy,
                 .state_dir = f->state_dir,
-                .bus_id = "0123",
+                .bus_id = bus_id,
                 .handlers = { on_state, on_ended, on_notice, on_idle_changed },
                 .userdata = f,
         };
@@ -101,8 +101,12 @@ static bool has_adopted(void *userdata) {
 }
 
 void fixture_restart(Fixture *f) {
+        fixture_restart_on_bus(f, FIXTURE_BUS);
+}
+
+void fixture_restart_on_bus(Fixture *f, const char *bus_id) {
         registry_leave(f->registry);
-        open_registry(f);
+        open_registry(f, bus_id);
         fixture_run_until(f, has_adopted, f);
 }
 
@@ -120,7 +124,7 @@ void fixture_set_up(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(policy_load(f->dir, "/nonexistent", &f->policy, &reason), ==, 0);
         f->state_dir = g_build_filename(f->dir, "state", NULL);
         g_assert_no_errno(g_mkdir(f->state_dir, 0700));
-        open_registry(f);
+        open_registry(f, FIXTURE_BUS);
 }
 
 void fixture_tear_down(Fixture *f, gconstpointer userdata) {

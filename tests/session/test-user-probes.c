@@ -184,8 +184,9 @@ static void test_own(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(fake_inspection_get_ticket(), ==, 9);
         g_assert_cmpstr(fake_inspection_get_question(), ==, "0x1136");
         g_assert_cmpstr(answer.text, ==, event);
-        g_assert_true(stands("/mine /proc/self/fd/"));
-        g_assert_true(stands(":0x0000000000001136"));
+        /* In the kernel it is called by its device and number, in hexadecimal and decimal. */
+        g_autofree char *named = g_strdup_printf("/mine %s/1-5:0x0000000000001136", f->state_dir);
+        g_assert_true(stands(named));
         json_object *shown = list_first(f, FIXTURE_USER, &list);
         g_assert_cmpstr(get(shown, "definition"), ==, on);
         g_assert_cmpstr(get(shown, "file"), ==, program);
@@ -245,7 +246,7 @@ static void test_not_own(Fixture *f, gconstpointer userdata) {
         add_now(&answer);
         fixture_run_until(f, is_answered, &answer);
         g_assert_cmpint(answer.result, ==, 0);
-        g_assert_true(stands("/mine /proc/self/fd/"));
+        g_assert_true(stands("/mine "));
         answer_clear(&answer);
         remove_mine(f, FIXTURE_USER);
 }
@@ -396,7 +397,7 @@ static void test_catalogue(Fixture *f, gconstpointer userdata) {
                         "{\"scope\":\"system\",\"probes\":[\"theirs\"],\"lifetime\":\"linger\"}");
         fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, 0);
-        g_assert_true(stands("p:ktrace_catalogue/theirs /proc/self/fd/"));
+        g_assert_true(stands("p:ktrace_catalogue/theirs "));
         fixture_destroy(f, &call, call.session);
         fixture_wait(f, &call);
         /* Read again while a look is under way: nobody is told twice. */

@@ -31,8 +31,10 @@ static const char *to_text(json_object *object) {
         return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
 }
 
-static void run(const char *names, const PageTally *tally, const char *wanted) {
-        _cleanup_close_ int names_fd = names ? fd_memfd_sealed("names", names, strlen(names)) : -1;
+static void run_with(const char *names,
+                size_t names_max,
+                const PageTally *tally,
+                const char *wanted) {
         _cleanup_free_ char *text = NULL;
         Ring rings[2] = {
                 { .cpu = 0,
@@ -47,7 +49,9 @@ static void run(const char *names, const PageTally *tally, const char *wanted) {
         const Summary summary = { .rings = rings,
                 .n_rings = 2,
                 .tally = tally,
-                .names_fd = names_fd,
+                .discarded_bytes = 7,
+                .names = names,
+                .names_max = names_max,
                 .code = "stopped",
                 .reason = "because" };
         Queue queue;
@@ -56,7 +60,6 @@ static void run(const char *names, const PageTally *tally, const char *wanted) {
         queue_init(&queue);
         queue.fd = memfd_create("sink", MFD_CLOEXEC);
         queue.kind = OUTLET_FILE;
-        queue.discarded_bytes = 7;
         g_assert_cmpint(summary_put(&queue, &summary), ==, 0);
         g_assert_no_errno(lseek(queue.fd, 0, SEEK_SET));
         g_assert_cmpint(fd_read_all(queue.fd, 65536, &text, &size), ==, 0);
@@ -79,12 +82,25 @@ static void run(const char *names, const PageTally *tally, const char *wanted) {
         g_assert_true(at == end);
 }
 
+static void run(const char *names, const PageTally *tally, const char *wanted) {
+        run_with(names, SIZE_MAX, tally, wanted);
+}
+
 static const PageTally everybody = { .n_unknown = 8, .n_unparsed = 9 };
 
 static void test_names(void) {
         run("1 init\n4194303 last one\n\nnonsense\n12\n-5 x\n1 again\n",
                         &everybody,
                         "{\"1\":\"init\",\"4194303\":\"last one\"}");
+}
+
+/* In a file that is nearly full: whole names, as many as there is room for. */
+static void test_little_room(void) {
+        static const char names[] = "1 init\n22 a\\a\n333 kthreadd\n";
+
+        run_with(names, 50, &everybody, "{\"1\":\"init\"}");
+        run_with(names, 60, &everybody, "{\"1\":\"init\",\"22\":\"a\\\\a\"}");
+        run_with(names, 10, &everybody, NULL);
 }
 
 static void test_no_names(void) {
@@ -112,6 +128,7 @@ static void test_hostile_names(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/summary/names", test_names);
+        g_test_add_func("/summary/little-room", test_little_room);
         g_test_add_func("/summary/no-names", test_no_names);
         g_test_add_func("/summary/only-seen", test_only_seen);
         g_test_add_func("/summary/hostile-names", test_hostile_names);

@@ -82,7 +82,7 @@ check("ktrace-session.5 has every key of a session", absent(keys, page("ktrace-s
 trigger_keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec-trigger.c"), re.M)
 check("ktrace-session.5 has every key of a trigger", absent(trigger_keys, page("ktrace-session.5")))
 examples = re.findall(r'^\.EX\n(\{\n.*?)^\.EE', page("ktrace-session.5"), re.M | re.S)
-cases = text("tests/e2e/triggers.sh")
+cases = text("tests/e2e/triggers.sh") + text("tests/e2e/saved.sh")
 check("every example of ktrace-session.5 is run",
       [example for example in examples if example.replace("\\(aq", "'") not in cases] if examples else ["none found"])
 for shell in ("bash/ktracectl", "zsh/_ktracectl"):

@@ -14,8 +14,10 @@ daemon/policy      daemon/base interfaces
 daemon/stream      daemon/base interfaces
 daemon/auth        daemon/policy daemon/base interfaces
 daemon/session     daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
-daemon/bus         daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
-daemon/manager     daemon/bus daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
+daemon/door        daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
+daemon/bus         daemon/door daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
+daemon/varlink     daemon/door daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
+daemon/manager     daemon/bus daemon/varlink daemon/door daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
 client             interfaces
 '
 flags=$(pkg-config --cflags libsystemd json-c libbpf libseccomp libtraceevent libzstd)

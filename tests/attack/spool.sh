@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Attacks on what lies on disk: others' recordings, more of the disk than one may have, by a worker that was taken over
+# too, and what others have recorded in the top buffer.
+QUOTA=2048 # kB, of a user
+
+# a_spool: the machine's disk is a small one.
+a_spool() {
+        echo "{\"spool-keep-free-kb\": 1024, \"max-spool-kb-per-uid\": $QUOTA}" >"$CONFIG/ktraced.json"
+        trap a_spool_end EXIT
+        renew
+}
+a_spool_end() {
+        rm -f "$CONFIG/ktraced.json"
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        within 10 nothing_records || true
+        spooled | jq -r '.[].id' | xargs -r ktracectl spool remove || true
+        renew
+        leave_case
+}
+spooled() { ktracectl spool list --json=short; }
+nothing_records() { spooled | jq -e 'all(.state == "ended" or .state == "crashed")'; }
+# recorded_by WHO: a recording of the victim's call, at its end; its id is in $id.
+recorded_by() {
+        chmod 711 .
+        echo '{"name": "secret", "spool": {"rotate-bytes": 524288}}' >spec.json
+        "$1" ktracectl -q record --spec spec.json -e raw_syscalls:sys_enter -- "$TARGET" calls 10000 $VICTIM_CALL
+        within 10 nothing_records || fail "it has no end: $(spooled)"
+        id=$(spooled | jq -r '.[0].id')
+}
+# or_nothing FILE COMMAND...: what a refused one says is nothing.
+or_nothing() {
+        local file=$1
+        shift
+        "$@" >"$file" 2>err || cat err
+}
+
+case_others_recordings() { # what another user has recorded onto the disk: listed, read and removed, over both doors
+        defended_by spool-owner
+        a_spool
+        recorded_by stranger
+        or_nothing bus.json user ktracectl spool list --json=short
+        or_nothing varlink.json user ktracectl --varlink spool list --json=short
+        or_nothing bus.kts user ktracectl spool fetch "$id" -o - --to kts
+        or_nothing varlink.kts user ktracectl --varlink spool fetch "$id" -o - --to kts
+        or_nothing removed user ktracectl spool remove "$id"
+        removed=$(spooled | jq 'if length == 0 then 1 else 0 end')
+        recorded_by stranger
+        or_nothing removed user ktracectl --varlink spool remove "$id"
+        removed_too=$(spooled | jq 'if length == 0 then 1 else 0 end')
+        verdict "$(grep -c "$STRANGER_UID" bus.json || true)" "$(grep -c "$STRANGER_UID" varlink.json || true)" \
+                "$(calls_in bus.kts $VICTIM_CALL)" "$(calls_in varlink.kts $VICTIM_CALL)" \
+                "$removed" "$removed_too" "of the stranger's recordings"
+}
+
+case_removed_and_read() { # the disk, by what one has removed and goes on to read
+        defended_by spool-readers
+        a_spool
+        recorded_by user
+        cat >script.py <<'EOS'
+from attack import *
+import sys
+spools = [manager.OpenSpool(sys.argv[1], dbus.Dictionary(signature="sv")).take() for _ in range(4)]
+pause(1)
+manager.RemoveSpool(sys.argv[1])
+open("removed", "w").close()
+pause(60)
+EOS
+        background attacker script.py "$id"
+        within 20 [ -e removed ] || fail "not removed: $(cat background.out background.err)"
+        sleep 1
+        verdict "$(find /proc/[0-9]*/fd -lname "$SPOOL_DIR/*.kts (deleted)" 2>/dev/null | wc -l)" "files that count for nobody"
+}
+
+# taken_over KEEP N BYTES: see puppet.c; what it prints is in $held and $longest.
+taken_over() {
+        echo "{\"spool\": {\"rotate-bytes\": 262144, \"keep\": \"$1\"}}" >spec.json
+        user ktracectl create mine --spec spec.json --scope own -e raw_syscalls:sys_enter -f "id == $OWN_CALL"
+        user ktracectl start mine
+        within 10 [ -e "$SPOOL_DIR/$(spooled | jq -r '.[0].id')/000002.kts" ] || fail "no second file"
+        sleep 0.5
+        "$ATTACK_TOOLS/puppet" "$(pgrep -n -x ktrace-consumer)" "$2" "$3" >puppet || fail "$(cat puppet)"
+        read -r held longest <puppet
+}
+
+case_lying_worker() { # more than one's quota, by a worker that says it has written less than it has
+        defended_by spool-measure
+        a_spool
+        taken_over oldest 40 262144
+        used=$(find "$SPOOL_DIR" -name '*.kts' -printf '%s\n' | awk '{ n += $1 } END { print int(n / 1024) }')
+        verdict $((used > QUOTA ? used - QUOTA : 0)) "kB beyond the quota"
+}
+
+case_greedy_worker() { # files without end, by a worker that keeps them open when they count no more
+        defended_by spool-held-files
+        a_spool
+        taken_over newest 100 0
+        may=$((2 * $(nproc) + 40))
+        verdict $((held > may ? held : 0)) "open files"
+}
+
+case_boundless_worker() { # one file without end
+        defended_by spool-file-size
+        a_spool
+        taken_over newest 0 67108864
+        verdict $((longest > 262144 ? longest : 0)) "bytes in a file of 262144"
+}
+
+# booted_with WORDS: as the daemon reads them; then it starts, for the first time in this boot. How many recordings it has
+# taken from the top buffer is in $n_taken.
+booted_with() {
+        trap booted_end EXIT
+        mkdir -p /etc/systemd/system/ktraced.service.d
+        echo "$1" >line
+        printf '[Service]\nProtectProc=default\nBindReadOnlyPaths=%s:/proc/cmdline\n' "$T/line" \
+                >/etc/systemd/system/ktraced.service.d/attack.conf
+        systemctl daemon-reload
+        renew
+        rm -f "$STATE_DIR/.boot.json"
+        for _ in 1 2 3 4 5; do /bin/true; done
+        within "$([ "$PASS" = open ] && echo 10 || echo 2)" taken_from_top || true
+        n_taken=$(spooled | jq '[.[] | select(.kind == "boot")] | length')
+}
+taken_from_top() { spooled | jq -e 'any(.kind == "boot")'; }
+booted_end() {
+        : >"$TRACEFS/set_event"
+        rm -f /etc/systemd/system/ktraced.service.d/attack.conf "$STATE_DIR/.boot.json"
+        systemctl daemon-reload
+        a_spool_end
+}
+
+case_changed_boot_line() { # what an administrator has recorded in the top buffer since they changed the kernel's command line
+        defended_by boot-mark
+        a_spool
+        echo sched:sched_process_exec >"$TRACEFS/set_event"
+        booted_with 'trace_event=sched:sched_process_exec ktrace.boot=early:0123456789abcdef'
+        verdict "$n_taken" "recordings of somebody else's"
+}
+
+case_others_top_buffer() { # what somebody else has turned on in the top buffer, beside a trace of the boot
+        defended_by boot-others
+        a_spool
+        echo '{"name": "early", "scope": "system", "buffer-kb": 512, "events": ["sched:sched_process_exec"]}' >boot.json
+        printf 'sched:sched_process_exec\nsched:sched_process_fork\n' >"$TRACEFS/set_event"
+        booted_with "$(ktracectl bootconfig boot.json)"
+        verdict "$n_taken" "recordings of somebody else's"
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What calls over Varlink cost, as bus-cost tells it of the bus: JSON with the median and the 99th
+ * percentile in microseconds.
+ *
+ *   varlink-cost limits PATH N    calls the daemon's GetLimits()
+ *   varlink-cost connect PATH N   connects, calls it and leaves
+ *   varlink-cost session PATH N   CreateSession, Start, Stop, Destroy of a session of root's */
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "json.h"
+
+#define BUFFER_SIZE 65536
+#define N_MAX       100000
+
+typedef int (*Operation)(void);
+
+static const char *path;
+static int sock = -1;
+
+static int64_t now(void) {
+        struct timespec ts;
+
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int join(void) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        if (strlen(path) >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(address.sun_path, path);
+        sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (sock < 0 || connect(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
+                return -errno;
+        return 0;
+}
+
+/* Reads the answer as a client does, all of it. */
+static int call(const char *text, json_object **ret) {
+        static char answer[BUFFER_SIZE];
+        size_t size = 0;
+
+        if (send(sock, text, strlen(text) + 1, MSG_NOSIGNAL) < 0)
+                return -errno;
+        while (size == 0 || answer[size - 1] != '\0') {
+                ssize_t n = recv(sock, answer + size, sizeof(answer) - size, 0);
+
+                if (n <= 0)
+                        return n < 0 ? -errno : -ECONNRESET;
+                size += (size_t)n;
+        }
+        int r = json_parse_strict("answer", answer, size - 1, ret, NULL);
+        if (r == 0 && json_object_object_get(*ret, "error"))
+                r = -EPROTO;
+        return r;
+}
+
+static int call_limits(void) {
+        _cleanup_json_ json_object *answer = NULL;
+
+        return call("{\"method\":\"org.ktrace1.GetLimits\"}", &answer);
+}
+
+static int call_and_leave(void) {
+        int r = join();
+
+        if (r == 0)
+                r = call_limits();
+        close_cleanup(&sock);
+        return r;
+}
+
+static int call_session(void) {
+        static const char *const verbs[] = { "Start", "Stop", "Destroy" };
+        _cleanup_json_ json_object *created = NULL;
+        json_object *id = NULL;
+        char text[256];
+        int r;
+
+        r = call("{\"method\":\"org.ktrace1.CreateSession\",\"parameters\":{\"spec\":{"
+                 "\"scope\":\"system\",\"buffer-kb\":1024,\"events\":[\"raw_syscalls:sys_enter\"]}}}",
+                        &created);
+        if (r == 0)
+                id = json_object_object_get(json_object_object_get(created, "parameters"), "id");
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(verbs); i++) {
+                _cleanup_json_ json_object *answer = NULL;
+
+                snprintf(text,
+                                sizeof(text),
+                                "{\"method\":\"org.ktrace1.%s\",\"parameters\":{\"session\":\"%s\"}}",
+                                verbs[i],
+                                json_object_get_string(id));
+                r = call(text, &answer);
+        }
+        return r;
+}
+
+static int compare(const void *a, const void *b) {
+        return (*(const double *)a > *(const double *)b) -
+               (*(const double *)a < *(const double *)b);
+}
+
+static int measure(Operation operation, size_t n) {
+        static double usec[N_MAX];
+
+        for (size_t i = 0; i < n; i++) {
+                int64_t begin = now();
+                int r = operation();
+
+                if (r != 0) {
+                        fprintf(stderr, "varlink-cost: %s\n", strerror(-r));
+                        return 1;
+                }
+                usec[i] = (double)(now() - begin) / 1000;
+        }
+        qsort(usec, n, sizeof(double), compare);
+        printf("{\"p50\":%.1f,\"p99\":%.1f}\n", usec[n / 2], usec[n * 99 / 100]);
+        return 0;
+}
+
+int main(int argc, char **argv) {
+        size_t n = argc == 4 ? (size_t)atol(argv[3]) : 0;
+
+        if (n == 0 || n > N_MAX)
+                return 2;
+        path = argv[2];
+        if (strcmp(argv[1], "connect") == 0)
+                return measure(call_and_leave, n);
+        if (join() < 0)
+                return 1;
+        if (strcmp(argv[1], "limits") == 0)
+                return measure(call_limits, n);
+        if (strcmp(argv[1], "session") == 0)
+                return measure(call_session, n);
+        return 2;
+}

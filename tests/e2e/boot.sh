@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What the kernel has recorded before the daemon was there, as kernels that make instances at boot have it: the instance is made by
+# hand, and the command line is one of this mount namespace's. The kernel's own words: ../guest/boots/early.sh.
+
+boot_begin() { # SPEC [MORE]: as booted with the words for the spec, and more
+        service_manager && skip "the daemon sees the command line that the kernel has"
+        ktracectl bootconfig -q --kernel=6.12 "$1" >words || fail "no words"
+        echo "quiet $(cat words) ${2:-}" >cmdline
+        mount --bind cmdline /proc/cmdline
+        trap boot_end EXIT
+}
+boot_end() {
+        umount /proc/cmdline 2>/dev/null || true
+        rm -f "$STATE_DIR/.boot.json"
+        ! service_is_up || kill "$(daemon_pid)"
+        rmdir "$TRACEFS/instances/boottest" 2>/dev/null || true
+        leave_case
+}
+service_is_up() { busctl status org.ktrace1 2>/dev/null; }
+is_down() { ! service_is_up; }
+boot_entry() { ktracectl spool list --json=short | jq -r '.[] | select(.kind == "boot" and .name == "boottest") | .id'; }
+has_entry() { [ -n "$(boot_entry)" ]; }
+is_over() { test -e "$STATE_DIR/.boot.json"; }
+
+# daemon_anew: one that has not looked yet.
+daemon_anew() {
+        ! service_is_up || kill "$(daemon_pid)"
+        within 5 is_down || fail "the daemon does not end"
+        rm -f "$STATE_DIR/.boot.json"
+        ktracectl status >/dev/null
+}
+
+# boot_instance EVENT...: as the kernel would have made it, with something in it.
+boot_instance() {
+        mkdir "$TRACEFS/instances/boottest"
+        for event in "$@"; do
+                echo "$event" >>"$TRACEFS/instances/boottest/set_event"
+        done
+        /bin/true
+}
+boot_spec() {
+        echo '{"name":"boottest","scope":"system","mode":"flight","clock":"local","events":["sched:sched_process_exec"]}' >spec.json
+}
+
+case_boot_instance() { # what the kernel has recorded into an instance is taken into root's spool, once, and the instance goes
+        local id
+        boot_spec
+        boot_begin spec.json
+        boot_instance sched:sched_process_exec
+        daemon_anew
+        within 10 has_entry || fail "no entry"
+        within 10 is_over || fail "not noted"
+        id=$(boot_entry)
+        expect 0 ktracectl spool fetch "$id" -o boot.kts
+        [ "$(count boot.kts '.fields.filename == "/bin/true"')" -ge 1 ] || fail "$(ktracectl report boot.kts)"
+        [ ! -e "$TRACEFS/instances/boottest" ] || fail "the instance is there"
+        same '[]' "$(stranger ktracectl spool list --json=short | tr -d ' \n')" "what a stranger sees"
+        expect 1 stranger ktracectl spool fetch "$id" -o x.kts
+        expect 1 stranger ktracectl spool remove "$id"
+        boot_instance sched:sched_process_exec
+        kill "$(daemon_pid)"
+        within 5 is_down
+        ktracectl status >/dev/null
+        sleep 0.5
+        grep -q sched_process_exec "$TRACEFS/instances/boottest/set_event" || fail "taken a second time"
+        expect 0 ktracectl spool remove "$id"
+}
+
+case_boot_others() { # what somebody else uses, or words that were changed, are left alone
+        boot_spec
+        boot_begin spec.json
+        boot_instance sched:sched_process_exec sched:sched_process_exit
+        daemon_anew
+        within 10 is_over || fail "not noted"
+        same "" "$(boot_entry)" "an entry"
+        grep -q sched_process_exec "$TRACEFS/instances/boottest/set_event" || fail "it was turned off"
+        rmdir "$TRACEFS/instances/boottest"
+        umount /proc/cmdline
+        boot_begin spec.json trace_event=sched:sched_switch
+        boot_instance sched:sched_process_exec
+        daemon_anew
+        sleep 0.5
+        same "" "$(boot_entry)" "an entry"
+        grep -q sched_process_exec "$TRACEFS/instances/boottest/set_event" || fail "it was turned off"
+}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A stream on its way out of the machine while it is recorded: over a network, over a serial line.
+
+extraction_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+# of a system call that nobody makes by chance, of all processes
+traced() { # NAME KB
+        ktracectl create "$1" --scope system -b "$2" -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start "$1"
+}
+calls() { "$TARGET" calls "$1" 1000; }
+lost() { ktracectl convert "$1" --to json 2>/dev/null | jq -s 'map(select(.lost != null) | .lost) | add // 0'; }
+
+# over LISTEN CONNECT: socat's addresses of both ends.
+over() {
+        traced box 8192
+        background socat -u "$1" CREATE:remote.kts
+        receiver=$BACKGROUND
+        sleep 0.5
+        background sh -c "ktracectl stream box -o - --to kts | socat -u - $2"
+        for _ in 1 2 3 4 5; do
+                calls 4000
+                sleep 0.1
+        done
+        ktracectl stop box
+        ktracectl destroy box
+        within 10 sh -c "! kill -0 $receiver 2>/dev/null" || fail "the other end still waits"
+        same 20000 "$(count remote.kts true)" events
+        same 0 "$(lost remote.kts)" lost
+        expect 0 ktracectl report --receipt --json=short remote.kts
+        jq -e '.end.code == "stopped"' out || fail "no end: $(cat out)"
+}
+
+case_extraction_network() { # over a socket of the network, whole and with its end
+        [ -x "$(command -v socat)" ] || skip "socat is not there"
+        trap extraction_end EXIT
+        over TCP-LISTEN:48123,bind=127.0.0.1,reuseaddr TCP:127.0.0.1:48123
+        over UNIX-LISTEN:"$T/socket" UNIX-CONNECT:"$T/socket"
+}
+
+case_extraction_serial() { # over a slow serial line: what has no time to go is lost and counted, nobody else is slower
+        [ -x "$(command -v socat)" ] || skip "socat is not there"
+        trap extraction_end EXIT
+        background socat PTY,link="$T/near",raw,echo=0 PTY,link="$T/far",raw,echo=0
+        within 5 test -e far || fail "no line"
+        traced slow 64
+        traced other 8192
+        # 115200 baud, until the file "fast" is there.
+        background python3 -c '
+import os, sys, time
+far = os.open("far", os.O_RDONLY | os.O_NOCTTY)
+with open("remote.kts", "wb") as out:
+    while True:
+        data = os.read(far, 1152)
+        out.write(data); out.flush()
+        if not os.path.exists("fast"): time.sleep(0.1)
+'
+        background sh -c 'exec ktracectl stream slow -o - --to kts >near'
+        line=$BACKGROUND
+        background ktracectl stream other -o other.kts
+        file=$BACKGROUND
+        for _ in 1 2 3 4 5; do
+                calls 8000
+                sleep 0.1
+        done
+        ktracectl stop other
+        ktracectl destroy other
+        within 10 sh -c "! kill -0 $file 2>/dev/null" || fail "the file waits for the line"
+        same '40000 0' "$(count other.kts true) $(lost other.kts)" "events of the other, and its losses"
+        ktracectl stop slow
+        touch fast
+        ktracectl destroy slow
+        within 20 sh -c "! kill -0 $line 2>/dev/null" || fail "the line's reader still waits"
+        sleep 1
+        [ "$(lost remote.kts)" -gt 0 ] || fail "nothing was lost"
+        same 40000 "$(($(count remote.kts true) + $(lost remote.kts)))" "events and losses"
+}

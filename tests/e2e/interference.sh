@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Others write to the instance of a session that needs no fence: it is noticed, told with what it was and became, and put back;
+# nothing is lost that is not told. tests/guest/interference.sh has the same with other people's tools.
+
+interference_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        [ -z "${FOREIGN:-}" ] || rmdir "$FOREIGN" || true
+        leave_case
+}
+# watched ARG...: a session `box` of two system calls that nobody makes by chance, its notifications in ./told.
+watched() {
+        ktracectl create box --scope system -b 256 -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' "$@"
+        ktracectl --json stream box --notify >told 2>told.err &
+        started+=("$!")
+        within 10 grep -q waiting told.err || fail "$(cat told.err)"
+        ktracectl start box
+        BOX=$TRACEFS/instances/ktrace-$(ktracectl --json=short show box | jq -r .id)
+        EVENT=$BOX/events/raw_syscalls/sys_enter
+        sleep 0.3
+}
+calls() { "$TARGET" calls "$1" "$2"; }
+has() { count "$1" ".fields.id == $2"; }
+# reads FILE TEXT
+reads() { within 5 grep -Fxq "$2" "$BOX/$1" || fail "$1: $(cat "$BOX/$1"), not $2; told: $(cat told)"; }
+# told_of FILE WAS IS PUT-BACK
+told_of() {
+        within 5 jq -se --arg file "$1" --arg was "$2" --arg is "$3" \
+                "any(.[]; .kind == \"interference\" and any(.changes[]; .file == \$file and .was == \$was and .is == \$is and .\"put-back\" == $4))" told ||
+                fail "$1 was not told: $(cat told)"
+}
+nobody() { ktracectl list --json=short | jq -e 'length == 0'; }
+n_told() { jq -s 'map(select(.kind == "interference") | .count) | add // 0' told; }
+
+case_interference_events() { # an event that others turn off is on again soon, with its filter; the gap is told, also in the stream
+        trap interference_end EXIT
+        watched
+        background ktracectl stream box -o t.kts
+        within 10 test -s t.kts || fail "no stream"
+        calls 10 1000
+        echo 0 >"$EVENT/enable"
+        reads events/raw_syscalls/sys_enter/enable 1
+        told_of events/raw_syscalls/sys_enter/enable 1 0 true
+        calls 20 1000
+        echo 0 >"$EVENT/filter"
+        reads events/raw_syscalls/sys_enter/filter 'id >= 1000 && id <= 1001'
+        told_of events/raw_syscalls/sys_enter/filter 'id >= 1000 && id <= 1001' none true
+        reads events/raw_syscalls/sys_enter/enable 1
+        sleep 0.3
+        calls 30 1001
+        ktracectl destroy box
+        wait "$BACKGROUND" || true
+        same '30 30' "$(has t.kts 1000) $(has t.kts 1001)" "calls outside the gaps"
+        same 2 "$(n_told)" "changes that were told: $(cat told)"
+        same true "$(jq -s 'all(.[] | select(.kind == "interference"); ."until-nsec" > ."from-nsec" and ."until-nsec" - ."from-nsec" < 3000000000)' told)" "gaps"
+        ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' >marks
+        grep -q 'ktraced: interference: events/raw_syscalls/sys_enter/enable was 1, became 0, put back' marks || fail "$(cat marks)"
+        same 2 "$(grep -c 'changes by others' marks)" "gaps in the stream"
+        ktracectl convert t.kts --to json | jq -es '[.[].statistics // empty][0] | .interference == 2 and ."interference-nsec" > 0' >/dev/null ||
+                fail "statistics: $(ktracectl convert t.kts --to json | grep statistics)"
+}
+
+case_interference_files() { # tracing, clock, size, overwriting and CPUs of an instance are as they were, soon after others changed them
+        trap interference_end EXIT
+        local size
+        watched
+        size=$(cat "$BOX/buffer_size_kb")
+        echo 0 >"$BOX/tracing_on"
+        reads tracing_on 1
+        told_of tracing_on 1 0 true
+        echo 16 >"$BOX/buffer_size_kb"
+        reads buffer_size_kb "$size"
+        told_of buffer_size_kb "$size" "$(jq -rs 'map(.changes[]? | select(.file == "buffer_size_kb"))[0].is' told)" true
+        echo 1 >"$BOX/options/overwrite"
+        reads options/overwrite 0
+        echo global >"$BOX/trace_clock"
+        within 5 grep -q '\[mono\]' "$BOX/trace_clock" || fail "$(cat "$BOX/trace_clock")"
+        told_of trace_clock mono global true
+        echo 1 >"$BOX/tracing_cpumask"
+        told_of tracing_cpumask 'all CPUs' others true
+        calls 7 1000
+        same true "$(ktracectl --json=short show box | jq '.statistics.interference >= 5')" "statistics"
+        same running "$(ktracectl --json=short show box | jq -r .state)" "state"
+        ktracectl destroy box
+}
+
+case_interference_emptied() { # a buffer that somebody empties cannot be filled again: it is told
+        trap interference_end EXIT
+        watched --mode flight
+        calls 10 1000
+        : >"$BOX/trace"
+        told_of trace 'what was recorded' emptied false
+        calls 3 1000
+        expect 0 ktracectl snapshot box -o t.kts
+        same 3 "$(has t.kts 1000)" "calls since"
+        same 1 "$(n_told)" "changes that were told: $(cat told)"
+        ktracectl clear box
+        sleep 1
+        same 1 "$(n_told)" "changes, also after our own clearing: $(cat told)"
+        ktracectl destroy box
+}
+
+case_interference_others_events() { # events that others turn on in it are off again
+        trap interference_end EXIT
+        watched
+        echo 1 >"$BOX/events/sched/sched_switch/enable"
+        within 20 grep -qx 0 "$BOX/events/sched/sched_switch/enable" || fail "still on"
+        told_of events/sched/sched_switch/enable 0 1 true
+        echo 1 >"$BOX/events/sched/enable"
+        echo 0 >"$EVENT/enable"
+        within 5 grep -qx 0 "$BOX/events/sched/enable" || fail "still on"
+        ktracectl destroy box
+}
+
+case_interference_trigger() { # a trigger that somebody lifts is laid again
+        trap interference_end EXIT
+        watched --trigger 'raw_syscalls:sys_enter if id == 1001 do stop'
+        grep -q traceoff "$EVENT/trigger" || fail "no trigger: $(cat "$EVENT/trigger")"
+        calls 4 1000
+        echo '!traceoff' >"$EVENT/trigger"
+        within 5 grep -q traceoff "$EVENT/trigger" || fail "not laid again: $(cat told)"
+        told_of events/raw_syscalls/sys_enter/trigger "the session's triggers" others true
+        calls 1 1001
+        reads tracing_on 0
+        ktracectl destroy box
+}
+
+case_interference_war() { # who undoes whatever is put back wins, and the session says so
+        trap interference_end EXIT
+        watched
+        (while [ -e "$EVENT/enable" ]; do echo 0 2>/dev/null >"$EVENT/enable"; sleep 0.01; done) &
+        started+=("$!")
+        within 40 nobody || fail "it goes on: $(tail -n 2 told)"
+        grep -q 'again and again' told || fail "$(tail -n 2 told)"
+        within 5 no_instance || fail "the instance is left"
+}
+
+case_interference_own() { # nothing of all that ktraced does itself is taken for another's
+        trap interference_end EXIT
+        watched
+        local i
+        for i in 1 2 3; do
+                ktracectl set box raw_syscalls:sys_enter off
+                ktracectl set box raw_syscalls:sys_enter on
+                ktracectl set box buffer-kb $((64 * i))
+                ktracectl stop box
+                ktracectl clear box
+                ktracectl start box
+        done
+        sleep 1
+        same 0 "$(n_told)" "changes that were told: $(cat told)"
+        ktracectl destroy box
+}
+
+case_interference_borrowed() { # in an instance that is another's, what its maker changes is told and left
+        trap interference_end EXIT
+        FOREIGN=$TRACEFS/instances/case-interference-$$
+        mkdir "$FOREIGN"
+        ktracectl create box --scope system --instance "${FOREIGN##*/}" -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl --json stream box --notify >told 2>told.err &
+        started+=("$!")
+        within 10 grep -q waiting told.err || fail "$(cat told.err)"
+        ktracectl start box
+        BOX=$FOREIGN
+        sleep 0.3
+        echo 0 >"$BOX/events/raw_syscalls/sys_enter/enable"
+        told_of events/raw_syscalls/sys_enter/enable 1 0 false
+        sleep 0.5
+        same 0 "$(cat "$BOX/events/raw_syscalls/sys_enter/enable")" "the event"
+        same 1 "$(n_told)" "changes that were told: $(cat told)"
+        rmdir "$FOREIGN" 2>/dev/null && fail "it could be removed" || true
+        ktracectl destroy box
+}

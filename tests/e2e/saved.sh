@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Saved sessions: files, which of them counts, what is wrong with them, and the process that runs one.
+
+saved() { ktracectl saved --config-dir="$CONFIG_DIR" --lib-dir="$LIB_DIR" "$@"; }
+
+# saved_dirs: empty ones; they go with the case.
+saved_dirs() {
+        trap saved_end EXIT
+        mkdir -p "$CONFIG_DIR/sessions.d" "$LIB_DIR/sessions.d"
+        chmod 755 "$CONFIG_DIR/sessions.d" "$LIB_DIR/sessions.d"
+}
+saved_end() {
+        rm -rf "$CONFIG_DIR/sessions.d" "$LIB_DIR/sessions.d"
+        leave_case
+}
+BOX='{"scope": "system", "mode": "flight", "buffer-kb": 64, "events": ["sched:sched_process_exec"]}'
+
+case_saved_files() { # the administrator's file goes before the shipped one, an empty one masks it
+        saved_dirs
+        echo "$BOX" >"$LIB_DIR/sessions.d/box.json"
+        echo "$BOX" >"$LIB_DIR/sessions.d/mine.json"
+        echo "$BOX" >"$LIB_DIR/sessions.d/masked.json"
+        echo '{"scope": "own", "events": ["raw_syscalls:sys_enter"]}' >"$CONFIG_DIR/sessions.d/mine.json"
+        : >"$CONFIG_DIR/sessions.d/masked.json"
+        : >"$LIB_DIR/sessions.d/not a name.json"
+        saved list --json=short >listed
+        same 'box flight system true
+mine stream own true' "$(jq -r '.[] | "\(.name) \(.mode) \(.scope) \(.valid)"' listed)" "sessions"
+        same "$CONFIG_DIR/sessions.d/mine.json" "$(jq -r '.[1].file' listed)" file
+        saved show mine | jq -e '.scope == "own"' >/dev/null || fail "$(saved show mine)"
+        refused 1 'masked by an empty file' saved show masked
+        refused 1 'no such saved session' saved show none
+        refused 2 'no session is called so' saved show ../box
+        refused 1 'no such saved session in .* names without .json' saved show mine.json
+        refused 2 'saved show: NAME is missing' saved show
+        refused 2 'saved: one of list|show|check|run' saved
+        expect 0 saved check
+        same 2 "$(wc -l <out)" "files that are good"
+        chmod 777 "$CONFIG_DIR/sessions.d"
+        refused 3 'sessions.d: others may write it' saved run mine
+        saved list --json=short | jq -e '.[1] | (.valid | not) and (.mistake | test("others may write"))' >/dev/null || fail "$(saved list)"
+        chmod 755 "$CONFIG_DIR/sessions.d"
+        echo '{"scope": "own", "frob": 1}' >"$CONFIG_DIR/sessions.d/mine.json"
+        same '1:18: unknown key' "$(saved list --json=short | jq -r '.[1].mistake' | cut -d' ' -f1-3)" "mistake in its column"
+}
+
+# mistake TEXT PATTERN: the file is refused with line, column and what to do.
+mistake() {
+        printf '%b' "$1" >bad.json
+        refused 1 "bad.json:$2" saved check ./bad.json
+}
+
+case_saved_mistakes() { # what is wrong with a file is told with its line and column
+        mistake '{\n  "scope": "own",\n  "events": ["a:b",]\n}\n' '3:20: a value is wanted'
+        mistake '{\n  "scope": "own",\n  "buffer-kb": 3\n}\n' '3:16: buffer-kb: 3 is under the least of 8'
+        mistake '{\n  "scope": "own",\n  "bufer-kb": 8\n}\n' '3:3: unknown key "bufer-kb": did you mean "buffer-kb"'
+        mistake '{"scope": "own", "events": ["a:b",\n   {"name": "c:d", "\\u00e4": 1}]}' '2:4: events\[1\]: unknown key'
+        mistake '{"scope": "own", "events": ["a:b",\n   {"name": "c:d", "filter": 5}]}' '2:30: events\[1\].filter: a string is wanted'
+        mistake '{"scope": "own",\n "lifetime": "linger", "events": ["a:b"]}' '2:14: lifetime: a saved session lives as long'
+        mistake '{"events": ["a:b"]}' '1:1: scope: missing'
+        refused 1 'standard input:1:18: unknown key "frob"' saved check - <<<'{"scope": "own", "frob": 1}'
+        mistake '["a:b"]' ' a session spec is an object, not a list'
+        chmod 666 bad.json
+        refused 1 'others may write it' saved check ./bad.json
+}
+
+case_saved_show() { # what show prints of a session can be saved, and made anew
+        saved_dirs
+        trap 'ktracectl destroy first; ktracectl destroy second; saved_end' EXIT
+        ktracectl create first --scope system --mode flight -b 64 -e sched:sched_process_exec -f 'pid > 1'
+        ktracectl --json show first >first.json
+        ktracectl create second --spec first.json
+        ktracectl --json show second >second.json
+        same "$(jq -cS '.spec | del(.name)' first.json)" "$(jq -cS '.spec | del(.name)' second.json)" "specs"
+        cp first.json "$CONFIG_DIR/sessions.d/third.json"
+        expect 0 saved check third
+        same "$(jq -cS .spec first.json)" "$(saved show third | jq -cS .)" "the saved one"
+}
+
+# running NAME: its state, by whomever.
+running() { ktracectl --json=short list | jq -e "any(.name == \"$1\" and .state == \"running\")"; }
+
+case_saved_run() { # run makes and starts it; SIGTERM ends it, and that is no failure
+        saved_dirs
+        cat >"$CONFIG_DIR/sessions.d/box.json" <<'END'
+{
+  "mode": "flight",
+  "scope": "system",
+  "buffer-kb": 1024,
+  "events": ["sched:sched_process_exec", "sched:sched_process_exit"]
+}
+END
+        background saved run box
+        within 10 running box || fail "it does not run: $(cat background.err)"
+        pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")
+        kill -TERM "$pid"
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        no_instance || fail "it is still there"
+}
+
+case_saved_run_away() { # a daemon that is away for long is waited for, and the session goes on meanwhile
+        saved_dirs
+        echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
+        background saved run box
+        within 10 running box || fail "it does not run: $(cat background.err)"
+        pid=$(daemon_pid)
+        kill -USR2 "$pid"
+        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not gone"
+        sleep 21 # clients that have something else to do give up after 20 s
+        kill -0 "$BACKGROUND" || fail "it gave up: $(cat background.err)"
+        within 5 running box || fail "the next one has not taken it over"
+        pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")
+        kill -TERM "$pid"
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        no_instance || fail "it is still there"
+}
+
+case_saved_run_destroyed() { # a session that is destroyed is a failure of what runs it, with the reason
+        saved_dirs
+        echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
+        background saved run box
+        within 10 running box || fail "it does not run: $(cat background.err)"
+        ktracectl destroy box
+        status=0
+        wait "$BACKGROUND" || status=$?
+        same 1 "$status" status
+        grep -q 'session box was destroyed' background.err || fail "$(cat background.err)"
+        same 1 "$(wc -l <background.err)" "lines on stderr"
+}
+
+case_saved_run_shutdown() { # stopped at the same time as the daemon, which is faster, it is no failure; that the daemon ends alone is one
+        saved_dirs
+        echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
+        background saved run box
+        within 10 running box || fail "it does not run: $(cat background.err)"
+        kill -TERM "$(daemon_pid)"
+        sleep 0.5
+        pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")
+        kill -TERM "$pid"
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        background saved run box
+        within 10 running box || fail "it does not run: $(cat background.err)"
+        kill -TERM "$(daemon_pid)"
+        status=0
+        wait "$BACKGROUND" || status=$?
+        same 1 "$status" status
+        grep -q 'session box has ended (shutdown)' background.err || fail "$(cat background.err)"
+}
+
+case_saved_run_refused() { # what cannot be run says so at once
+        saved_dirs
+        echo '{"scope": "system", "events": ["none:such"]}' >"$CONFIG_DIR/sessions.d/box.json"
+        refused 1 'none:such' saved run box
+        echo '{"scope": "system", "events": [}' >"$CONFIG_DIR/sessions.d/box.json"
+        refused 2 'sessions.d/box.json:1:32: ' saved run box
+}

@@ -1,0 +1,527 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What is recorded onto the machine's disk: files and their counts, limits, who may read, what survives.
+
+spool_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        within 10 spool_over || true
+        spooled | jq -r '.[].id' | xargs -r ktracectl spool remove || true
+        [ ! -f before.json ] || cat before.json >"$CONFIG_DIR/ktraced.json"
+        ktracectl policy reload || true
+        leave_case
+}
+spooled() { ktracectl spool list --json=short; }
+spool_over() { spooled | jq -e 'all(.state == "ended" or .state == "crashed")'; }
+spool_begin() {
+        trap spool_end EXIT
+        spool_limits '{"spool-keep-free-kb": 1024}'
+}
+# spool_limits OBJECT: as the administrator sets them, until the end of the case.
+spool_limits() {
+        [ -f before.json ] || cp "$CONFIG_DIR/ktraced.json" before.json
+        jq '. + $ARGS.positional[0]' --jsonargs "$1" <before.json >"$CONFIG_DIR/ktraced.json"
+        ktracectl policy reload
+}
+# spool_recorder NAME SPOOL [OPTION...], $BUFFER: of two system calls that nobody makes by chance, of all processes.
+spool_recorder() {
+        local name=$1
+        echo "{\"spool\": $2}" >spec.json
+        shift 2
+        ktracectl create "$name" --spec spec.json --scope system -b "${BUFFER:-8192}" -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' "$@"
+        ktracectl start "$name"
+}
+calls() { "$TARGET" calls "$1" "$2"; }
+has() { count "$1" ".fields.id == $2"; }
+entry() { spooled | jq -r ".[0].$1"; } # FIELD
+ended() { within 10 spool_over || fail "it still records: $(spooled)"; }
+spool_daemon() { # ends the daemon; the next call starts another one
+        local pid
+        pid=$(daemon_pid)
+        kill "$pid"
+        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"
+}
+
+case_spool_usage() { # a size that is no value of --spool, other formats, one recording too many: 2, and nothing is made
+        refused 2 '--spool 64M: a size stands behind a =: --spool=64M' ktracectl record --spool 64M -a -e sched:sched_switch -- true
+        refused 2 'spool.max-bytes: 1024 is not from 524288 to [0-9]* bytes' ktracectl create box --spool=1K -a -e sched:sched_switch
+        refused 2 'whole number of bytes' ktracectl create box --spool=1.5G -a -e sched:sched_switch
+        refused 2 'no such format' ktracectl spool fetch box --to doc
+        refused 2 'second: one argument too many' ktracectl spool fetch first second
+        refused 2 'spool remove: ID is missing' ktracectl spool remove
+        refused 2 'standard input is the command' ktracectl record --spec - -- true
+        echo '{"scope": "own", "frob": 1}' >spec.json
+        refused 2 'standard input:1:18: unknown key "frob"' ktracectl create box --spec - <spec.json
+        same 0 "$(spooled | jq length)" recordings
+}
+
+case_spool_files() { # the files are whole each by itself, and all of them in order are the recording, nothing twice
+        spool_begin
+        spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144}'
+        for _ in 1 2 3 4; do
+                calls 10000 1000
+                sleep 0.3
+        done
+        refused 1 "spool fetch $(entry id)" ktracectl stream box -o x.kts
+        refused 1 'still records' ktracectl spool remove "$(entry id)"
+        ktracectl spool fetch box -o part.kts
+        ktracectl stop box
+        ktracectl destroy box
+        ended
+        same 0 "$(entry lost)" lost
+        expect 0 ktracectl spool fetch box -o all.kts
+        same 40000 "$(has all.kts 1000)" "events of the whole"
+        [ "$(has part.kts 1000)" -le 40000 ] || fail "more than there were"
+        mkdir files
+        expect 0 ktracectl spool fetch box -o files
+        n=0 sum=0
+        for file in files/*.kts; do
+                events=$(has "$file" 1000)
+                [ "$events" -gt 0 ] || fail "$file has none"
+                [ "$(stat -c %s "$file")" -le 262144 ] || fail "$file is too long"
+                sum=$((sum + events)) n=$((n + 1))
+        done
+        [ "$n" -ge 4 ] || fail "$n files"
+        same 40000 "$sum" "events of the files"
+        same "$n" "$(entry 'files | length')" files
+        ktracectl report --json=short files/*.kts | jq -r 'select(.event != null) | .time // .ts' >times
+        same 40000 "$(wc -l <times)" "events of all files in order"
+        expect 0 ktracectl spool fetch box --file 1 -o one.kts
+        cmp one.kts "$(find files -name '*-000001.kts')"
+        cat files/*.kts | cmp - all.kts
+        expect 0 ktracectl spool remove box
+        same '[]' "$(spooled)" list
+        same '' "$(ls "$SPOOL_DIR")" directory
+}
+
+case_spool_newest() { # when it is full the oldest files go, and the newest events are there
+        spool_begin
+        spool_recorder box '{"max-bytes": 1048576, "rotate-bytes": 262144}'
+        calls 1 1001
+        for _ in 1 2 3 4 5 6; do
+                calls 8000 1000
+                sleep 0.3
+                [ "$(find "$SPOOL_DIR" -name '*.kts' -printf '%s\n' | awk '{ n += $1 } END { print n }')" -le 1048576 ] ||
+                        fail "too much on disk"
+        done
+        calls 3 1001
+        sleep 0.3
+        ktracectl destroy box
+        ended
+        [ "$(entry '"dropped-files"')" -gt 0 ] || fail "nothing was dropped: $(spooled)"
+        expect 0 ktracectl spool fetch box -o all.kts
+        same 3 "$(has all.kts 1001)" "of the last, and none of the first"
+}
+
+case_spool_oldest() { # kept as it began: the session ends when it is full, with the reason
+        spool_begin
+        spool_recorder box '{"max-bytes": 1048576, "rotate-bytes": 262144, "keep": "oldest", "sync": "none"}'
+        calls 3 1001
+        for _ in 1 2 3 4 5 6; do
+                calls 8000 1000
+                sleep 0.2
+        done
+        within 10 no_instance || fail "it goes on"
+        ended
+        same spool-full "$(entry code)" code
+        expect 0 ktracectl spool fetch box -o all.kts
+        same 3 "$(has all.kts 1001)" "of the first"
+        [ "$(stat -c %s all.kts)" -le 1048576 ] || fail "too much"
+        [ "$(stat -c %s all.kts)" -ge 700000 ] || fail "too little: $(stat -c %s all.kts)"
+}
+
+case_spool_limits() { # of a session, of a user, of all; nobody else's files go for it
+        spool_begin
+        spool_limits '{"max-spool-kb": 2048, "max-spool-kb-per-uid": 1200, "spool-keep-free-kb": 0}'
+        echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
+        echo '{"spool": {"max-bytes": 4194304}}' >large.json
+        refused 1 'max-spool-kb' user ktracectl create large --spec large.json --scope own -e sched:sched_process_exit
+        expect 0 user ktracectl create one --spec spec.json --scope own -e sched:sched_process_exit
+        expect 0 user ktracectl create two --spec spec.json --scope own -e sched:sched_process_exit
+        refused 1 'max-spool-kb-per-uid' user ktracectl create three --spec spec.json --scope own -e sched:sched_process_exit
+        no_name three || fail "the refused one is there"
+        expect 0 stranger ktracectl create other --spool=600K --scope own -e sched:sched_process_exit
+        spool_limits '{"max-spool-kb-total": 1600, "spool-keep-free-kb": 0}'
+        refused 1 'max-spool-kb-total' ktracectl create root --spec spec.json --scope system -e sched:sched_process_exit
+        spool_limits '{"max-spool-kb-total": 2300, "spool-keep-free-kb": 0}'
+        refused 1 'max-spool-kb-total, 2012 allowed' stranger ktracectl create more --spool=600K --scope own -e sched:sched_process_exit
+        expect 0 ktracectl create share --spec spec.json --scope system -e sched:sched_process_exit
+        spool_limits '{"max-spool-kb": 0}'
+        refused 1 'none is allowed' stranger ktracectl create none --spool --scope own -e sched:sched_process_exit
+        spool_limits "{\"spool-keep-free-kb\": $((1 << 40))}"
+        refused 1 'disk is full' ktracectl create root --spec spec.json --scope system -e sched:sched_process_exit
+        same 0 "$(spooled | jq '[.[] | select(.name == "root")] | length')" "entries of what was refused"
+}
+no_name() { ! ktracectl list --json=short | jq -e "any(.name == \"$1\")"; }
+
+case_spool_strangers() { # a recording does not exist for others; the directory is root's
+        spool_begin
+        echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
+        expect 0 user ktracectl create mine --spec spec.json --scope own -e sched:sched_process_exit
+        id=$(user ktracectl spool list --json=short | jq -r '.[0].id')
+        same '[]' "$(stranger ktracectl spool list --json=short)" "the stranger's list"
+        refused 1 "\"$id\": no such recording: ListSpool" stranger busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' "$id" 0
+        refused 1 'no such recording' stranger busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager RemoveSpool s "$id"
+        refused 1 'no such recording' user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' ../../etc/passwd. 0
+        refused 1 'no such file' user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' "$id" 1 file s session.json
+        refused 1 'no such file' user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' "$id" 1 file s ../../../etc/shadow
+        [ -z "$(find "$SPOOL_DIR"/* ! -user root -o ! -type l -perm /077)" ] || fail "$(find "$SPOOL_DIR" -ls)"
+        user ktracectl destroy mine
+        ended
+        expect 0 ktracectl spool fetch "$id" -o root.kts
+        mkdir in
+        ln -s "$T/planted" "in/$id-000001.kts"
+        refused 1 'cannot be written' ktracectl spool fetch "$id" -o in
+        [ ! -e "$T/planted" ] || fail "a link was followed"
+        expect 0 user ktracectl spool remove "$id"
+        same '[]' "$(spooled)" list
+}
+
+case_spool_record() { # of a command, with its statuses as ever, and nothing written where it runs
+        spool_begin
+        expect 7 ktracectl record --spool=4M -e raw_syscalls:sys_enter -- sh -c "'$TARGET' calls 300 1000; exit 7"
+        grep -qE "events recorded, 0 lost; 'ktracectl spool fetch [0-9a-f]{16}' gets them" err || fail "$(cat err)"
+        [ ! -e trace.dat ] || fail "a file was written"
+        refused 2 'without -o' ktracectl record --spool -o t.kts -e raw_syscalls:sys_enter -- true
+        ended
+        expect 0 ktracectl spool fetch "$(entry id)" -o t.kts
+        same 300 "$(has t.kts 1000)" events
+        expect 0 ktracectl spool fetch "$(entry id)" -o t.dat
+        same 300 "$(ktracectl convert t.dat --to json | jq -c 'select(.event != null) | select(.fields.id == 1000)' | wc -l)" "events as trace.dat"
+}
+
+case_spool_names_of_files() { # each file tells the names of the commands in it, also one that another follows, and no others' to a user
+        spool_begin
+        jq -n '{spool: {"max-bytes": 16777216, "rotate-bytes": 262144}, events: ["raw_syscalls:sys_enter"]}' >own.json
+        # The kernel notes a name when its process leaves the CPU: it sleeps between the calls.
+        expect 0 user ktracectl record -q --spec own.json -- "$TARGET" paced 9000 20
+        ended
+        mkdir files
+        ktracectl spool fetch "$(entry id)" -o files
+        [ "$(find files -name '*.kts' | wc -l)" -ge 3 ] || fail "$(ls files)"
+        for file in files/*.kts; do
+                [ "$(stat -c %s "$file")" -le 262144 ] || fail "$file is too long"
+                same '["target"]' "$(ktracectl convert "$file" --to json | jq -sc 'map(select(.event != null).comm) | unique')" "who is in $file"
+        done
+}
+
+case_spool_user() { # a user's own processes, fenced as in any stream, by the user alone
+        spool_begin
+        expect 0 user ktracectl record --spool=4M -e raw_syscalls:sys_enter -- "$TARGET" calls 3000 110
+        ended
+        id=$(user ktracectl spool list --json=short | jq -r '.[0].id')
+        expect 0 user ktracectl spool fetch "$id" -o t.kts
+        [ "$(has t.kts 110)" -ge 3000 ] && [ "$(has t.kts 110)" -lt 3010 ] || fail "$(has t.kts 110) calls"
+        same 0 "$(stranger ktracectl spool list --json=short | jq length)" "what strangers see"
+        same "$USER_UID" "$(entry uid)" owner
+        [ "$(stat -c %U "$SPOOL_DIR/$id/000001.kts")" = root ] || fail "the file is not root's"
+        expect 0 user ktracectl spool remove "$id"
+}
+
+case_spool_links() { # what is planted in the directory is not followed, and not removed with it
+        spool_begin
+        ktracectl spool list
+        mkdir "$T/victim"
+        echo secret >"$T/victim/file"
+        spool_daemon
+        ln -s "$T/victim" "$SPOOL_DIR/00000000deadbeef"
+        mkdir -m 700 "$SPOOL_DIR/00000000deadbee1"
+        echo '{"version": 1, "uid": 0, "name": "planted", "kind": "session", "created-usec": 1, "ended-usec": 2, "code": "x"}' \
+                >"$SPOOL_DIR/00000000deadbee1/session.json"
+        ln -s "$T/victim/file" "$SPOOL_DIR/00000000deadbee1/000001.kts"
+        mkfifo "$SPOOL_DIR/00000000deadbee1/000002.kts"
+        same 00000000deadbee1 "$(spooled | jq -r '.[].id')" list
+        same 0 "$(entry 'files | length')" files
+        expect 0 ktracectl spool fetch planted -o t.kts
+        same 0 "$(stat -c %s t.kts)" bytes
+        expect 0 ktracectl spool remove planted
+        same secret "$(cat "$T/victim/file")" "the victim"
+        rm "$SPOOL_DIR/00000000deadbeef"
+}
+
+case_spool_readers() { # who opens a recording and never reads holds nobody up, and one file at most
+        spool_begin
+        spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 1048576}'
+        for _ in 1 2 3; do
+                calls 20000 1000
+                sleep 0.3
+        done
+        ktracectl destroy box
+        ended
+        mkfifo unread
+        exec 8<>unread
+        background sh -c 'exec ktracectl spool fetch box -o - --to kts >unread'
+        sleep 1
+        expect 0 ktracectl spool fetch box -o all.kts
+        expect 0 ktracectl spool remove box
+        same '' "$(ls "$SPOOL_DIR")" directory
+        within 5 nothing_is_held || fail "removed files are open"
+        kill "$BACKGROUND" || true
+        within 10 sh -c "! find /proc/[0-9]*/fd -lname '$SPOOL_DIR/*' 2>/dev/null | grep -q ." || fail "still open"
+}
+
+listed() { spooled | jq '.[0].files | length'; }
+is_full() { [ "$(listed)" -ge 8 ]; }
+dropped() { [ "$(entry '"dropped-files"')" -ge "$1" ]; }
+is_pinned() { ! nothing_is_held; }
+
+case_spool_pinned() { # a dropped file that somebody still reads counts for who reads it, until they have read it
+        spool_begin
+        spool_limits '{"spool-keep-free-kb": 1024, "max-spool-kb-per-uid": 4096}'
+        jq -n '{scope: "own", name: "box", lifetime: "linger", spool: {"max-bytes": 4194304, "rotate-bytes": 524288}, events: [{name: "raw_syscalls:sys_enter", filter: "id == 1000"}]}' >own.json
+        mkfifo unread
+        exec 8<>unread
+        : >goes # and no longer: the command outlives who is killed with the case
+        background user ktracectl record -q --spec own.json -- sh -c "while [ -e goes ]; do sleep 0.05; '$TARGET' calls 4000 1000; done"
+        within 10 dropped 1 || fail "nothing is dropped: $(spooled)"
+        # Seven of 388 KiB, and the one that is written; the next one is not listed.
+        within 10 is_full || fail "less than there is room for: $(spooled)"
+        user sh -c "exec ktracectl spool fetch $(entry id) -o - --to kts" >unread 2>fetch.err &
+        fetch=$!
+        within 10 is_pinned || fail "nobody reads what was dropped: $(cat fetch.err)"
+        sleep 0.5
+        for _ in 1 2 3 4 5 6 7 8; do
+                [ "$(listed)" -le 7 ] || fail "as many as without a reader: $(spooled)"
+                sleep 0.1
+        done
+        kill "$(pgrep -x -P "$fetch" ktracectl || echo "$fetch")"
+        within 10 nothing_is_held || fail "it is still read"
+        within 10 is_full || fail "less than there is room for when nobody reads: $(spooled)"
+}
+
+# Of processes that nobody may look into find complains, by its status too.
+nothing_is_held() { [ -z "$(find /proc/[0-9]*/fd -lname "$SPOOL_DIR/*.kts (deleted)" 2>/dev/null || true)" ]; }
+
+files_are_limited() {
+        local pid
+        for pid in $(pgrep -x ktrace-consumer); do
+                if grep -q '^Max file size *262144 *262144 ' "/proc/$pid/limits" 2>/dev/null; then
+                        return 0
+                fi
+        done
+        return 1
+}
+
+case_spool_names() { # by its name one finds one's own alone, whatever others call theirs
+        spool_begin
+        echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
+        expect 0 ktracectl create web --spec spec.json --scope system -e sched:sched_process_exit
+        expect 0 user ktracectl create web --spec spec.json --scope own -e sched:sched_process_exit
+        expect 0 user ktracectl create boot --spec spec.json --scope own -e sched:sched_process_exit
+        within 5 files_are_limited || fail "no stream worker has a largest file"
+        user ktracectl destroy web
+        user ktracectl destroy boot
+        ktracectl destroy web
+        ended
+        refused 1 'no such recording' ktracectl spool remove boot
+        expect 0 ktracectl spool remove web
+        same 2 "$(user ktracectl spool list --json=short | jq length)" "the user's"
+        refused 1 'no such recording' ktracectl spool fetch web
+}
+
+case_spool_kill_consumer() { # its session ends with the reason, what it had written reads to its last frame
+        spool_begin
+        spool_recorder box '{"rotate-bytes": 262144}'
+        calls 10000 1000
+        within 5 sh -c "[ \$(find '$SPOOL_DIR' -name '*.kts' -printf '%s\n' | awk '{ n += \$1 } END { print n }') -gt 300000 ]"
+        pid=$(pgrep -n -x ktrace-consumer)
+        kill -KILL "$pid"
+        within 10 no_instance || fail "it goes on without"
+        ended
+        same failed "$(entry code)" code
+        ktracectl spool fetch box -o all.kts
+        [ "$(has all.kts 1000)" -ge 4000 ] || fail "$(has all.kts 1000)"
+}
+
+case_spool_kill_daemon() { # the recording goes on, with all events
+        spool_begin
+        spool_recorder box '{"rotate-bytes": 262144}' --lifetime linger
+        for _ in 1 2 3; do
+                calls 5000 1000
+                pid=$(daemon_pid)
+                kill -KILL "$pid"
+                calls 5000 1000
+                within 10 ktracectl status || fail "no daemon came"
+                same running "$(ktracectl --json=short show box | jq -r .state)" state
+        done
+        calls 5 1001
+        ktracectl stop box
+        ktracectl destroy box
+        ended
+        expect 0 ktracectl spool fetch box -o all.kts
+        same 30000 "$(has all.kts 1000)" events
+        same 5 "$(has all.kts 1001)" "events of the end"
+}
+
+case_spool_shutdown() { # the daemon ends: the recording has its end, and is there for the next one
+        service_manager && skip "sessions go on there"
+        spool_begin
+        spool_recorder box '{"rotate-bytes": 262144}'
+        calls 1000 1000
+        spool_daemon
+        same shutdown "$(entry code)" code
+        ktracectl spool fetch box -o all.kts
+        same 1000 "$(has all.kts 1000)" events
+        # The machine's own end: nobody wrote an end.
+        spool_recorder cut '{"rotate-bytes": 262144}'
+        calls 1000 1000
+        sleep 0.5
+        id=$(spooled | jq -r '.[] | select(.name == "cut").id')
+        cp -a "$SPOOL_DIR/$id" "$T/copy"
+        ktracectl destroy cut
+        ended
+        ktracectl spool remove cut
+        spool_daemon
+        truncate -s -7 "$T/copy/000001.kts"
+        cp -a "$T/copy" "$SPOOL_DIR/$id"
+        same crashed "$(spooled | jq -r '.[] | select(.name == "cut").state')" state
+        ktracectl spool fetch cut -o cut.kts
+        ktracectl report --json=short cut.kts >lines || true
+        [ "$(grep -c sys_enter lines)" -gt 0 ] || fail "nothing is left"
+        same crashed "$(jq -r .code "$SPOOL_DIR/$id/session.json")" "session.json"
+}
+
+# A file system of its own for the spool.
+small_disk() { # SIZE
+        service_manager && skip "the service has its own view of the file systems"
+        spool_limits '{"spool-keep-free-kb": 0}'
+        spool_daemon
+        mount -t tmpfs -o "size=$1,mode=755" tmpfs "$SPOOL_DIR"
+        trap small_disk_end EXIT
+}
+small_disk_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        within 10 spool_over || true
+        cp -a "$SPOOL_DIR" left || true
+        spool_daemon
+        umount "$SPOOL_DIR"
+        spool_end
+}
+
+case_spool_disk_newest() { # a disk that is full: the session's own oldest files make room
+        spool_begin
+        small_disk 2m
+        spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144}'
+        for _ in 1 2 3 4 5 6 7 8; do
+                calls 8000 1000
+                sleep 0.3
+        done
+        calls 3 1001
+        sleep 0.3
+        ktracectl destroy box
+        ended
+        [ "$(entry '"dropped-files"')" -gt 0 ] || fail "nothing was dropped: $(spooled)"
+        expect 0 ktracectl spool fetch box -o all.kts
+        same 3 "$(has all.kts 1001)" "of the last"
+}
+
+case_spool_disk_full() { # a disk that others have filled: told, dropped and counted, and it goes on when there is room
+        spool_begin
+        small_disk 4m
+        BUFFER=64
+        spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144, "keep": "oldest"}'
+        calls 1000 1000
+        sleep 0.3
+        dd if=/dev/zero of="$SPOOL_DIR/filler" bs=64k 2>/dev/null || true
+        for _ in 1 2 3 4; do
+                calls 8000 1000
+                sleep 0.3
+        done
+        within 5 sh -c 'ktracectl spool list --json=short | jq -e ".[0].state == \"waiting\""' || fail "not told: $(spooled)"
+        same running "$(ktracectl --json=short show box | jq -r .state)" state
+        rm "$SPOOL_DIR/filler"
+        sleep 2.5
+        calls 5 1001
+        sleep 0.5
+        ktracectl stop box
+        ktracectl destroy box
+        ended
+        ktracectl spool fetch box -o all.kts
+        same 5 "$(has all.kts 1001)" "of those after"
+        [ "$(entry lost)" -gt 0 ] || fail "no loss told: $(spooled)"
+        same 32000 "$(($(has all.kts 1000) + $(entry lost) - 1000))" "recorded and lost"
+}
+
+# One for the spool.
+hung_disk() {
+        service_manager && skip "the service has its own view of the file systems"
+        spool_limits '{"spool-keep-free-kb": 0}'
+        spool_daemon
+        disk_to_freeze "$SPOOL_DIR"
+        trap hung_disk_end EXIT
+}
+hung_disk_end() {
+        fsfreeze -u "$SPOOL_DIR" 2>/dev/null || true
+        small_disk_end
+}
+
+case_spool_disk_hangs() { # a disk that does not answer: its own session's loss is counted, nobody else waits, and it goes on when the disk does
+        spool_begin
+        hung_disk
+        BUFFER=64 spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 262144}'
+        calls 500 1000
+        sleep 0.3
+        fsfreeze -f "$SPOOL_DIR"
+        for _ in 1 2 3; do
+                calls 8000 1000
+                sleep 0.2
+        done
+        soon ktracectl list
+        soon ktracectl status
+        soon ktracectl spool list
+        soon ktracectl status box
+        grep -qE 'Events: .* recorded, [1-9][0-9,]* lost' out || fail "no loss told: $(cat out)"
+        # Others, also while a call of somebody's waits for that disk.
+        echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
+        background ktracectl create waits --spec spec.json --scope system -e sched:sched_process_exec
+        expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1002' -o other.kts -- "$TARGET" calls 3000 1002
+        same 3000 "$(has other.kts 1002)" "calls in a recording elsewhere"
+        soon ktracectl stop box
+        soon ktracectl list
+        wait "$BACKGROUND" && fail "made on a disk that hangs"
+        grep -q 'its disk does not answer' background.err || fail "$(cat background.err)"
+        within 5 no_name waits || fail "it is there: $(ktracectl list)"
+        ktracectl start box
+        fsfreeze -u "$SPOOL_DIR"
+        within 10 written 1000 || fail "it does not go on: $(spooled)"
+        calls 5 1001
+        ktracectl stop box
+        ktracectl destroy box
+        ended
+        ktracectl spool fetch box -o all.kts
+        same 5 "$(has all.kts 1001)" "of those after"
+        lost=$(spooled | jq '.[] | select(.name == "box").lost')
+        [ "$lost" -gt 0 ] || fail "no loss told: $(spooled)"
+        same 24500 "$(($(has all.kts 1000) + lost))" "recorded and lost"
+}
+# written N: so many events are on the disk.
+written() {
+        ktracectl spool fetch box -o part.kts
+        [ "$(has part.kts 1000)" -ge "$1" ]
+}
+
+case_spool_disk_hangs_at_the_end() { # the daemon ends while a disk does not answer: the next one is there before it does
+        spool_begin
+        hung_disk
+        spool_recorder box '{"rotate-bytes": 262144}' --lifetime linger
+        calls 500 1000
+        sleep 0.3
+        fsfreeze -f "$SPOOL_DIR"
+        calls 500 1000
+        pid=$(daemon_pid)
+        kill "$pid"
+        within 20 another_daemon "$pid" || fail "no other one"
+        kill -0 "$pid" || fail "the first has ended: its disk did not hang"
+        soon ktracectl list
+        expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1001' -o other.kts -- "$TARGET" calls 30 1001
+        same 30 "$(has other.kts 1001)" "calls"
+        fsfreeze -u "$SPOOL_DIR"
+        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"
+        within 5 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+        ended
+        # What the disk had not taken is lost, and that is told.
+        same crashed "$(entry state)" "state"
+        expect 0 ktracectl spool fetch box -o all.kts
+        [ "$(has all.kts 1000)" -ge 500 ] || fail "$(has all.kts 1000) calls"
+        ktracectl report all.kts >all.txt 2>cut || true
+        grep -q 'no end frame' cut || fail "not told that it is cut: $(cat cut)"
+}
+another_daemon() { timeout 1 ktracectl status && [ "$(daemon_pid)" != "$1" ]; }

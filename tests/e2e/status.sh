@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What ktraced takes of the machine, and who is told.
+
+status_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+has_worker() { "$@" --json=short status | jq -e '.daemon.consumers | length == 1 and .[0].pid > 0'; }
+
+case_status_resources() { # memory, CPU time and buffers of the daemon and of each stream worker
+        trap status_end EXIT
+        local id pid
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- sleep 30
+        within 5 has_worker user ktracectl || fail "$(user ktracectl --json status)"
+        id=$(user ktracectl list --json=short | jq -r '.[0].id')
+        user ktracectl --json=short status | jq .daemon >daemon
+        pid=$(jq .consumers[0].pid daemon)
+        same "$(daemon_pid)" "$(jq .pid daemon)" "pid"
+        same "$id" "$(jq -r .consumers[0].session daemon)" "session"
+        grep -q consumer "/proc/$pid/stat" || fail "$pid is no worker: $(cat "/proc/$pid/stat")"
+        same "1 1 1" "$(jq -r '"\(.sessions) \(.running) \(.streams)"' daemon)" "numbers"
+        same true "$(jq '."memory-kb" > 1000 and ."memory-kb" < 50000 and .consumers[0]."memory-kb" > 500 and ."kernel-buffer-kb" > 0' daemon)" "sizes: $(cat daemon)"
+        same "$pid" "$(user ktracectl --json=short show "$id" | jq '.statistics."worker-pid"')" "worker in the statistics"
+        user ktracectl status >out
+        grep -q "worker $pid of $id" out || fail "$(cat out)"
+        # Others see nothing of it, root all.
+        same '0 []' "$(stranger ktracectl --json=short status | jq -rc '"\(.daemon.sessions) \(.daemon.consumers)"')" "a stranger's"
+        same 1 "$(ktracectl --json=short status | jq '.daemon.consumers | length')" "root's"
+}
+
+case_status_title() { # a list of processes tells whose worker is whose, by the session's id and nothing else
+        trap status_end EXIT
+        local id pid
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- sleep 30
+        within 5 has_worker user ktracectl || fail "$(user ktracectl --json status)"
+        id=$(user ktracectl list --json=short | jq -r '.[0].id')
+        pid=$(user ktracectl --json=short status | jq .daemon.consumers[0].pid)
+        same "ktrace-consumer: $id" "$(tr -d '\0' <"/proc/$pid/cmdline")" "title"
+}
+
+case_status_told() { # limits stand in a column; of a session: what it has on disk, and what others changed in it
+        trap 'ktracectl spool remove disk; leave_case' EXIT
+        local id
+        id=$(ktracectl create disk --spool --scope system -e sched:sched_process_exec)
+        ktracectl start disk
+        ktracectl status >out
+        grep -q '^You see 1 session, 1 of them running, 1 stream; ' out || fail "$(cat out)"
+        same 1 "$(sed -n 's/  used: [0-9]*$//; /^  max-/p' out | awk '{ print length }' | sort -u | wc -l)" "widths of the limits: $(cat out)"
+        grep -Eq '^  max-sessions-per-uid +8  used: 1$' out || fail "$(cat out)"
+        grep -q '^Limits of users; root is bound by the totals alone:$' out || fail "$(cat out)"
+        ! grep -q 'everybody pays' out || fail "root is told of a fence: $(cat out)"
+        stranger ktracectl status >out
+        grep -q '^Your limits, and what you use of them:$' out || fail "$(cat out)"
+        echo 0 >"$TRACEFS/instances/ktrace-$id/tracing_on"
+        told() { ktracectl status disk | grep '^Interference: 1 change by others, for 0\.'; }
+        within 5 told || fail "$(ktracectl status disk)"
+        ktracectl status disk >out
+        grep -Eq '^ +Spool: recording, .* in [01] files?$' out || fail "$(cat out)"
+        grep -Eq '^ +Worker: process [0-9]+, [0-9.]+ MB of memory, [0-9.]+ s of CPU time$' out || fail "$(cat out)"
+        ! grep -q Stream: out || fail "$(cat out)"
+        ktracectl create rec --mode flight -a -e sched:sched_process_exec --off --trigger 'sched:sched_process_fork do enable sched:sched_process_exec times 3'
+        ktracectl show rec >out
+        ktracectl destroy rec
+        grep -q '^ *Mode: flight$' out || fail "$(cat out)"
+        grep -q '^ *Triggers: sched:sched_process_fork do enable sched:sched_process_exec times 3$' out || fail "$(cat out)"
+        ! grep -q Stream: out || fail "$(cat out)"
+        ktracectl destroy disk
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# The guest's part of boots.sh, run in each boot: the cases of this boot, as TAP. BOOT is its number.
+cd /run/job || exit 1
+chmod 755 .
+[ "$BOOT" != 1 ] || { sh guest/install.sh && mkdir -p /etc/ktrace; } || exit 1
+TAP_WORD=boot$BOOT bash e2e/tap.sh "$PWD/guest/environment.sh" boots.sh || touch out/failed
+journalctl -b --no-pager -o short-monotonic >>out/journal
+if grep -q "^boot$((BOOT + 1))_" boots.sh; then
+        sync
+        # What the file does instead of a reboot, if it does.
+        bash -c '. ./boots.sh; ! declare -F "end_$BOOT" >/dev/null || "end_$BOOT"'
+        exit 96
+fi
+[ ! -e out/failed ]

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Saved sessions over boots: enabled in the first, running early in the second, and how they end.
+
+# By the second event it is known when it began: at the latest, with the answer to who asked for it.
+BOX='{"mode": "flight", "scope": "system", "buffer-kb": 512, "events": ["sched:sched_process_exec",
+        {"name": "sched:sched_switch", "filter": "next_comm == \"ktracectl\""}]}'
+UNIT=ktrace-session@box.service
+
+usec() { systemctl show -P "$2" "$1"; }
+# figure NAME VALUE: for whoever reads the results.
+figure() { echo "$1 $2" >>/run/job/out/figures; }
+multi_user() { usec multi-user.target ActiveEnterTimestampMonotonic; }
+is_running() { ktracectl --json=short list | jq -e 'any(.name == "box" and .state == "running")'; }
+is_failed() { [ "$(systemctl is-failed $UNIT)" = failed ]; }
+# status_says TEXT: systemctl's status, whose exit status is that of the unit.
+status_says() {
+        systemctl status $UNIT >status || true
+        grep -q "$1" status || fail "no '$1' in: $(cat status)"
+}
+# first_event: its time in us, by the clock of systemd's time stamps.
+first_event() {
+        ktracectl snapshot box -o box.kts
+        ktracectl convert box.kts --to json | jq -s 'map(select(.event != null).ts) | min / 1000 | floor'
+}
+
+boot1_enable() { # a saved session is enabled, and not there yet
+        figure multi-user-without "$(multi_user)"
+        mkdir -p /etc/ktrace/sessions.d
+        echo "$BOX" >/etc/ktrace/sessions.d/box.json
+        expect 0 ktracectl saved check box
+        systemctl enable $UNIT
+        [ "$(systemctl is-active $UNIT)" = inactive ] || fail "it runs already"
+}
+
+boot2_early() { # it runs from before sysinit.target and before D-Bus
+        figure multi-user-with "$(multi_user)"
+        same active "$(systemctl is-active $UNIT)" state
+        ready=$(usec $UNIT ActiveEnterTimestampMonotonic)
+        [ "$ready" -le "$(usec sysinit.target ActiveEnterTimestampMonotonic)" ] || fail "ready only after sysinit.target"
+        [ "$ready" -lt "$(usec dbus.socket ActiveEnterTimestampMonotonic)" ] || fail "ready only after dbus.socket"
+        # The bus was not there when the daemon was ready, and is joined now.
+        [ "$(usec ktraced.service ActiveEnterTimestampMonotonic)" -lt "$(usec dbus.socket ActiveEnterTimestampMonotonic)" ] ||
+                fail "ktraced was ready only after dbus.socket"
+        within 10 is_running || fail "$(ktracectl list)"
+        busctl status org.ktrace1 >/dev/null || fail "not on the bus"
+        status_says 'Status: "Session .* is running"'
+}
+
+boot2_first_event() { # what ran before the machine was up is recorded
+        daemon=$(usec ktraced.service ExecMainStartTimestampMonotonic)
+        first=$(first_event)
+        figure daemon-start "$daemon"
+        figure daemon-ready "$(usec ktraced.service ActiveEnterTimestampMonotonic)"
+        figure session-start "$(usec $UNIT ExecMainStartTimestampMonotonic)"
+        figure session-ready "$(usec $UNIT ActiveEnterTimestampMonotonic)"
+        figure first-event "$first"
+        figure sysinit "$(usec sysinit.target ActiveEnterTimestampMonotonic)"
+        [ "$first" -lt "$(multi_user)" ] || fail "the first event came at $first us"
+        ktracectl convert box.kts --to json | jq -es 'any(.[]; .fields.filename? | strings | test("dbus-daemon"))' >/dev/null ||
+                fail "the bus's start was not seen"
+}
+
+boot2_chain() { # nothing orders it late
+        local unit
+        for unit in $UNIT ktraced.service; do
+                systemctl list-dependencies --after --all --plain $unit >chain
+                ! grep -E 'basic.target|sysinit.target|dbus|local-fs.target' chain || fail "$unit: $(cat chain)"
+        done
+        grep -q 'sys-kernel-tracing.mount' chain || fail "not after tracefs: $(cat chain)"
+}
+
+boot2_restarts() { # session and unit go on over a restart and a kill of the daemon
+        id=$(ktracectl --json=short list | jq -r '.[0].id')
+        systemctl restart ktraced.service
+        within 10 is_running || fail "not after a restart"
+        sleep 1
+        same active "$(systemctl is-active $UNIT)" state
+        pid=$(daemon_pid)
+        kill -KILL "$pid"
+        within 10 sh -c "[ \$(systemctl show -P MainPID ktraced.service) != $pid ] && [ \$(systemctl show -P MainPID ktraced.service) != 0 ]"
+        within 10 is_running || fail "not after a kill"
+        sleep 1
+        same active "$(systemctl is-active $UNIT)" state
+        same "$id" "$(ktracectl --json=short list | jq -r '.[0].id')" "the session"
+        [ "$(first_event)" -lt "$(multi_user)" ] || fail "what it held is gone"
+}
+
+boot2_stop() { # stopping the unit ends the session, and is no failure
+        systemctl stop $UNIT
+        same inactive "$(systemctl is-active $UNIT)" state
+        no_instance || fail "the session is there"
+        systemctl start $UNIT
+        is_running || fail "started, and not running"
+}
+
+boot2_together() { # stopped in one go with the daemon, as when the machine goes down, it is no failure either
+        local i
+        for i in 1 2 3; do
+                systemctl stop ktraced.service $UNIT
+                same inactive "$(systemctl is-active $UNIT)" "state, time $i"
+                no_instance || fail "the session is there"
+                systemctl start $UNIT
+        done
+        is_running || fail "started, and not running"
+}
+
+boot2_killed() { # without its process there is no session
+        kill -KILL "$(systemctl show -P MainPID $UNIT)"
+        within 5 no_instance || fail "the session is there"
+        within 5 is_failed || fail "$(systemctl is-failed $UNIT)"
+        systemctl start $UNIT
+}
+
+boot2_destroyed() { # a session that is destroyed fails the unit, with the reason
+        ktracectl destroy box
+        within 5 is_failed || fail "$(systemctl is-failed $UNIT)"
+        status_says 'session box was destroyed'
+        systemctl reset-failed $UNIT
+}
+
+boot2_broken() { # a file with a mistake fails the unit, and its status has the place
+        echo '{"scope": "system", "events": [}' >/etc/ktrace/sessions.d/box.json
+        ! systemctl start $UNIT 2>/dev/null || fail "it has started"
+        status_says '/etc/ktrace/sessions.d/box.json:1:32: '
+        echo "$BOX" >/etc/ktrace/sessions.d/box.json
+        systemctl start $UNIT
+        is_running || fail "not running"
+        # Of how the machine goes down with it.
+        mkdir -p /etc/systemd/system/$UNIT.d
+        printf '[Service]\nExecStopPost=+/bin/sh -c "echo $$SERVICE_RESULT >/var/lib/result"\n' >/etc/systemd/system/$UNIT.d/result.conf
+        systemctl daemon-reload
+        date +%s >/var/lib/went
+}
+
+boot3_clean() { # the machine went down with the session at once, and came up with it
+        # Without this boot's own time. A stop job that hangs takes 90 s.
+        took=$(($(date +%s) - $(cut -d. -f1 /proc/uptime) - $(cat /var/lib/went || echo 0)))
+        [ "$took" -lt 80 ] || fail "it took $took s"
+        same success "$(cat /var/lib/result)" "the unit's end"
+        figure multi-user-with "$(multi_user)"
+        within 10 is_running || fail "not running: $(systemctl is-active $UNIT)"
+        systemctl disable $UNIT
+}
+
+boot4_without() { # disabled, it is gone
+        figure multi-user-without "$(multi_user)"
+        no_instance || fail "there is a session"
+}

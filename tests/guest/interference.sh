@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Other people's tools on the same tracefs: what they do to our sessions is told, and they see nothing of ours.
+
+tools_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        perf probe -q -d 'mine*' 2>/dev/null || true
+        ktracectl probes remove opens 2>/dev/null || true
+        leave_case
+}
+# listening NAME FILE: notifications of a session.
+listening() {
+        ktracectl --json stream "$1" --notify >"$2" 2>"$2.err" &
+        started+=("$!")
+        within 10 grep -q waiting "$2.err" || fail "$(cat "$2.err")"
+}
+# numbered N USEC: a system session `box`, streaming to t.kts, of calls of a target that numbers them.
+numbered() {
+        ktracectl create box --scope system -b 1024 -e raw_syscalls:sys_enter -f 'id == 110'
+        listening box told
+        background ktracectl stream box -o t.kts
+        STREAM=$BACKGROUND
+        ktracectl start box
+        within 10 test -s t.kts || fail "no stream"
+        sleep 0.5
+        AS_EXEC=exec "$TARGET" paced "$1" "$2" &
+        CALLER=$!
+        started+=("$CALLER")
+        sleep 0.5
+}
+# counted N: the target has made its calls. Each that is missing is in a gap that was told, which begins when it was
+# noticed: on this slow machine at most 100 ms late. Where the clock was another
+# one, times may run backwards.
+counted() {
+        wait "$CALLER" || fail "the target"
+        sleep 0.5
+        ktracectl destroy box || fail "box has ended: $(tail -n 2 told)"
+        wait "$STREAM" || true
+        ktracectl convert t.kts --to json | jq -c 'select(.event == "sys_enter" and .fields.id == 110 and .comm == "target") | [.fields.args[0], .ts]' >calls
+        jq -s --slurpfile told <(jq -c 'select(.kind == "interference") | [."from-nsec", ."until-nsec"]' told) --argjson n "$1" '
+                sort_by(.[0]) | . as $c | [range(1; length) | select($c[.][0] > $c[. - 1][0] + 1) | [$c[. - 1], $c[.]]] |
+                {calls: ($c | length), first: $c[0][0], last: $c[-1][0], gaps: length,
+                 untold: map(select(. as $g | any($told[]; .[0] - 1e8 <= ($g | map(.[1]) | max) and .[1] >= ($g | map(.[1]) | min)) | not))}' calls >counts
+        same "1 $1" "$(jq -r '"\(.first) \(.last)"' counts)" "the first and the last call: $(jq -c . counts)"
+        same '[]' "$(jq -c .untold counts)" "gaps that were not told: $(jq -c . counts) $(jq -c 'select(.kind == "interference") | [.reason, ."from-nsec", ."until-nsec"]' told)"
+        jq -c . counts
+}
+n_told() { jq -s 'map(select(.kind == "interference")) | length' told; }
+gone() { ktracectl list --json=short | jq -e --arg name "$1" 'any(.[]; .name == $name) | not'; }
+
+case_tools_reset() { # trace-cmd reset takes everybody's probes away: a session that has one ends and says why, the probe is back, others notice nothing
+        trap tools_end EXIT
+        ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
+        ktracectl create probed --mode flight --scope system -b 64 --probe opens
+        ktracectl start probed
+        listening probed told.probed
+        numbered 1500 2000
+        trace-cmd reset
+        counted 1500
+        same 0 "$(n_told)" "changes: $(cat told)"
+        same 1500 "$(wc -l <calls)" "calls"
+        within 5 gone probed || fail "it goes on without its probe"
+        jq -se 'any(.[]; .kind == "interference" and (.reason | test("opens")))' told.probed || fail "$(cat told.probed)"
+        within 5 grep -q '^p:ktrace_u0/opens do_sys_openat2 dfd=' "$TRACEFS/kprobe_events" || fail "not put back: $(cat "$TRACEFS/kprobe_events")"
+        expect 0 ktracectl record -q --scope system --probe opens -o u.kts -- cat /etc/passwd
+        [ "$(count u.kts '.event == "opens"')" -gt 0 ] || fail "no records of it"
+}
+
+case_tools_reset_all() { # trace-cmd reset -a in the middle of a recording: each call that is missing was in a gap that was told; a fenced one ends
+        trap tools_end EXIT
+        user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o f.kts -- sleep 60 2>fenced.err &
+        local fenced=$!
+        started+=("$fenced")
+        within 20 is_running || fail "$(cat fenced.err)"
+        numbered 3000 2000
+        trace-cmd reset -a
+        counted 3000
+        [ "$(n_told)" -ge 1 ] || fail "nothing told"
+        wait "$fenced" && fail "the fenced session ended well" || true
+        grep -q 'interference\|somebody else' fenced.err || fail "$(cat fenced.err)"
+        journalctl -b -o cat MESSAGE_ID="$(sed -n 's/^#define AUDIT_ID_INTERFERENCE *"\(.*\)"/\1/p' /run/job/audit.h)" | grep -q 'put back' || fail "not in the journal"
+}
+
+case_tools_record_ours() { # trace-cmd record in an instance of ours, which it takes for its own: told, and it cannot remove it
+        trap tools_end EXIT
+        local id
+        numbered 5000 2000
+        id=$(ktracectl --json=short show box | jq -r .id)
+        trace-cmd record -q -B "ktrace-$id" -e sched:sched_process_exec -o x.dat sleep 0.2 >trace-cmd.out 2>&1 || true
+        counted 5000
+        [ "$(n_told)" -ge 1 ] || fail "nothing told"
+}
+
+case_tools_beside() { # trace-cmd, perf and bpftrace count what they count without us, while sessions of ours come and go; nothing of theirs is in ours
+        trap tools_end EXIT
+        snapshot_top >before
+        (set +e; while [ ! -e over ]; do
+                ktracectl create other --mode flight --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 110' -e sched:sched_switch
+                ktracectl start other
+                ktracectl stop other
+                ktracectl destroy other
+        done) >/dev/null 2>&1 &
+        local other=$!
+        started+=("$other")
+        numbered 4000 3000
+        # trace-cmd loses some of so many by itself here, also where nobody else traces.
+        trace-cmd record -q -e raw_syscalls:sys_enter -f 'id == 111' -o top.dat "$TARGET" calls 1000 111 >/dev/null
+        [ "$(trace-cmd report -i top.dat 2>/dev/null | grep -c 'NR 111')" -gt 0 ] || fail "trace-cmd"
+        same '' "$(trace-cmd report -i top.dat 2>/dev/null | grep sys_enter | grep -v 'NR 111')" "trace-cmd's own filter"
+        trace-cmd record -q -B mine -e raw_syscalls:sys_enter -f 'id == 111' -o mine.dat "$TARGET" calls 1000 111 >/dev/null
+        [ "$(trace-cmd report -i mine.dat 2>/dev/null | grep -c 'NR 111')" -gt 0 ] || fail "trace-cmd in an instance"
+        perf record -q -a -m 1024 -e raw_syscalls:sys_enter --filter 'id == 111' -o perf.data "$TARGET" calls 1000 111 >/dev/null
+        same 1000 "$(perf script -i perf.data -F event 2>/dev/null | grep -c sys_enter)" "perf"
+        perf probe -q --add 'mine=vfs_read' || fail "perf probe"
+        perf probe -q -d mine || fail "perf probe -d"
+        same 500 "$(bpftrace -q -e 'tracepoint:raw_syscalls:sys_enter /args->id == 111/ { @n = count(); }' -c "$TARGET calls 500 111" | sed -n 's/^@n: //p')" "bpftrace"
+        : >over
+        wait "$other" || true
+        ! ktracectl show other >/dev/null 2>&1 || ktracectl destroy other || true
+        within 10 gone other || fail "it does not end"
+        counted 4000
+        same 4000 "$(wc -l <calls)" "calls"
+        same 0 "$(n_told)" "changes: $(cat told)"
+        [ ! -d "$TRACEFS/instances/mine" ] || rmdir "$TRACEFS/instances/mine"
+        within 10 no_instance || fail "$(ls "$TRACEFS/instances")"
+        snapshot_top >after
+        diff before after || fail "the top of tracefs is not as it was"
+}
+# What others have set at the top of tracefs.
+snapshot_top() {
+        local file
+        for file in set_event current_tracer buffer_size_kb trace_clock tracing_on kprobe_events uprobe_events set_event_pid tracing_cpumask error_log \
+                options/overwrite events/enable events/raw_syscalls/sys_enter/filter; do
+                # " (expanded: N)" until somebody first records there.
+                echo "$file: $(sed 's/ (expanded.*//' "$TRACEFS/$file")"
+        done
+        ls "$TRACEFS/instances"
+}
+
+case_tools_top_unchanged() { # what somebody has set up at the top of tracefs stays, whatever our sessions do
+        trap 'echo 0 >"$TRACEFS/events/sched/sched_process_exec/enable"; echo 0 >"$TRACEFS/events/sched/sched_process_exec/filter"; echo "-:mine/theirs" >>"$TRACEFS/kprobe_events"; tools_end' EXIT
+        local n
+        echo 'p:mine/theirs vfs_fsync' >>"$TRACEFS/kprobe_events"
+        echo 'pid > 1' >"$TRACEFS/events/sched/sched_process_exec/filter"
+        echo 1 >"$TRACEFS/events/sched/sched_process_exec/enable"
+        snapshot_top >before
+        n=$(grep -c sched_process_exec "$TRACEFS/trace" || true)
+        ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
+        ktracectl create box --scope system -b 64 --probe opens -e 'sched:*'
+        ktracectl start box
+        expect 0 user ktracectl record -q -e sched:sched_process_exec -o t.kts -- true
+        expect 0 ktracectl record -q --scope system -e raw_syscalls:sys_enter -o u.kts -- true
+        ktracectl destroy box
+        ktracectl probes remove opens
+        snapshot_top >after
+        diff before after || fail "the top of tracefs is not as it was"
+        [ "$(grep -c sched_process_exec "$TRACEFS/trace")" -gt "$n" ] || fail "the others' events do not arrive"
+}
+
+case_tools_perf_probe_all() { # perf probe -d of everybody's probes: refused while a session has it on, and what it removes is put back
+        trap tools_end EXIT
+        ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
+        perf probe -q -d '*:*' >perf.out 2>&1 || true
+        within 5 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" || fail "not put back: $(cat "$TRACEFS/kprobe_events" perf.out)"
+        ktracectl create probed --mode flight --scope system -b 64 --probe opens
+        ktracectl start probed
+        perf probe -q -d '*:*' >perf.out 2>&1 || true
+        sleep 0.5
+        cat /etc/passwd >/dev/null
+        expect 0 ktracectl snapshot probed -o t.kts
+        [ "$(count t.kts '.event == "opens"')" -gt 0 ] || fail "no records of it"
+        ktracectl destroy probed
+        echo '-:ktrace_u0/opens' >>"$TRACEFS/kprobe_events"
+        within 5 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" || fail "not put back the second time"
+}

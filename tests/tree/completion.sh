@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# completion.sh SOURCE-DIR: what bash offers for words with a second verb in them, beside a ktracectl that has two
+# recordings and a saved session.
+set -u
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cat >"$folder/ktracectl" <<'END'
+#!/bin/sh
+case "$*" in
+*'spool list') printf '0123456789abcdef web  session ended 0\nfedcba9876543210 -    boot    ended 0\n' ;;
+*'saved list') printf 'early flight system /etc/ktrace/sessions.d/early.json -\n' ;;
+*'probes list') printf 'file_open ready\n' ;;
+*list) printf '1111111111111111 box running 0\n' ;;
+esac
+END
+chmod +x "$folder/ktracectl"
+touch "$folder/rules.json"
+PATH=$folder:$PATH
+cd "$folder" || exit 1
+source "$1/units/completion/bash/ktracectl"
+unset -f _get_comp_words_by_ref __ltrim_colon_completions 2>/dev/null
+n=0
+failed=0
+
+# offers LINE WORDS: what is offered at the end of the line, sorted.
+offers() {
+        local got
+        read -ra COMP_WORDS <<<"$1"
+        [[ $1 != *' ' ]] || COMP_WORDS+=('')
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _ktracectl
+        got=$(printf '%s\n' "${COMPREPLY[@]}" | sort | xargs)
+        n=$((n + 1))
+        [ "$got" != "$2" ] || { echo "ok $n - ${1:-nothing}"; return; }
+        failed=1
+        echo "not ok $n - $1"
+        echo "# offered: $got"
+}
+
+offers 'ktracectl spo' 'spool'
+offers 'ktracectl status ' 'box'
+offers 'ktracectl spool ' 'fetch list remove'
+offers 'ktracectl spool fetch ' '0123456789abcdef fedcba9876543210 web'
+offers 'ktracectl spool remove web ' '0123456789abcdef fedcba9876543210 web'
+offers 'ktracectl spool list ' ''
+offers 'ktracectl saved ' 'check list run show'
+offers 'ktracectl --varlink saved run ' 'early'
+offers 'ktracectl saved check ' 'early ktracectl rules.json'
+offers 'ktracectl policy ' 'check explain reload'
+offers 'ktracectl policy explain ' 'ktracectl rules.json'
+offers 'ktracectl probes remove ' 'file_open'
+offers 'ktracectl create x --lifetime ' 'client linger linger: unit:'
+offers 'ktracectl bootconfig --p' '--persistent'
+echo "1..$n"
+exit $failed

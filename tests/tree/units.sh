@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# units.sh BUILD-DIR: systemd has nothing to say against the installed units, and each service is shut in well.
+set -u
+command -v systemd-analyze >/dev/null || { echo "1..0 # SKIP no systemd-analyze here"; exit 0; }
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+DESTDIR=$root meson install -C "$1" --no-rebuild --quiet >"$root/log" 2>&1 || { cat "$root/log"; exit 1; }
+units=$(find "$root" -path '*/systemd/system')
+[ -d "$units" ] || { echo "Bail out! no units were installed"; exit 1; }
+n=0
+failed=0
+
+# report TITLE OUTPUT: one TAP line; any output is a failure.
+report() {
+        n=$((n + 1))
+        [ -n "$2" ] || { echo "ok $n - $1"; return; }
+        failed=1
+        echo "not ok $n - $1"
+        echo "$2" | sed 's/^/# /'
+}
+
+for path in "$units"/*; do
+        unit=$(basename "$path")
+        report "verify $unit" "$(systemd-analyze verify --root="$root" --man=no "$(echo "$unit" | sed 's/@\./@x./')" 2>&1 ||
+                echo "status $?")"
+        case $unit in
+        *.service) report "exposure of $unit is at most 1.0" "$(systemd-analyze security --offline=true --no-pager \
+                --threshold=10 "$path" 2>&1 >/dev/null || echo "it is more: systemd-analyze security --offline=true $unit")" ;;
+        esac
+done
+echo "1..$n"
+exit $failed
