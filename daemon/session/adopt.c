@@ -5,9 +5,10 @@
  * ours without a session is removed.
  *
  * A session goes on only where all is as it was: it was at rest (a call that was under way nobody
- * has answered), the rules decide the same of it, and what was laid in the kernel still stands
- * (trace-adopt.c). Any other is over; its owner finds it gone, the journal tells why. Nothing is
- * asked of polkit again: what was allowed counts as long as the decision is the same.
+ * has answered; only a stop is finished, since it asks for less), the rules decide the same of it,
+ * and what was laid in the kernel still stands (trace-adopt.c). Any other is over; its owner finds
+ * it gone, the journal tells why. Nothing is asked of polkit again: what was allowed counts as long
+ * as the decision is the same.
  *
  * The consumers have been reading all the while, so no record is lost by it. Marks in a pipe wait
  * for us; processes that came to a scope are looked for again. */
@@ -243,7 +244,8 @@ static int read_trace(Session *session, json_object *object) {
 
         trace->is_armed = session->is_armed = get_boolean(object, "armed");
         trace->has_list = trace->is_armed && session->spec->scope != SCOPE_SYSTEM;
-        trace->is_live = session->state_before == SESSION_RUNNING;
+        trace->is_stopping = session->state_before == SESSION_STOPPING;
+        trace->is_live = trace->is_stopping || session->state_before == SESSION_RUNNING;
         trace->has_snapshot = get_boolean(object, "has-snapshot");
         trace->size_kb = get_number(object, "size-kb");
         trace->has_caught = get_boolean(object, "caught");
@@ -268,11 +270,13 @@ static int read_trace(Session *session, json_object *object) {
         return r ?: know_members(session);
 }
 
-/* At rest: nobody waits for an answer that will never come. */
+/* At rest, or about to be: nobody waits for an answer that will never come, or who does may ask
+ * again. */
 static int read_state(json_object *object, SessionState *ret, Reason *reason) {
         static const SessionState known[] = {
                 SESSION_CONFIGURED,
                 SESSION_RUNNING,
+                SESSION_STOPPING,
                 SESSION_STOPPED,
                 SESSION_FAILED,
         };
@@ -353,6 +357,21 @@ static void adopt_markers(Session *session) {
                         close(fd);
 }
 
+/* What was caught before its stop was over is still told. */
+static void resume(Session *session) {
+        if (session->state_before != SESSION_STOPPING) {
+                session_resume(session, session->state_before);
+                return;
+        }
+        session_resume(session, SESSION_STOPPED);
+        if (session->end != END_NOT)
+                return;
+        if (session->feed)
+                feed_flush(session->feed);
+        session_start_notices(session);
+        session_stop_notices(session);
+}
+
 static void session_then_adopted(Session *session, int result, const Reason *reason) {
         Registry *registry = session->registry;
 
@@ -386,7 +405,7 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
         }
         session_make_notices(session);
         session_load_notices(session);
-        session_resume(session, session->state_before);
+        resume(session);
         session_record(session, AUDIT_ADOPTED, "taken over after a restart of ktraced");
         if (!session->peer)
                 session_peer_gone(session,

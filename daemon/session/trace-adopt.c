@@ -92,6 +92,17 @@ static int step_size(void *context, Reason *reason _unused_) {
         return trace_set_size(trace, trace->spec->buffer_kb);
 }
 
+/* Some of its steps were done before: each may be done again. */
+static int step_stopping(void *context, Reason *reason) {
+        const Trace *trace = context;
+
+        if (!trace->is_stopping)
+                return 0;
+        int r = trace_step_triggers_lifted(context, reason);
+        r = r ?: trace_step_disable(context, reason);
+        return r ?: trace_step_dropped(context, reason);
+}
+
 /* Both are laid for good: the watch first, so that no write between it and the reading is missed.
  */
 static int step_verify(void *context, Reason *reason) {
@@ -138,6 +149,7 @@ static const PlanStep adopt_steps[] = {
         { "triggers", trace_step_triggers_adopted, NULL },
         { "marker", trace_step_marker, NULL },
         { "metadata", trace_step_metadata, NULL },
+        { "stopping", step_stopping, NULL },
         { "watch", trace_step_watch, NULL },
         { "verify", step_verify, NULL },
         { "events", step_events, NULL },

@@ -475,19 +475,19 @@ static const PlanStep start_steps[] = {
 
 /* Steps of stop and of the end */
 
-static int step_disable(void *context, Reason *reason _unused_) {
+int trace_step_disable(void *context, Reason *reason _unused_) {
         return trace_disable(context);
 }
 
 static const PlanStep stop_steps[] = {
         { "triggers", trace_step_triggers_lifted, NULL },
-        { "disable", step_disable, NULL },
+        { "disable", trace_step_disable, NULL },
         { "dropped", trace_step_dropped, NULL },
 };
 
 static const PlanStep quiesce_steps[] = {
         { "triggers", trace_step_triggers_lifted, NULL },
-        { "disable", step_disable, NULL },
+        { "disable", trace_step_disable, NULL },
         { "dropped", trace_step_dropped, NULL },
         { "names", trace_step_names, NULL },
 };

@@ -81,6 +81,7 @@ typedef struct Trace {
         bool has_list;      /* something is on the pid list: then the sentinel is */
         bool is_armed;      /* pids and filters are laid: by the first start */
         bool is_live;       /* events may be on */
+        bool is_stopping;   /* taken over while they were being turned off */
         pid_t *pids;        /* the spec's, seen from here; NULL: as they stand there */
         Arm arm;            /* what is on the list, of the last start */
         /* Of the grant's events, those that the owner has turned off; NULL: none. Written by the
@@ -128,8 +129,8 @@ void trace_close_rings(Trace *trace);
 void trace_plan_create(Trace *trace, Plan *plan);
 /* Instead of it: takes over the instance that a daemon before this one has made. What was laid is
  * read back where records are judged, KT_E_FAILED when it is not as it was; events that shall be on
- * are. has_guard, is_guarded, guard_gid, is_armed, is_live, is_off and arm are the caller's to fill
- * in. Undone: nothing. */
+ * are, and a stop that was under way is finished. has_guard, is_guarded, guard_gid, is_armed,
+ * is_live, is_stopping, is_off and arm are the caller's to fill in. Undone: nothing. */
 void trace_plan_adopt(Trace *trace, Plan *plan);
 /* First time: pids, guard, filters. All that Start does but for the events. Undone: the list as it
  * was. */

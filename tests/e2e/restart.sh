@@ -175,6 +175,50 @@ case_restart_record() { # a recording does not notice: not one event is missing,
         ktracectl report t.kts --receipt | grep -q . || fail "no receipt"
 }
 
+# stopped_short: kills the daemon while a session is being stopped; true when it was.
+stopped_short() {
+        local pid was=1 end=$((SECONDS + 20))
+        pid=$(daemon_pid)
+        until grep -qs '"stopping"' "$STATE_DIR"/*; do
+                [ "$SECONDS" -lt "$end" ] || return 1 # it was too short
+        done
+        kill -STOP "$pid"
+        grep -qs '"stopping"' "$STATE_DIR"/* || was=0
+        kill -KILL "$pid"
+        within 10 another "$pid" || fail "no daemon came"
+        [ "$was" = 1 ]
+}
+case_restart_stopping() { # a stop that is under way when the daemon is killed is finished by the next: a recording ends as if nothing had been
+        trap restart_end EXIT
+        kept
+        local i hits=0
+        for ((i = 0; i < 20 && hits < 3; i++)); do
+                recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 500 2000
+                ! stopped_short || hits=$((hits + 1))
+                wait "$RECORDING" || fail "status $?: $(cat background.err)"
+                same 500 "$(count t.kts '.event == "sys_enter"')" "calls: $(cat background.err)"
+        done
+        [ "$hits" = 3 ] || fail "killed in the middle of $hits stops of $i"
+        hits=0
+        for ((i = 0; i < 20 && hits < 1; i++)); do
+                recorder
+                calls 7 1000
+                background ktracectl stop box
+                ! stopped_short || hits=$((hits + 1))
+                wait "$BACKGROUND" || true
+                calls 5 1000
+                same stopped "$(state_of box)" "state"
+                expect 0 ktracectl snapshot box -o t.kts
+                same 7 "$(has t.kts 1000)" "calls before it was stopped"
+                ktracectl start box
+                calls 3 1000
+                expect 0 ktracectl snapshot box -o t.kts
+                same 10 "$(has t.kts 1000)" "calls before it was stopped, and since the next start"
+                ktracectl destroy box
+        done
+        [ "$hits" = 1 ] || fail "killed in the middle of $hits stops of $i"
+}
+
 case_restart_systemctl() { # systemctl restart leaves sessions alone, systemctl stop ends them
         manager
         trap restart_end EXIT
