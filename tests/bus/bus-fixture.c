@@ -363,7 +363,7 @@ GVariant *bus_call(GDBusConnection *bus,
                         arguments,
                         NULL,
                         G_DBUS_CALL_FLAGS_NONE,
-                        20000,
+                        100000,
                         NULL,
                         &error);
         if (error && ret_name)

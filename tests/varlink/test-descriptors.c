@@ -17,7 +17,7 @@
 
 #define ECHO(text)   CALL("Echo", ",\"parameters\":{\"text\":\"" text "\"}")
 #define ANSWER(text) "{\"parameters\":{\"text\":\"" text "\"}}"
-#define SOON_USEC    500000
+#define SOON_USEC    5000000
 
 typedef union Control {
         struct cmsghdr header;

@@ -14,7 +14,7 @@
 #define HEAD "{\"method\":\"org.example.test.Echo\",\"parameters\":{\"text\":\""
 #define TAIL "\"}}"
 /* Of a call, while somebody else does their worst. */
-#define SOON_USEC 500000
+#define SOON_USEC 5000000
 #define NOBODY    65534
 
 static char *make_message(size_t size) {
