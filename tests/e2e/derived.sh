@@ -131,7 +131,9 @@ case_pair_latency() { # how long a call took, each once; the time of both events
         ktracectl convert t.kts --to json >t.json
         same 4 "$(jq -c 'select(.event == "slept")' t.json | wc -l)" "calls"
         same 4 "$(jq -c 'select(.event == "slept_us")' t.json | wc -l)" "calls in us"
-        same '[50,100,200,300]' "$(jq -cs 'map(select(.event == "slept") | .fields.took / 1e6 | if . < 200 then ((. / 50) | floor) * 50 else ((. / 100) | floor) * 100 end)' t.json)" "how long they slept"
+        # A sleep may be longer than it was asked to be; how long it was, the records of both events say below.
+        same '[true,true,true,true]' "$(jq -cs 'map(select(.event == "slept") | .fields.took / 1e6) |
+                [., [50, 100, 200, 300]] | transpose | map(.[0] >= .[1] and .[0] < 20000)' t.json)" "how long they slept: $(jq -cs 'map(select(.event == "slept") | .fields.took)' t.json)"
         same "$(jq -cs 'map(select(.event == "slept") | .fields.took / 1000 | floor | . / 1000 | floor)' t.json)" \
                 "$(jq -cs 'map(select(.event == "slept_us") | .fields.latency / 1000 | floor)' t.json)" "ns and us"
         same '[0]' "$(jq -cs 'map(select(.event == "slept") | .fields.ret) | unique' t.json)" "results"
@@ -157,9 +159,12 @@ case_pair_flight() { # in a flight recorder: each snapshot has the pairs that th
         sleep 0.5
         expect 0 ktracectl snapshot box -o two.kts
         ktracectl destroy box
-        [ "$(count one.kts '.event == "slept" and .fields.took / 1e6 > 299 and .fields.took / 1e6 < 450')" -ge 1 ] || fail "not in the first"
-        [ "$(count two.kts '.event == "slept" and .fields.took / 1e6 > 299 and .fields.took / 1e6 < 450')" -ge 1 ] || fail "not again"
-        [ "$(count two.kts '.event == "slept" and .fields.took / 1e6 > 499')" -ge 1 ] || fail "not in the second"
+        took() { ktracectl convert "$1" --to json | jq -cs 'map(select(.event == "slept") | .fields.took)'; }
+        jq -n --argjson one "$(took one.kts)" --argjson two "$(took two.kts)" '($one | map(select(. > 299e6))) as $first |
+                {first: $first, again: ($first - ($first - $two)), second: ($two - $one | map(select(. > 499e6)))}' >slept
+        jq -e '.first | length > 0' slept || fail "not in the first"
+        jq -e '.first == .again' slept || fail "not again: $(cat slept)"
+        jq -e '.second | length > 0' slept || fail "not in the second"
         nothing_paired
 }
 pair_flight_end() {
@@ -214,6 +219,14 @@ case_pair_block_io() { # the catalogue's times of requests to a disk: as many as
                 fail "not what lies between the events: $(cat t.json)"
 }
 
+# streamed SESSION FILE: all that it has recorded; it goes with that.
+streamed() {
+        background ktracectl stream "$1" -o "$2"
+        within 30 test -s "$2" || fail "no stream: $(cat background.err)"
+        ktracectl destroy "$1"
+        wait "$BACKGROUND" || true
+}
+
 case_pair_apart() { # two sessions with one definition: each has its own records, once
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
@@ -221,15 +234,16 @@ case_pair_apart() { # two sessions with one definition: each has its own records
         expect 0 ktracectl verify
         ktracectl start everything
         expect 0 ktracectl record -q --probe slept -o one.kts -- sleep 0.05
-        sleep 0.05
+        sleep 0.05 &
+        local beside=$!
+        wait $beside
         same 1 "$(count one.kts '.event == "slept"')" "records of the one"
+        local command
+        command=$(ktracectl convert one.kts --to json | jq 'select(.event == "slept") | .pid')
         same 2 "$(grep -c 'synthetic/ktrace_' "$TRACEFS/dynamic_events" | sed s/1/2/)" "events"
         ktracectl stop everything
-        ktracectl stream everything -o all.kts &
-        sleep 1
-        ktracectl destroy everything
-        wait "$!" || true
-        same 2 "$(count all.kts '.event == "slept" and .comm == "sleep" and .fields.latency > 49000000 and .fields.latency < 1000000000')" "records of the other"
+        streamed everything all.kts
+        same 2 "$(count all.kts ".event == \"slept\" and (.pid == $beside or .pid == $command) and .fields.latency > 49000000")" "records of the other"
         nothing_paired
         ktracectl probes remove slept
 }
@@ -238,16 +252,16 @@ case_pair_again() { # stopped and started again: nothing that was recorded is go
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
         ktracectl create again --probe slept --scope system
+        local pids=()
         for i in 1 2 3; do
                 ktracectl start again
-                sleep 0.05
+                sleep 0.05 &
+                pids+=($!)
+                wait $!
                 ktracectl stop again
         done
-        ktracectl stream again -o t.kts &
-        sleep 1
-        ktracectl destroy again
-        wait "$!" || true
-        same 3 "$(count t.kts '.event == "slept" and .comm == "sleep" and .fields.latency > 49000000 and .fields.latency < 200000000')" "records"
+        streamed again t.kts
+        same 3 "$(count t.kts ".event == \"slept\" and (.pid == ${pids[0]} or .pid == ${pids[1]} or .pid == ${pids[2]}) and .fields.latency > 49000000")" "records"
         nothing_paired
         ktracectl probes remove slept
 }
@@ -262,11 +276,11 @@ case_pair_orphans() { # of a daemon that was killed: its pairs go on, and what i
         expect 1 ktracectl verify
         grep -q 'synthetic/ktrace_0123456789abcdef_0' out err || fail "not found: $(cat out err)"
         kill -KILL "$(daemon_pid)"
-        within 10 ktracectl list
+        within 30 ktracectl list
         ! grep -q 'ktrace_0123456789abcdef_0' "$TRACEFS/dynamic_events" || fail "left"
         same running "$(ktracectl --json=short show left | jq -r .state)" "state"
         sleep 0.1
-        within 10 recorded 1 || fail "nothing is paired any more"
+        within 30 recorded 1 || fail "nothing is paired any more"
         ktracectl destroy left
         nothing_paired
         same '' "$(ls "$TRACEFS/instances" | grep ktrace- || true)" "instances"
@@ -289,6 +303,8 @@ for i in range(20000): os.lseek(f, i, 0)'
         [ "$n" -ge 16384 ] && [ "$n" -lt 16500 ] || fail "$n records"
         for probe in beside places enters leaves; do ktracectl probes remove $probe; done
 }
+
+has_calls() { [ "$(count su.kts '.event == "calls"')" -gt 0 ]; }
 
 case_pair_fence() { # of users: of their own processes, of one task, and nothing of what gains privileges
         pairs
@@ -315,16 +331,16 @@ case_pair_fence() { # of users: of their own processes, of one task, and nothing
         same '[]' "$(jq -cs '[.[] | select(.event == "calls") | .pid] - [.[] | select(.event == "sys_exit") | .pid]' t.json)" "tasks that are not the user's"
         [ "$(jq -s 'map(select(.event == "calls" and .fields.latency > 99000000)) | length' t.json)" -gt 0 ] || fail "no sleep"
         # su, by a process that is traced: its calls begin and end beyond the change of credentials.
-        background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; /bin/su --version; sleep 60'
+        background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; /bin/su --version; sleep 100'
         pid=$BACKGROUND
         background user ktracectl record -q --probe calls -e raw_syscalls:sys_enter -o su.kts -p "$pid"
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        within 30 has_calls || fail "nothing is recorded: $(cat background.err)"
         touch go
         status=0
         wait "$BACKGROUND" || status=$?
         same 1 "$status" "status of record"
         grep -q 'changed its credentials' background.err || fail "$(cat background.err)"
-        [ "$(count su.kts '.event == "calls"')" -gt 0 ] || fail "nothing was recorded before"
+        has_calls || fail "nothing was recorded before"
         same 0 "$(count su.kts '.comm == "su"')" "records of su"
         for probe in calls others switched; do user ktracectl probes remove $probe; done
         nothing_paired
@@ -349,8 +365,14 @@ case_pair_foreign() { # another who takes a trigger away, or lays one more, ends
                 same 1 "$status" "status of record after $text"
                 grep -q 'somebody else.*raw_syscalls/sys_exit' background.err || fail "$(cat background.err)"
         done
-        within 10 user ktracectl probes remove calls
+        within 30 user ktracectl probes remove calls
         nothing_paired
+}
+
+# slept_for USEC REPORT FIELD: somebody has, so long at least, and it is told in no smaller unit.
+slept_for() {
+        sed -n "s/.*slept: .*$3=\([0-9]*\).*/\1/p" "$2" | awk -v "usec=$1" '$1 >= usec && $1 < 100 * usec { found = 1 } END { exit !found }' ||
+                fail "$(grep slept: "$2")"
 }
 
 case_derived_examples() { # ktrace-probes(5), word for word
@@ -369,7 +391,8 @@ case_derived_examples() { # ktrace-probes(5), word for word
                 'delay = $latency' 'prio = from.prio' 'name = to.next_comm'
         expect 0 ktracectl record --probe slept --probe woken -f 'name == "sleep"' -a -o t.dat -- sleep 0.2
         ktracectl report t.dat >out
-        grep -qE 'slept: +took=20[0-9]{4} ret=0' out || fail "$(grep slept: out)"
+        grep -qE 'slept: +took=[0-9]+ ret=0' out || fail "$(grep slept: out)"
+        slept_for 200000 out took
         grep -qE 'woken: +delay=[0-9]+ prio=120 name="sleep"' out || fail "$(grep woken: out)"
         ktracectl probes add opening --on do_sys_openat2 filename how.flags:x64
         ktracectl probes add opened --on do_sys_openat2 --return '$retval'
@@ -435,6 +458,8 @@ case_readme_pairs() { # README: two events that belong together
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
                 --key common_pid '$latency : us'
         expect 0 ktracectl record -q --probe slept -o slept.dat -- sleep 0.1
-        ktracectl report slept.dat | grep -qE 'slept: +latency=1[0-9]{5}$' || fail "$(ktracectl report slept.dat)"
+        ktracectl report slept.dat >out
+        grep -qE 'slept: +latency=[0-9]+$' out || fail "$(cat out)"
+        slept_for 100000 out latency
         ktracectl probes remove slept
 }
