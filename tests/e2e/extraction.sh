@@ -16,17 +16,18 @@ lost() { ktracectl convert "$1" --to json 2>/dev/null | jq -s 'map(select(.lost 
 # over LISTEN CONNECT: socat's addresses of both ends.
 over() {
         traced box 8192
+        rm -f remote.kts
         background socat -u "$1" CREATE:remote.kts
         receiver=$BACKGROUND
-        sleep 0.5
-        background sh -c "ktracectl stream box -o - --to kts | socat -u - $2"
+        background sh -c "ktracectl stream box -o - --to kts | socat -u - $2,retry=300,interval=0.1"
+        within 30 test -s remote.kts || fail "nothing arrives: $(cat background.err)"
         for _ in 1 2 3 4 5; do
                 calls 4000
                 sleep 0.1
         done
         ktracectl stop box
         ktracectl destroy box
-        within 10 sh -c "! kill -0 $receiver 2>/dev/null" || fail "the other end still waits"
+        within 30 sh -c "! kill -0 $receiver 2>/dev/null" || fail "the other end still waits"
         same 20000 "$(count remote.kts true)" events
         same 0 "$(lost remote.kts)" lost
         expect 0 ktracectl report --receipt --json=short remote.kts
@@ -36,7 +37,7 @@ over() {
 case_extraction_network() { # over a socket of the network, whole and with its end
         [ -x "$(command -v socat)" ] || skip "socat is not there"
         trap extraction_end EXIT
-        over TCP-LISTEN:48123,bind=127.0.0.1,reuseaddr TCP:127.0.0.1:48123
+        over TCP-LISTEN:20123,bind=127.0.0.1,reuseaddr TCP:127.0.0.1:20123
         over UNIX-LISTEN:"$T/socket" UNIX-CONNECT:"$T/socket"
 }
 
@@ -44,7 +45,9 @@ case_extraction_serial() { # over a slow serial line: what has no time to go is 
         [ -x "$(command -v socat)" ] || skip "socat is not there"
         trap extraction_end EXIT
         background socat PTY,link="$T/near",raw,echo=0 PTY,link="$T/far",raw,echo=0
-        within 5 test -e far || fail "no line"
+        within 30 test -e far || fail "no line"
+        # With its last writer what is still in it would go.
+        exec 8<>near
         traced slow 64
         traced other 8192
         # 115200 baud, until the file "fast" is there.
@@ -57,23 +60,26 @@ with open("remote.kts", "wb") as out:
         out.write(data); out.flush()
         if not os.path.exists("fast"): time.sleep(0.1)
 '
+        within 30 test -e remote.kts || fail "nobody reads"
         background sh -c 'exec ktracectl stream slow -o - --to kts >near'
         line=$BACKGROUND
         background ktracectl stream other -o other.kts
         file=$BACKGROUND
+        within 30 test -s other.kts || fail "no stream: $(cat background.err)"
+        within 30 test -s remote.kts || fail "nothing arrives"
         for _ in 1 2 3 4 5; do
                 calls 8000
                 sleep 0.1
         done
         ktracectl stop other
         ktracectl destroy other
-        within 10 sh -c "! kill -0 $file 2>/dev/null" || fail "the file waits for the line"
+        within 30 sh -c "! kill -0 $file 2>/dev/null" || fail "the file waits for the line"
         same '40000 0' "$(count other.kts true) $(lost other.kts)" "events of the other, and its losses"
         ktracectl stop slow
         touch fast
         ktracectl destroy slow
-        within 20 sh -c "! kill -0 $line 2>/dev/null" || fail "the line's reader still waits"
-        sleep 1
+        within 30 sh -c "! kill -0 $line 2>/dev/null" || fail "the line's reader still waits"
+        within 30 sh -c "ktracectl report --receipt --json=short remote.kts | jq -e .end.code" || fail "no end arrives"
         [ "$(lost remote.kts)" -gt 0 ] || fail "nothing was lost"
         same 40000 "$(($(count remote.kts true) + $(lost remote.kts)))" "events and losses"
 }
