@@ -19,12 +19,14 @@ case_limit_rate() { # a session that records more than it may ends, with the rea
         limit max-event-rate 2000
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o cool.kts -- "$TARGET" paced 400 5000
         same 400 "$(count cool.kts ".fields.id == $GETPPID")" "calls"
-        status=0
-        user ktracectl record -q -e raw_syscalls:sys_enter -o hot.kts -- "$TARGET" paced 10000 200 2>err || status=$?
-        [ "$status" != 0 ] || fail "it went on"
-        grep -qE 'more than the 2000 a second that are allowed \(max-event-rate\): it recorded [0-9]+, which took about [0-9]+ ms' err ||
-                fail "$(cat err)"
-        no_instance || fail "the instance is still there"
+        # As many as the machine can make, until it is told.
+        background user ktracectl record -q -e raw_syscalls:sys_enter -o hot.kts -- \
+                sh -c "while [ ! -e over ] && kill -0 \$PPID; do $TARGET calls 20000 $GETPPID; done"
+        within 30 grep -qE 'more than the 2000 a second that are allowed \(max-event-rate\): it recorded [0-9]+, which took about [0-9]+ ms' background.err ||
+                fail "$(cat background.err)"
+        touch over
+        ! wait "$BACKGROUND" || fail "it went on"
+        within 30 no_instance || fail "the instance is still there"
         # root is not limited.
         ktracectl record -q -e raw_syscalls:sys_enter -o /dev/null -- "$TARGET" calls 100000 $GETPPID
 }
@@ -65,16 +67,20 @@ case_limit_cost() { # what a session costs others is told while it is there
 
 case_limit_calls() { # calls of a user that wait for their answer; the next ones are refused at once
         limit max-calls-per-uid 1
-        callers=()
-        for i in 1 2 3 4 5 6 7 8; do
-                AS_EXEC=exec user ktracectl create "n$i" --scope own -e raw_syscalls:sys_enter >"answer.$i" 2>&1 &
-                callers+=($!)
+        # On a slow machine they may come one behind the other.
+        for round in 1 2 3 4 5; do
+                callers=()
+                for i in 1 2 3 4 5 6 7 8; do
+                        AS_EXEC=exec user ktracectl create "n$i" --scope own -e raw_syscalls:sys_enter >"answer.$i" 2>&1 &
+                        callers+=($!)
+                done
+                for pid in "${callers[@]}"; do wait "$pid" || true; done
+                refused=$(cat answer.* | grep -c 'calls of yours wait for their answer (max-calls-per-uid)') || true
+                made=$(user ktracectl list --json=short | jq length)
+                [ "$made" -ge 1 ] || fail "none was made: $(cat answer.*)"
+                same 8 $((made + refused)) "made and refused"
+                for i in 1 2 3 4 5 6 7 8; do user ktracectl destroy "n$i" 2>/dev/null || true; done
+                [ "$refused" = 0 ] || return 0
         done
-        for pid in "${callers[@]}"; do wait "$pid" || true; done
-        refused=$(cat answer.* | grep -c 'calls of yours wait for their answer (max-calls-per-uid)') || true
-        [ "$refused" -ge 1 ] || fail "$(cat answer.*)"
-        made=$(user ktracectl list --json=short | jq length)
-        [ "$made" -ge 1 ] || fail "none was made: $(cat answer.*)"
-        same 8 $((made + refused)) "made and refused"
-        for i in 1 2 3 4 5 6 7 8; do user ktracectl destroy "n$i" 2>/dev/null || true; done
+        fail "none was refused in $round rounds"
 }
