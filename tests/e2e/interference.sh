@@ -12,7 +12,7 @@ watched() {
         ktracectl create box --scope system -b 256 -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' "$@"
         ktracectl --json stream box --notify >told 2>told.err &
         started+=("$!")
-        within 10 grep -q waiting told.err || fail "$(cat told.err)"
+        within 30 grep -q waiting told.err || fail "$(cat told.err)"
         ktracectl start box
         BOX=$TRACEFS/instances/ktrace-$(ktracectl --json=short show box | jq -r .id)
         EVENT=$BOX/events/raw_syscalls/sys_enter
@@ -21,13 +21,14 @@ watched() {
 calls() { "$TARGET" calls "$1" "$2"; }
 has() { count "$1" ".fields.id == $2"; }
 # reads FILE TEXT
-reads() { within 5 grep -Fxq "$2" "$BOX/$1" || fail "$1: $(cat "$BOX/$1"), not $2; told: $(cat told)"; }
+reads() { within 8 grep -Fxq "$2" "$BOX/$1" || fail "$1: $(cat "$BOX/$1"), not $2; told: $(cat told)"; }
 # told_of FILE WAS IS PUT-BACK
 told_of() {
-        within 5 jq -se --arg file "$1" --arg was "$2" --arg is "$3" \
+        within 20 jq -se --arg file "$1" --arg was "$2" --arg is "$3" \
                 "any(.[]; .kind == \"interference\" and any(.changes[]; .file == \$file and .was == \$was and .is == \$is and .\"put-back\" == $4))" told ||
                 fail "$1 was not told: $(cat told)"
 }
+drained() { ktracectl --json=short status box | jq -e '[.statistics.cpus[].entries] | add < 500'; }
 nobody() { ktracectl list --json=short | jq -e 'length == 0'; }
 n_told() { jq -s 'map(select(.kind == "interference") | .count) | add // 0' told; }
 
@@ -35,7 +36,7 @@ case_interference_events() { # an event that others turn off is on again soon, w
         trap interference_end EXIT
         watched
         background ktracectl stream box -o t.kts
-        within 10 test -s t.kts || fail "no stream"
+        within 30 test -s t.kts || fail "no stream"
         calls 10 1000
         echo 0 >"$EVENT/enable"
         reads events/raw_syscalls/sys_enter/enable 1
@@ -45,13 +46,14 @@ case_interference_events() { # an event that others turn off is on again soon, w
         reads events/raw_syscalls/sys_enter/filter 'id >= 1000 && id <= 1001'
         told_of events/raw_syscalls/sys_enter/filter 'id >= 1000 && id <= 1001' none true
         reads events/raw_syscalls/sys_enter/enable 1
-        sleep 0.3
+        # What came without a filter is read, or there would be no room.
+        within 30 drained || fail "its reader does not come after: $(ktracectl --json status box)"
         calls 30 1001
         ktracectl destroy box
         wait "$BACKGROUND" || true
         same '30 30' "$(has t.kts 1000) $(has t.kts 1001)" "calls outside the gaps"
         same 2 "$(n_told)" "changes that were told: $(cat told)"
-        same true "$(jq -s 'all(.[] | select(.kind == "interference"); ."until-nsec" > ."from-nsec" and ."until-nsec" - ."from-nsec" < 3000000000)' told)" "gaps"
+        same true "$(jq -s 'all(.[] | select(.kind == "interference"); ."until-nsec" > ."from-nsec" and ."until-nsec" - ."from-nsec" < 20000000000)' told)" "gaps"
         ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' >marks
         grep -q 'ktraced: interference: events/raw_syscalls/sys_enter/enable was 1, became 0, put back' marks || fail "$(cat marks)"
         same 2 "$(grep -c 'changes by others' marks)" "gaps in the stream"
@@ -73,7 +75,7 @@ case_interference_files() { # tracing, clock, size, overwriting and CPUs of an i
         echo 1 >"$BOX/options/overwrite"
         reads options/overwrite 0
         echo global >"$BOX/trace_clock"
-        within 5 grep -q '\[mono\]' "$BOX/trace_clock" || fail "$(cat "$BOX/trace_clock")"
+        within 8 grep -q '\[mono\]' "$BOX/trace_clock" || fail "$(cat "$BOX/trace_clock")"
         told_of trace_clock mono global true
         echo 1 >"$BOX/tracing_cpumask"
         told_of tracing_cpumask 'all CPUs' others true
@@ -103,11 +105,11 @@ case_interference_others_events() { # events that others turn on in it are off a
         trap interference_end EXIT
         watched
         echo 1 >"$BOX/events/sched/sched_switch/enable"
-        within 20 grep -qx 0 "$BOX/events/sched/sched_switch/enable" || fail "still on"
+        within 30 grep -qx 0 "$BOX/events/sched/sched_switch/enable" || fail "still on"
         told_of events/sched/sched_switch/enable 0 1 true
         echo 1 >"$BOX/events/sched/enable"
         echo 0 >"$EVENT/enable"
-        within 5 grep -qx 0 "$BOX/events/sched/enable" || fail "still on"
+        within 8 grep -qx 0 "$BOX/events/sched/enable" || fail "still on"
         ktracectl destroy box
 }
 
@@ -117,7 +119,7 @@ case_interference_trigger() { # a trigger that somebody lifts is laid again
         grep -q traceoff "$EVENT/trigger" || fail "no trigger: $(cat "$EVENT/trigger")"
         calls 4 1000
         echo '!traceoff' >"$EVENT/trigger"
-        within 5 grep -q traceoff "$EVENT/trigger" || fail "not laid again: $(cat told)"
+        within 8 grep -q traceoff "$EVENT/trigger" || fail "not laid again: $(cat told)"
         told_of events/raw_syscalls/sys_enter/trigger "the session's triggers" others true
         calls 1 1001
         reads tracing_on 0
@@ -129,9 +131,9 @@ case_interference_war() { # who undoes whatever is put back wins, and the sessio
         watched
         (while [ -e "$EVENT/enable" ]; do echo 0 2>/dev/null >"$EVENT/enable"; sleep 0.01; done) &
         started+=("$!")
-        within 40 nobody || fail "it goes on: $(tail -n 2 told)"
+        within 70 nobody || fail "it goes on: $(tail -n 2 told)"
         grep -q 'again and again' told || fail "$(tail -n 2 told)"
-        within 5 no_instance || fail "the instance is left"
+        within 10 no_instance || fail "the instance is left"
 }
 
 case_interference_own() { # nothing of all that ktraced does itself is taken for another's
@@ -158,7 +160,7 @@ case_interference_borrowed() { # in an instance that is another's, what its make
         ktracectl create box --scope system --instance "${FOREIGN##*/}" -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl --json stream box --notify >told 2>told.err &
         started+=("$!")
-        within 10 grep -q waiting told.err || fail "$(cat told.err)"
+        within 30 grep -q waiting told.err || fail "$(cat told.err)"
         ktracectl start box
         BOX=$FOREIGN
         sleep 0.3
