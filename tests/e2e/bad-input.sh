@@ -74,11 +74,11 @@ case_foreign_pid() { # a pid of another's, of root's, of nobody
 
 case_unfit_pid() { # the caller's own process that is not dumpable, or may gain privileges unguarded
         background user setpriv --no-new-privs "$TARGET" undumpable
-        sleep 0.3
+        within 30 sh -c "[ \$(stat -c %u /proc/$BACKGROUND/stat) = 0 ]" || fail "it is dumpable"
         refused 3 "$BACKGROUND" user ktracectl record $E -o t.kts -p "$BACKGROUND"
         # A kernel with kprobes guards against it.
         [ ! -e /sys/kernel/tracing/kprobe_events ] || return 0
-        background user sleep 60
+        background user sleep 100
         refused 3 "$BACKGROUND.*(NoNewPrivs|no_new_privs|privileges)" user ktracectl record $E -o t.kts -p "$BACKGROUND"
 }
 
