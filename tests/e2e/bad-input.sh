@@ -66,7 +66,7 @@ case_bus_bad_type() { # the same over the bus, by a caller that is not ktracectl
 }
 
 case_foreign_pid() { # a pid of another's, of root's, of nobody
-        background stranger sleep 60
+        background stranger sleep 100
         refused 3 "$BACKGROUND" user ktracectl record $E -o t.kts -p "$BACKGROUND"
         refused 3 '1' user ktracectl record $E -o t.kts -p 1
         refused 1 '4194303' user ktracectl record $E -o t.kts -p 4194303
@@ -129,7 +129,7 @@ case_disk_hangs() { # a disk that does not answer, under a recording: nobody els
         disk_to_freeze "$T/disk"
         trap disk_hangs_end EXIT
         background ktracectl record -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000' -o disk/t.kts
-        within 10 is_running || fail "$(cat background.err)"
+        within 30 is_running || fail "$(cat background.err)"
         "$TARGET" calls 500 1000
         sleep 0.3
         fsfreeze -f disk
@@ -182,13 +182,13 @@ case_silent_fuse() { # a silent FUSE file as sink: only that session suffers
         chmod 777 fuse
         background "$SILENT_FUSE" "$T/fuse"
         server=$BACKGROUND
-        within 5 grep -q mounted background.out || skip "FUSE cannot be mounted here: $(cat background.err)"
-        user timeout -s KILL 20 ktracectl record $E -o fuse/file --to kts -- touch ran >silent.out 2>silent.err &
+        within 20 grep -q mounted background.out || skip "FUSE cannot be mounted here: $(cat background.err)"
+        user timeout -s KILL 80 ktracectl record $E -o fuse/file --to kts -- touch ran >silent.out 2>silent.err &
         hanging=$!
         sleep 1
-        expect 0 user timeout 15 ktracectl record $E -o t.kts -- "$TARGET" calls 1000 110
+        expect 0 user timeout 30 ktracectl record $E -o t.kts -- "$TARGET" calls 1000 110
         same 1000 "$(count t.kts '.fields.id == 110')" "the other session's events"
-        within 15 no_instance || fail "the silent sink pins its instance"
+        within 30 no_instance || fail "the silent sink pins its instance"
         kill -9 "$server"
         wait "$hanging" || true
         umount -l fuse
@@ -217,12 +217,12 @@ PY
         install -o "$USER_UID" -g "$USER_UID" -m 755 "$PROBED" prog
         background "$SILENT_FUSE" "$T/fuse"
         server=$BACKGROUND
-        within 5 grep -q mounted background.out || skip "FUSE cannot be mounted here: $(cat background.err)"
+        within 20 grep -q mounted background.out || skip "FUSE cannot be mounted here: $(cat background.err)"
         user /usr/bin/python3 "$T/give.py" "$T/fuse/file" >silent.out 2>&1 &
         hanging=$!
-        within 5 grep -q "its file system does not answer" silent.out || fail "$(cat silent.out)"
-        expect 0 user timeout 10 ktracectl probes add fine --on ./prog:probed_add
-        expect 0 user timeout 10 ktracectl probes remove fine
+        within 30 grep -q "its file system does not answer" silent.out || fail "$(cat silent.out)"
+        expect 0 user timeout 30 ktracectl probes add fine --on ./prog:probed_add
+        expect 0 user timeout 30 ktracectl probes remove fine
         kill -9 "$server"
         wait "$hanging" || true
         umount -l fuse

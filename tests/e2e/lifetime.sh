@@ -3,7 +3,7 @@
 
 # The session has no time set that would end it.
 case_client_killed() { # the client is killed: session and instance are gone
-        background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 60
+        background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 100
         within 30 is_running || fail "did not start: $(cat background.err)"
         pkill -9 -x -P "$BACKGROUND" ktracectl || kill -9 "$BACKGROUND"
         within 30 no_instance || fail "the instance is still there"
@@ -11,11 +11,11 @@ case_client_killed() { # the client is killed: session and instance are gone
 }
 
 case_linger() { # linger:TIME: the session outlives its creator by that time
-        begun=$(date +%s)
+        begun=$(awk '{ print int($1) }' /proc/uptime)
         user ktracectl create lingers -e raw_syscalls:sys_enter --scope own --lifetime linger:4s
         n_instances 1 || fail "gone with its creator"
         within 60 no_instance || fail "still there after a minute"
-        [ $(($(date +%s) - begun)) -ge 4 ] || fail "gone too early"
+        [ $(($(awk '{ print int($1) }' /proc/uptime) - begun)) -ge 4 ] || fail "gone too early"
 }
 
 case_lifetime_unit() { # unit:NAME: the session ends with the unit's last process, whosever that is
@@ -26,7 +26,7 @@ case_lifetime_unit() { # unit:NAME: the session ends with the unit's last proces
         sleep 1
         n_instances 1 || fail "gone before its unit"
         kill "$BACKGROUND"
-        within 5 no_instance || fail "still there without its unit"
+        within 30 no_instance || fail "still there without its unit"
 }
 
 case_lifetime_unit_empty() { # a unit without processes is refused, and so is one that is none
@@ -41,7 +41,7 @@ case_lifetime_unit_of_strangers() { # another user's own unit does not exist
         new_cgroup /user.slice
         new_cgroup "/user.slice/user-$STRANGER_UID.slice"
         new_cgroup "/user.slice/user-$STRANGER_UID.slice/kt-theirs.service"
-        background stranger sleep 60
+        background stranger sleep 100
         echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
         refused 1 'has no processes, or there is none' \
                 user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-theirs.service
@@ -54,10 +54,10 @@ import dbus, time
 manager = dbus.Interface(dbus.SystemBus().get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
 manager.CreateSession(dbus.Dictionary({"scope": "own", "events": dbus.Array(["raw_syscalls:sys_enter"])}, signature="sv"))
 print("created", flush=True)
-time.sleep(60)'
-        within 10 grep -q created background.out || fail "$(cat background.err)"
+time.sleep(100)'
+        within 30 grep -q created background.out || fail "$(cat background.err)"
         n_instances 1 || fail "no instance"
-        within 60 no_instance || fail "still there, long after the set time of 4 s"
+        within 60 no_instance || fail "still there, long after the set time"
         kill -0 "$BACKGROUND" || fail "the client did not hang"
 }
 
@@ -70,7 +70,7 @@ case_daemon_killed() { # the daemon is killed for good: the recording says so, t
         wait "$BACKGROUND" || status=$?
         same 125 "$status" "exit status"
         grep -q . background.err || fail "nothing was said"
-        within 10 user ktracectl status || fail "the daemon does not come again"
+        within 30 user ktracectl status || fail "the daemon does not come again"
 }
 
 case_daemon_exits_idle() { # the daemon leaves when nobody needs it
@@ -84,6 +84,6 @@ case_restart_while_sessions() { # what a killed daemon left is removed at the ne
         mkdir "$TRACEFS/instances/ktrace-00000000deadbeef"
         expect 1 ktracectl verify
         kill -9 "$(daemon_pid)"
-        within 10 user ktracectl status || fail "the daemon does not come"
-        within 5 no_instance || fail "the orphan is still there"
+        within 30 user ktracectl status || fail "the daemon does not come"
+        within 30 no_instance || fail "the orphan is still there"
 }

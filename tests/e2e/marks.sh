@@ -49,7 +49,7 @@ case_marks_of_users() { # in a fenced session the owner's marks are told, withou
         recording user ktracectl record -q --scope own -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts
         local id
         id=$(user ktracectl list --json=short | jq -r '.[0].id')
-        within 20 recorded 5
+        within 60 recorded 40 || fail "nothing is recorded"
         expect 0 user ktracectl mark "$id" here it is
         refused 1 'no session has this' stranger ktracectl mark "$id" a stranger
         ends_well
@@ -71,7 +71,7 @@ os.execvp(sys.argv[2], sys.argv[2:])
 EOS
         expect 0 /usr/bin/python3 give.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" \
                 bash -c 'for i in $(seq 10); do echo "step $i" >&3; done'
-        within 10 sh -c "ktracectl snapshot -q box -o t.kts && ktracectl convert t.kts --to json | grep -q '\"step 10\"'"
+        within 60 sh -c "ktracectl snapshot -q box -o t.kts && ktracectl convert t.kts --to json | grep -q '\"step 10\"'"
         same 10 "$(count t.kts '.event == "print" and (.fields.buf | startswith("step "))')" "marks"
 }
 
@@ -95,7 +95,7 @@ os.write(marker, b"a\x01b\xffc")
 os.write(marker, b"last")
 EOS
         expect 0 /usr/bin/python3 mark.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
-        within 10 sh -c "ktracectl snapshot -q box -o t.kts && ktracectl convert t.kts --to json | grep -q '\"last\"'"
+        within 60 sh -c "ktracectl snapshot -q box -o t.kts && ktracectl convert t.kts --to json | grep -q '\"last\"'"
         ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' >marks
         for writer in 0 1 2 3; do
                 grep "^$writer:" marks | cut -d: -f2 >of-one

@@ -45,7 +45,7 @@ for file in "$@"; do
                 n=$((n + 1))
                 status=0
                 SECONDS=0
-                timeout -k 10 "${CASE_TIMEOUT:-90}" bash "$0" --case "$environment" "$file" "${word}_$name" \
+                timeout -k 10 "${CASE_TIMEOUT:-180}" bash "$0" --case "$environment" "$file" "${word}_$name" \
                         >"$log" 2>&1 </dev/null || status=$?
                 case $status in
                 0) echo "ok $n - $title" ;;

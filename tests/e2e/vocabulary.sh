@@ -106,14 +106,14 @@ cgroups=()
 # lives_in UNIT UID: a sleeping process of the uid in such a unit; its pid is in $BACKGROUND.
 lives_in() {
         if service_manager; then
-                systemd-run -q --collect --unit="$1" --uid="$2" sleep 60
+                systemd-run -q --collect --unit="$1" --uid="$2" sleep 100
                 BACKGROUND=$(systemctl show -P MainPID "$1")
                 started+=("$BACKGROUND")
                 return
         fi
         new_cgroup /system.slice
         new_cgroup "/system.slice/$1"
-        background as "$2" sleep 60
+        background as "$2" sleep 100
         echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
 }
 
@@ -145,15 +145,15 @@ killed() {
         local pid
         pid=$(daemon_pid)
         kill -KILL "$pid"
-        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
-        within 10 another "$pid" || fail "no daemon came"
+        within 30 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
+        within 30 another "$pid" || fail "no daemon came"
 }
 another() { # PID: who answers is another one
         ktracectl status >/dev/null && [ "$(daemon_pid)" != "$1" ]
 }
 
 wait_clean() {
-        within 5 ktracectl verify || fail "verify: $(ktracectl verify 2>&1)"
+        within 20 ktracectl verify || fail "verify: $(ktracectl verify 2>&1)"
 }
 
 leave_case() {
@@ -182,7 +182,7 @@ disk_to_freeze() {
 }
 # soon COMMAND...: it is done well before a disk is given up.
 soon() {
-        timeout 2 "$@" >out 2>err || fail "status $? from: $*: $(cat err)"
+        timeout 4 "$@" >out 2>err || fail "status $? from: $*: $(cat err)"
 }
 
 # count FILE EXPRESSION: events for which the jq expression holds.

@@ -5,7 +5,7 @@ chmod 755 . tools
 sh guest/install.sh
 mkdir -p /etc/ktrace
 # The machine's disk is a small one.
-echo '{"setup-timeout-usec": 8000000, "spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json
+echo '{"setup-timeout-usec": 20000000, "spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json
 modprobe fuse
 IFS=/ read -r part parts <part
 TAP_CASE=$(cat pattern)

@@ -26,4 +26,4 @@ meson setup "$UPGRADES/source/build" "$UPGRADES/source" --prefix=/usr --sysconfd
 another second
 sed -i 's/^\(#define CONTROL_VERSION\) .*/\1 65535/' "$UPGRADES/source/daemon/stream/control.h"
 another other
-KTRACED_JSON='{"setup-timeout-usec": 4000000}' "$here/stage.sh" "$build" "$here/../e2e/tap.sh" "$here/environment.sh" "$here/../upgrade/cases.sh"
+KTRACED_JSON='{"setup-timeout-usec": 8000000}' "$here/stage.sh" "$build" "$here/../e2e/tap.sh" "$here/environment.sh" "$here/../upgrade/cases.sh"
