@@ -33,7 +33,7 @@ kept() {
         daemon_ends
         "$here/../native/keeper.py" --losing "$T/lost" "${command[@]}" >"$NATIVE/keeper.log" 2>&1 &
         KEEPER=$!
-        within 10 daemon_pid || fail "no daemon: $(cat "$NATIVE/keeper.log")"
+        within 30 daemon_pid || fail "no daemon: $(cat "$NATIVE/keeper.log")"
 }
 KEEPER=
 kept_end() {
@@ -49,7 +49,7 @@ daemon_ends() {
         local pid
         reload_bus
         ! pid=$(daemon_pid 2>/dev/null) || kill "$pid"
-        within 10 no_daemon || fail "the daemon does not end"
+        within 30 no_daemon || fail "the daemon does not end"
 }
 no_daemon() { ! daemon_pid 2>/dev/null; }
 # Of one that is kept.

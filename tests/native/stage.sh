@@ -80,7 +80,7 @@ export DBUS_SYSTEM_BUS_ADDRESS="unix:path=$NATIVE/bus"
 dbus-daemon --config-file="$NATIVE/bus.conf" --nofork --nopidfile >"$NATIVE/log" 2>&1 &
 bus=$!
 export PATH="$NATIVE/bin:$PATH"
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+for _ in $(seq 300); do
         [ ! -S "$NATIVE/bus" ] || break
         sleep 0.1
 done
@@ -90,11 +90,11 @@ stop_daemon() {
                 GetConnectionUnixProcessID s org.ktrace1 2>/dev/null | cut -d' ' -f2)
         [ -n "$pid" ] || return 0
         kill "$pid"
-        for _ in $(seq 50); do
+        for _ in $(seq 300); do
                 [ -e "/proc/$pid" ] || return 0
                 sleep 0.1
         done
-        echo "# the daemon did not end within 5 s of SIGTERM" >&2
+        echo "# the daemon did not end within 30 s of SIGTERM" >&2
         return 1
 }
 
