@@ -26,7 +26,7 @@ case_names() { # the names of others' processes, which the kernel keeps for all 
         background stranger "$T/secret-name" paced 100000 5000
         background ktracectl record -q -a -e raw_syscalls:sys_enter -f "id == $OWN_CALL" -o root.kts -- sleep 60
         within 20 is_running || fail "root's trace does not run: $(cat background.err)"
-        sleep 0.2
+        within 30 recorded 5 || fail "the stranger's calls are not in root's trace"
         attack <<'EOS'
 from attack import *
 p = Process(["true"])

@@ -18,7 +18,7 @@ s.stop()
 open("stopped", "w").close()
 wait_for("again")
 attempt(s.start)
-pause(0.5)
+pause(2)
 s.save()
 EOS
         unprobe
@@ -61,10 +61,12 @@ EOS
         verdict "$(calls_in unit.kts $VICTIM_CALL)" "$(calls_in cgroup.kts $VICTIM_CALL)" "records of the stranger"
 }
 
+is_roots() { [ "$(stat -c %u "$1")" = 0 ]; }
+
 case_undumpable() { # a process of one's own that one may not ptrace
         defended_by dumpable
         background user setpriv --no-new-privs "$TARGET" secretive $VICTIM_CALL
-        sleep 0.3
+        within 20 is_roots "/proc/$BACKGROUND/environ" || fail "it can be dumped: $(cat background.err)"
         attack "$BACKGROUND" <<'EOS'
 from attack import *
 import sys
@@ -79,7 +81,7 @@ EOS
 case_setuid_while_stopped() { # root's program, executed while the session is stopped
         defended_by credentials guard guard-hist
         rooted 4755 rooted
-        attack ./rooted paced 600 5000 <<'EOS'
+        attack ./rooted until enough 5000 <<'EOS'
 from attack import *
 import sys
 p = Process(sys.argv[1:], no_new_privs=False)
@@ -89,6 +91,8 @@ s.stop()
 p.go()
 pause(0.05)
 attempt(s.start)
+pause(1)
+open("enough", "w").close()
 p.wait()
 s.save()
 EOS
@@ -167,9 +171,11 @@ EOS
         verdict "$(calls_in t.kts $OWN_CALL)" "records of root's program"
 }
 
+reuse() { "$ATTACK_TOOLS/actor" reuse "$USER_UID" $VICTIM_CALL armed && touch reused; }
+
 case_pid_reuse() { # a process of root's that got the number of a traced one just ended
         defended_by lifetimes members
-        roots_part "$ATTACK_TOOLS/actor" reuse "$USER_UID" $VICTIM_CALL armed
+        roots_part reuse
         attack <<'EOS'
 from attack import *
 wait_for("pid")
@@ -177,6 +183,7 @@ pid = open("pid").read().strip()
 s = Session("pids:" + pid)
 attempt(s.start)
 open("armed", "w").close()
+wait_for("reused", 40)
 pause(0.5)
 s.save()
 EOS
@@ -186,7 +193,7 @@ EOS
 
 case_pid_reuse_in_flight() { # the same in a flight recorder, when the end of the traced one has been overwritten
         defended_by lifetimes members
-        roots_part "$ATTACK_TOOLS/actor" reuse "$USER_UID" $VICTIM_CALL armed
+        roots_part reuse
         attack <<'EOS'
 from attack import *
 wait_for("pid")
@@ -194,6 +201,7 @@ pid = open("pid").read().strip()
 s = Flight("pids:" + pid, **{"buffer-kb": 64})
 attempt(s.start)
 open("armed", "w").close()
+wait_for("reused", 40)
 pause(0.5)
 s.save()
 EOS

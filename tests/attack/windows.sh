@@ -52,7 +52,7 @@ EOS
 case_window_of_another() { # when a stranger's program runs, by a trigger that compares what is cut
         defended_by filter-fields
         background stranger sh -c "while :; do $TARGET calls 1 $VICTIM_CALL; sleep 0.02; done"
-        attack "$TARGET" paced 400 5000 <<'EOS'
+        attack "$TARGET" paced 1200 5000 <<'EOS'
 from attack import *
 import sys
 p = Process(sys.argv[1:])
