@@ -30,8 +30,8 @@ case_varlink_activation() { # the Varlink socket starts the daemon, without the 
 }
 
 case_consumer_unit() { # the consumer is an instance of ktrace-consumer@.service and runs as its own user
-        background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 30
-        within 10 sh -c "systemctl list-units --no-legend --state=running 'ktrace-consumer@*' | grep -q ." ||
+        background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 80
+        within 20 sh -c "systemctl list-units --no-legend --state=running 'ktrace-consumer@*' | grep -q ." ||
                 fail "no unit: $(systemctl list-units --no-legend 'ktrace-consumer*')"
         unit=$(systemctl list-units --no-legend --plain --state=running 'ktrace-consumer@*' | awk '{ print $1; exit }')
         pid=$(systemctl show -P MainPID "$unit")
@@ -44,7 +44,7 @@ case_consumer_unit() { # the consumer is an instance of ktrace-consumer@.service
 
 case_monitor_refused() { # a stranger may not monitor the bus
         user ktracectl create heard -e raw_syscalls:sys_enter --scope own
-        ! stranger timeout 5 busctl monitor org.ktrace1 >seen 2>err || fail "the monitor ran"
+        ! stranger timeout 20 busctl monitor org.ktrace1 >seen 2>err || fail "the monitor ran"
         ! grep -q 'ktrace1' seen || fail "heard: $(head seen)"
         grep -qi 'denied\|permi' err || fail "not refused: $(cat err)"
         user ktracectl destroy heard

@@ -34,7 +34,7 @@ polkit_end() {
 
 # As the user, on a terminal, with somebody who types that password.
 typing() { # PASSWORD COMMAND...
-        timeout 60 python3 /run/job/guest/type-password.py "$1" setpriv --reuid "$USER_UID" --regid "$USER_UID" --init-groups "${@:2}"
+        timeout 80 python3 /run/job/guest/type-password.py "$1" setpriv --reuid "$USER_UID" --regid "$USER_UID" --init-groups "${@:2}"
 }
 
 denied() { # STATUS-AND-TEXT FILE COMMAND...: ends with 3 and says so
@@ -47,7 +47,7 @@ denied() { # STATUS-AND-TEXT FILE COMMAND...: ends with 3 and says so
 }
 
 no_agent_left() {
-        within 5 sh -c '! pgrep pkttyagent' || fail "pkttyagent is left: $(pgrep -a pkttyagent)"
+        within 20 sh -c '! pgrep pkttyagent' || fail "pkttyagent is left: $(pgrep -a pkttyagent)"
 }
 
 case_polkit_rule_allows() { # a rule of polkit's may look at scope, events and owner, and says yes without a password
@@ -108,7 +108,7 @@ EOS
         grep -q '^other.*org.ktrace1.InteractiveAuthorizationRequired.*allowInteractiveAuthentication' out || fail "$(cat out)"
         grep -q '^agent.*org.ktrace1.InteractiveAuthorizationRequired.*no agent' out || fail "$(cat out)"
         grep -q '^ended.*org.ktrace1.AccessDenied.*has ended' out || fail "$(cat out)"
-        within 10 no_instance || fail "left after the connections"
+        within 20 no_instance || fail "left after the connections"
 }
 
 case_polkit_reload() { # new rules are read for a user when polkit allows it, and not before
@@ -206,7 +206,7 @@ case_polkit_administrator() { # whom polkit lets can see, stop and end sessions 
         typing "$ROOT_PASSWORD" ktracectl destroy "$id" --administrator >out || fail "$(cat out)"
         no_agent_left
         no_instance || fail "it is still there"
-        within 10 sh -c "journalctl -q --no-pager -o cat MESSAGE_ID=fb7f4aaf5db84710934eb67c0eb99282 KTRACE_SESSION=$id KTRACE_BY_UID=$USER_UID |
+        within 20 sh -c "journalctl -q --no-pager -o cat MESSAGE_ID=fb7f4aaf5db84710934eb67c0eb99282 KTRACE_SESSION=$id KTRACE_BY_UID=$USER_UID |
                 grep -q destroyed" || fail "not recorded"
 }
 

@@ -11,12 +11,13 @@ case_slice_memory() { # a worker that takes too much memory is killed: its strea
         trap slice_end EXIT
         recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 4000 3000
         ktracectl create hog --scope system -b 32768 -e raw_syscalls:sys_enter -f 'id == 1000'
-        ktracectl stream hog -o - --to kts 2>hog.err | (sleep 25; cat >h.kts; : >read) &
+        ktracectl stream hog -o - --to kts 2>hog.err | (within 80 test -e over; cat >h.kts; : >read) &
         started+=("$!")
         ktracectl start hog
         "$TARGET" calls 300000 1000
         systemctl set-property --runtime ktrace.slice MemoryMax=16M
         timeout 20 ktracectl destroy hog || true
+        : >over
         within 40 test -e read || fail "its reader waits"
         ktracectl report h.kts >/dev/null 2>report.err || true
         grep -q 'no end frame' report.err || fail "what it has does not tell that it is cut: $(cat report.err)"
@@ -33,7 +34,7 @@ case_slice_cpu() { # workers that get too little time lose events, and each is c
         systemctl set-property --runtime ktrace.slice CPUQuota=1%
         "$TARGET" calls 200000 1000
         systemctl set-property --runtime ktrace.slice CPUQuota=
-        within 20 sh -c 'ktracectl --json=short show slow | jq -e ".statistics.recorded + .statistics.lost == 200000"' ||
+        within 60 sh -c 'ktracectl --json=short show slow | jq -e ".statistics.recorded + .statistics.lost == 200000"' ||
                 fail "$(ktracectl --json=short show slow | jq -c .statistics)"
         ktracectl destroy slow
         wait "$BACKGROUND" || true
@@ -47,8 +48,8 @@ case_slice_cpu() { # workers that get too little time lose events, and each is c
 case_status_line() { # systemctl status tells how many sessions and streams there are
         trap slice_end EXIT
         ktracectl create box --mode flight --scope system -b 64 -e raw_syscalls:sys_enter
-        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- sleep 20
-        within 5 sh -c "systemctl status ktraced.service | grep -q 'Status: \"2 sessions, 1 stream\"'" || fail "$(systemctl status ktraced.service | head -n 12)"
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- sleep 80
+        within 20 sh -c "systemctl status ktraced.service | grep -q 'Status: \"2 sessions, 1 stream\"'" || fail "$(systemctl status ktraced.service | head -n 12)"
         systemd-cgls --no-pager -u ktrace.slice -l >cgls
         grep -q "ktrace-consumer: $(user ktracectl list --json=short | jq -r '.[0].id')" cgls || fail "$(cat cgls)"
 }

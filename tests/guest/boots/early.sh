@@ -35,8 +35,8 @@ boot1_untouched() { # before the daemon's first start the recording goes on, and
 boot1_taken() { # the daemon's first start takes it into the spool, from before PID 1, with the probe's hits
         local id started first
         systemctl start ktrace-collect.service
-        within 20 n_entries boot 1 || fail "no entry: $(journalctl -u ktraced -u ktrace-collect -b -o cat)"
-        within 20 test -e $STATE || fail "not noted: $(journalctl -u ktraced -b -o cat)"
+        within 60 n_entries boot 1 || fail "no entry: $(journalctl -u ktraced -u ktrace-collect -b -o cat)"
+        within 60 test -e $STATE || fail "not noted: $(journalctl -u ktraced -b -o cat)"
         id=$(entries boot)
         expect 0 ktracectl spool fetch "$id" -o early.kts
         started=$(($(systemctl show -P ExecMainStartTimestampMonotonic ktraced.service) / 1000))
@@ -51,7 +51,7 @@ boot1_taken() { # the daemon's first start takes it into the spool, from before 
 }
 
 boot1_quiet() { # nothing of it is left: no event, no probe, the top buffer as it was
-        within 10 test -e $STATE
+        within 60 test -e $STATE
         same '' "$(cat $TRACEFS/set_event)" "events that are on"
         ! grep ktrace_ $TRACEFS/kprobe_events || fail "a probe is left"
         same 1 "$(cat $TRACEFS/options/overwrite)" overwrite
@@ -84,7 +84,7 @@ boot1_strangers_see_nothing() { # another user neither lists nor reads nor remov
 end_1() { systemctl -q enable ktrace-collect.service; } # for the boots that follow
 
 boot2_by_itself() { # the next boot's is taken without anybody's doing; that of the first is there still
-        within 20 n_entries boot 2 || fail "$(ktracectl spool list; journalctl -u ktraced -b -o cat)"
+        within 60 n_entries boot 2 || fail "$(ktracectl spool list; journalctl -u ktraced -b -o cat)"
         for id in $(entries boot); do
                 expect 0 ktracectl spool fetch "$id" -o "$id.kts"
                 [ "$(count "$id.kts" '.fields.filename == "/init"')" -ge 1 ] || fail "$id has no /init"
@@ -121,14 +121,23 @@ crash() {
         session=$(ktracectl create "lost-$1" -a --spec /run/lost.json -e sched:sched_process_exec)
         ktracectl start "$session"
         for _ in $(seq 50); do /bin/true; done
-        sleep 3
+        for _ in $(seq 60); do ! is_written "lost-$1" || break; sleep 0.5; done # if never, the next boot tells
+        sleep 4
         echo c >/proc/sysrq-trigger
+}
+
+# is_written NAME: in the file; a second later it is on the disk.
+is_written() {
+        local id
+        id=$(ktracectl spool list --json=short | jq -r ".[] | select(.name == \"$1\") | .id")
+        ktracectl -q spool fetch "$id" -o /run/lost.kts || true
+        [ "$(ktracectl convert /run/lost.kts --to json | jq -c 'select(.fields.filename? == "/bin/true")' | wc -l)" -ge 50 ]
 }
 
 # has_crash N WORD: the Nth crash is in the spool, with the top buffer of that boot as text.
 has_crash() {
         local id
-        within 20 n_entries crash "$1" || fail "$(ktracectl spool list; ls -laR /sys/fs/pstore /var/lib/systemd/pstore /run/ktrace/crash; journalctl -u ktraced -u ktrace-collect -u systemd-pstore -b -o cat)"
+        within 60 n_entries crash "$1" || fail "$(ktracectl spool list; ls -laR /sys/fs/pstore /var/lib/systemd/pstore /run/ktrace/crash; journalctl -u ktraced -u ktrace-collect -u systemd-pstore -b -o cat)"
         for id in $(entries crash); do
                 refused 2 'holds text that a crash has left' ktracectl spool fetch "$id" --to dat
                 refused 1 'has no such file' ktracectl spool fetch "$id" --file nobody.txt -o -
@@ -183,7 +192,7 @@ boot4_others() { # one uses the top buffer: it is left to them, and the journal 
         rm -f $STATE
         echo sched:sched_switch >>$TRACEFS/set_event
         systemctl start ktraced.service
-        within 10 test -e $STATE || fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
+        within 60 test -e $STATE || fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
         grep -q sched:sched_switch $TRACEFS/set_event || fail "$(cat $TRACEFS/set_event)"
         journalctl -u ktraced -b -o cat | grep -q 'somebody has turned on sched:sched_switch' || fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
         echo '!sched:sched_switch' >>$TRACEFS/set_event
