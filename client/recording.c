@@ -39,6 +39,7 @@ typedef struct Recording {
         uint64_t n_recorded, n_lost, n_unpaired;
         ProxyPending *destroying;
         bool destroyed;
+        bool destroy_lost; /* with the daemon that was asked */
 } Recording;
 
 static void recording_done(Recording *recording) {
@@ -260,13 +261,16 @@ static void on_destroyed(int result, const Reason *reason, json_object *object, 
         Recording *recording = userdata;
 
         recording->destroyed = true;
-        /* One that is being replaced ends the session when we have left the bus. */
-        if (result != 0 && !watch_is_cut(&recording->watch) && !recording->watch.daemon_away)
+        /* The next one is asked again, or ends the session when we have left the bus. */
+        recording->destroy_lost = result != 0 && recording->watch.daemon_away;
+        if (result != 0 && !watch_is_cut(&recording->watch) && !recording->destroy_lost)
                 recording_fail(recording, result, reason);
 }
 
 /* Its answer comes when the instance is removed; the file is finished meanwhile. */
 static void recording_begin_destroy(Recording *recording) {
+        recording->destroyed = recording->destroy_lost = false;
+        recording->destroying = proxy_pending_free(recording->destroying);
         int r = proxy_begin(recording->proxy,
                         &(ProxyCall){ .session = recording->id, .method = "Destroy" },
                         on_destroyed,
@@ -291,6 +295,9 @@ static bool recording_await(Recording *recording, bool (*reached)(const Recordin
                 }
                 if (watch_is_cut(&recording->watch) && !recording->destroyed)
                         limit = RECORDING_ORPHAN_USEC;
+                else if (recording->destroy_lost && !recording->watch.daemon_away &&
+                                !watch_is_cut(&recording->watch))
+                        recording_begin_destroy(recording);
                 int r = watch_run(&recording->watch, limit);
                 if (r < 0 || (r == 0 && limit != UINT64_MAX))
                         return false;

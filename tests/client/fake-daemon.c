@@ -28,6 +28,7 @@ struct FakeDaemon {
         char *client;
         int socket_fd;
         int sink_fd;
+        bool was_replaced;
 };
 
 static const char introspection[] =
@@ -35,6 +36,8 @@ static const char introspection[] =
                 "<interface name='org.ktrace1.Manager'>"
                 " <method name='CreateSession'><arg direction='in' type='a{sv}'/>"
                 "  <arg direction='out' type='s'/><arg direction='out' type='o'/></method>"
+                " <method name='GetSession'><arg direction='in' type='s'/>"
+                "  <arg direction='out' type='o'/></method>"
                 " <method name='ListSessions'><arg direction='out' type='a(sosus)'/></method>"
                 " <method name='ListEvents'><arg direction='in' type='s'/>"
                 "  <arg direction='out' type='as'/></method>"
@@ -105,6 +108,31 @@ static void end_stream(FakeDaemon *daemon) {
         daemon->sink_fd = daemon->socket_fd = -1;
 }
 
+static void call_bus(FakeDaemon *daemon, const char *method, GVariant *parameters) {
+        g_autoptr(GError) error = NULL;
+
+        g_variant_unref(g_dbus_connection_call_sync(daemon->connection,
+                        "org.freedesktop.DBus",
+                        "/org/freedesktop/DBus",
+                        "org.freedesktop.DBus",
+                        method,
+                        parameters,
+                        NULL,
+                        0,
+                        -1,
+                        NULL,
+                        &error));
+        g_assert_no_error(error);
+}
+
+static void release_name(FakeDaemon *daemon) {
+        call_bus(daemon, "ReleaseName", g_variant_new("(s)", KT_BUS_NAME));
+}
+
+static void request_name(FakeDaemon *daemon) {
+        call_bus(daemon, "RequestName", g_variant_new("(su)", KT_BUS_NAME, 0));
+}
+
 static void after_start(FakeDaemon *daemon) {
         g_autoptr(GError) error = NULL;
 
@@ -122,18 +150,7 @@ static void after_start(FakeDaemon *daemon) {
         if (daemon->plan.stream_ends)
                 end_stream(daemon);
         if (daemon->plan.vanish) {
-                g_variant_unref(g_dbus_connection_call_sync(daemon->connection,
-                                "org.freedesktop.DBus",
-                                "/org/freedesktop/DBus",
-                                "org.freedesktop.DBus",
-                                "ReleaseName",
-                                g_variant_new("(s)", KT_BUS_NAME),
-                                NULL,
-                                0,
-                                -1,
-                                NULL,
-                                &error));
-                g_assert_no_error(error);
+                release_name(daemon);
                 end_stream(daemon);
         }
 }
@@ -208,6 +225,16 @@ static void on_call(GDBusConnection *connection,
                                 invocation, daemon->plan.refuse_error, "no, says the test");
                 return;
         }
+        if (g_strcmp0(daemon->plan.replaced_at, method) == 0 && !daemon->was_replaced) {
+                daemon->was_replaced = true;
+                release_name(daemon);
+                g_dbus_method_invocation_return_dbus_error(/* as the bus does */
+                                invocation,
+                                "org.freedesktop.DBus.Error.NoReply",
+                                "nobody answers any more");
+                request_name(daemon);
+                return;
+        }
         if (daemon->plan.needs_password && g_str_equal(method, "CreateSession") &&
                         !(g_dbus_message_get_flags(
                                           g_dbus_method_invocation_get_message(invocation)) &
@@ -215,6 +242,10 @@ static void on_call(GDBusConnection *connection,
                 g_dbus_method_invocation_return_dbus_error(invocation,
                                 KT_ERROR_PREFIX "InteractiveAuthorizationRequired",
                                 "a password, says the test");
+                return;
+        }
+        if (g_str_equal(method, "GetSession")) {
+                g_dbus_method_invocation_return_value(invocation, g_variant_new("(o)", FAKE_PATH));
                 return;
         }
         if (!g_str_equal(method, "CreateSession")) {
@@ -265,18 +296,7 @@ FakeDaemon *fake_daemon_new(const FakePlan *plan) {
                         NULL,
                         &error);
         g_assert_no_error(error);
-        g_variant_unref(g_dbus_connection_call_sync(daemon->connection,
-                        "org.freedesktop.DBus",
-                        "/org/freedesktop/DBus",
-                        "org.freedesktop.DBus",
-                        "RequestName",
-                        g_variant_new("(su)", KT_BUS_NAME, 0),
-                        NULL,
-                        0,
-                        -1,
-                        NULL,
-                        &error));
-        g_assert_no_error(error);
+        request_name(daemon);
         return daemon;
 }
 

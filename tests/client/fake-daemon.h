@@ -12,12 +12,13 @@ typedef struct FakePlan {
         bool refuse_sink;         /* the consumer does not take the file */
         int sink_error;           /* told at the end of the stream */
         uint64_t lost;
-        uint64_t cut;           /* of a sink */
-        bool narrow;            /* Describe: a glob had 5 of 26 events granted */
-        const char *ended_code; /* the session ends by itself right after Start */
-        bool stream_ends;       /* right after Start, and the session goes on */
-        bool needs_password;    /* CreateSession is refused when the call may not ask for one */
-        bool vanish;            /* the name goes from the bus right after Start */
+        uint64_t cut;            /* of a sink */
+        bool narrow;             /* Describe: a glob had 5 of 26 events granted */
+        const char *ended_code;  /* the session ends by itself right after Start */
+        bool stream_ends;        /* right after Start, and the session goes on */
+        bool needs_password;     /* CreateSession is refused when the call may not ask for one */
+        bool vanish;             /* the name goes from the bus right after Start */
+        const char *replaced_at; /* when this method is first called, which nobody answers */
 } FakePlan;
 
 /* org.ktrace1 on a private bus, with one session and no kernel behind it. */

@@ -276,6 +276,33 @@ static void test_cut(void) {
         run_done(&r);
 }
 
+/* The next daemon has the session, and is asked what the last one has not answered. */
+static void test_replaced(void) {
+        static const struct {
+                const char *at, *calls;
+        } cases[] = {
+                { "Stop", "Stop GetSession Stop GetStatistics Destroy" },
+                { "GetStatistics", "Stop GetStatistics GetSession GetStatistics Destroy" },
+                { "Destroy", "Stop GetStatistics Destroy GetSession Destroy" },
+        };
+
+        Run r;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *calls = g_strconcat(
+                                "CreateSession Describe OpenSink Start ", cases[i].calls, NULL);
+
+                run(&r,
+                                &(FakePlan){ .replaced_at = cases[i].at },
+                                false,
+                                (const char *[]){ "-q", EVENT, "--", "true", NULL });
+                g_assert_cmpstr(r.errors, ==, "");
+                g_assert_cmpint(r.status, ==, 0);
+                assert_calls(&r, calls);
+                run_done(&r);
+        }
+}
+
 /* As after an upgrade, when the next daemon cannot speak with the worker. */
 static void test_stream_ends(void) {
         Run r;
@@ -337,6 +364,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/record/interrupt", test_interrupt);
         g_test_add_func("/client/record/disk-full", test_disk_full);
         g_test_add_func("/client/record/cut", test_cut);
+        g_test_add_func("/client/record/replaced", test_replaced);
         g_test_add_func("/client/record/stream-ends", test_stream_ends);
         g_test_add_func("/client/record/sink-refused", test_sink_refused);
         return g_test_run();
