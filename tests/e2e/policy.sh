@@ -125,7 +125,7 @@ case_policy_reload() { # policy reload and SIGHUP: new rules count from then on
         expect 3 user ktracectl policy explain spec.json
         rm "$RULES"
         kill -HUP "$(daemon_pid)"
-        within 5 user ktracectl policy explain spec.json || fail "SIGHUP changed nothing"
+        within 20 user ktracectl policy explain spec.json || fail "SIGHUP changed nothing"
 }
 
 case_policy_reload_broken() { # a broken file leaves the old rules in force, and it is said where it is broken
@@ -134,7 +134,7 @@ case_policy_reload_broken() { # a broken file leaves the old rules in force, and
         rule '{"name": "broken", "subjects": ["any"], "scopes": ["own"], "events": ["a:b"]}, {"nome": "x"}'
         refused 2 '10-case.json: rules\[1\].nome: no such key: did you mean "name"' ktracectl policy reload
         kill -HUP "$(daemon_pid)"
-        sleep 0.5
+        sleep 0.5 # nothing comes of it
         expect 0 user ktracectl policy explain spec.json
         grep -q own-processes out || fail "$(cat out)"
         chmod 0666 "$RULES"
@@ -143,32 +143,32 @@ case_policy_reload_broken() { # a broken file leaves the old rules in force, and
 }
 
 case_policy_reload_ends() { # a session that no longer fits ends; its client is told which rule says so
-        background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 500 20000
+        background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" until stop 20000
         within 30 is_running || fail "did not start: $(cat background.err)"
         within 30 recorded 150 || fail "it does not record"
         deny "$USER_UID"
         kill -HUP "$(daemon_pid)"
+        within 30 grep -q . background.err || fail "it goes on"
+        : >stop
         status=0
         wait "$BACKGROUND" || status=$?
         [ $status != 0 ] || fail "it went on"
         grep -q 'the rules were changed (it had 50-default.json: own-processes).*10-case.json: nothing' background.err ||
                 fail "no reason: $(cat background.err)"
-        no_instance || fail "the instance is still there"
+        within 20 no_instance || fail "the instance is still there"
         # What was recorded until then was allowed until then.
         [ "$(count t.kts ".fields.id == $GETPPID")" -gt 10 ] || fail "too few calls"
 }
 
 case_policy_reload_keeps() { # a session that still fits goes on without losing an event
-        background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 150 20000
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" until stop 20000
         deny "$STRANGER_UID"
         for _ in 1 2 3; do
                 expect 0 ktracectl policy reload
                 sleep 0.3
         done
         is_running || fail "it ended: $(cat background.err)"
-        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
-        same 150 "$(count t.kts ".fields.id == $GETPPID")" "calls"
+        all_called t.kts
         refused 3 'nothing' stranger ktracectl create x --scope own -e raw_syscalls:sys_enter
 }
 

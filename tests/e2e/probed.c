@@ -5,10 +5,12 @@
  *   probed N        N rounds, one every millisecond: in round I probed_add(I, 2 * I),
  * probed_text("round I"), probed_bytes() and the markers probed:step (I, text, 7) and probed:quiet
  * (); prints in how many of the rounds somebody has listened to probed:step probed until F  rounds
- * until the file F exists */
+ * until the file F exists, or the parent does not */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* clang-format off */
@@ -93,6 +95,8 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "usage: %s N | until FILE\n", argv[0]);
                 return 2;
         }
+        if (until)
+                prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         for (long i = 0; until ? access(until, F_OK) < 0 : i < n; i++) {
                 n_listened += run_round(i);
                 usleep(1000);

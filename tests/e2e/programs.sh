@@ -289,22 +289,24 @@ case_programs_restart() { # a recording of a program of one's own does not notic
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
         adds step --on ./prog:probed:step 'round = $arg1'
         stands=$(cat "$TRACEFS/uprobe_events")
-        recording user ktracectl record -q --probe add --probe step -o t.kts -- ./prog 3000
+        recording user ktracectl record -q --probe add --probe step -o t.kts -- ./prog until stop
         for _ in 1 2 3; do
                 sleep 0.5
                 killed
         done
         same "$stands" "$(cat "$TRACEFS/uprobe_events")" "what stands in the kernel"
+        : >stop
         wait "$RECORDING" || fail "status $?: $(cat background.err)"
-        same "3000 3000" "$(n_of add) $(values add .fields.a | wc -w)" "calls, and different arguments"
-        same "3000 3000" "$(n_of step) $(values step .fields.round | wc -w)" "passes of the marker, and different rounds"
-        ktracectl --json probes show "ktrace_u$USER_UID:add" | jq -e '.state == "defined" and ."file-state" == "there" and .hits >= 3000' ||
+        n=$(cat background.out) # rounds in which somebody listened: all of them, as their calls show
+        same "$n $n" "$(n_of add) $(values add .fields.a | wc -w)" "calls, and different arguments"
+        same "$n $n" "$(n_of step) $(values step .fields.round | wc -w)" "passes of the marker, and different rounds"
+        ktracectl --json probes show "ktrace_u$USER_UID:add" | jq -e ".state == \"defined\" and .\"file-state\" == \"there\" and .hits >= $n" ||
                 fail "$(ktracectl --json probes show "ktrace_u$USER_UID:add")"
         records add step -- ./prog 5
         same "5 5" "$(n_of add) $(n_of step)" "calls recorded by the last daemon"
         # Somebody takes it away: the daemon puts it back, in the file that it was handed.
         echo "-:ktrace_u$USER_UID/add" >>"$TRACEFS/uprobe_events"
-        within 10 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not put back"
+        within 20 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not put back"
         removes add step
         ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
         killed
@@ -368,7 +370,7 @@ case_programs_restart_changed() { # what is not as it was when it was looked int
                 opens
                 away "$change"
                 same '' "$(opened)" "session ($change)"
-                within 5 no_instance || fail "the instance is still there ($change)"
+                within 20 no_instance || fail "the instance is still there ($change)"
                 [ "$change" = ruled ] || ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
                 : >stop
                 wait "$BACKGROUND" || true
@@ -390,7 +392,7 @@ case_programs_restart_lost() { # a file that was not kept: session and probe end
         echo "probe-$USER_UID-add" >lost
         killed
         same '' "$(opened)" "session"
-        within 5 no_instance || fail "the instance is still there"
+        within 20 no_instance || fail "the instance is still there"
         refused 1 'no such probe' user ktracectl probes show add
         same "ktrace_u$STRANGER_UID" "$(grep -o 'ktrace_u[0-9]*' "$TRACEFS/uprobe_events")" "what is left in the kernel"
         expect 0 stranger ktracectl record -q --probe add -o theirs.kts -- ./theirs 3
@@ -411,7 +413,7 @@ case_programs_crash() { # a daemon that is killed where nobody keeps the files l
         expect 0 user ktracectl create open --probe step --lifetime linger --scope pids:"$BACKGROUND"
         user ktracectl start open
         kill -KILL "$(daemon_pid)"
-        within 10 ktracectl list
+        within 20 ktracectl list
         ! grep -q ktrace_ "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
         refused 1 'no such probe' ktracectl probes show mine
         : >stop
@@ -421,7 +423,7 @@ case_programs_gone() { # what somebody else takes away is put back
         uprobes
         adds add --on ./prog:probed_add '$arg1 : s64'
         echo "-:ktrace_u$USER_UID/add" >>"$TRACEFS/uprobe_events"
-        within 10 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not put back"
+        within 20 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not put back"
         records add -- ./prog 2
         same 2 "$(n_of add)" "calls"
         same defined "$(user ktracectl --json probes show add | jq -r .state)" "state"
@@ -442,7 +444,7 @@ EOS
         probe_rule '{"use": ["step"]}'
         trap programs_end EXIT
         settled() { ktracectl --json probes list | jq -e '[.[] | select(.why | test("try again"))] == []'; }
-        within 10 settled || fail "$(ktracectl --json probes list)"
+        within 20 settled || fail "$(ktracectl --json probes list)"
         same 'ready broken broken' "$(ktracectl --json probes list | jq -r '[.[] | select(.name == ("step", "none", "gone")) | .state] | join(" ")')" "states"
         records step -- ./rooted 3
         same "0 1 2" "$(values step .fields.arg1)" "rounds"
@@ -450,10 +452,10 @@ EOS
         local pid
         pid=$(daemon_pid)
         kill -KILL "$pid"
-        within 5 sh -c "! kill -0 $pid" || fail "not killed"
+        within 20 sh -c "! kill -0 $pid" || fail "not killed"
         records step -- ./rooted 3
         same "0 1 2" "$(values step .fields.arg1)" "rounds, of a daemon that was just started"
-        within 5 sh -c "! grep -q ktrace_catalogue $TRACEFS/uprobe_events" || fail "left"
+        within 20 sh -c "! grep -q ktrace_catalogue $TRACEFS/uprobe_events" || fail "left"
         refused 1 'no-such-file|cannot' ktracectl record -q --probe gone -o /dev/null -- true
 }
 

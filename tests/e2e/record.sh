@@ -37,25 +37,22 @@ case_readme_convert_json() { # README: convert --to json | jq
 }
 
 case_readme_record_live() { # README: record -o - prints text as it happens
-        background user ktracectl record -e raw_syscalls:sys_enter -o - -- "$TARGET" paced 40 50000
-        within 10 grep -q 'sys_enter: ' background.out || fail "no text: $(cat background.err)"
-        kill -0 "$BACKGROUND" || fail "the text came only at the end"
-        within 10 sh -c "! kill -0 $BACKGROUND" || fail "the recording did not end with its command"
+        background user ktracectl record -e raw_syscalls:sys_enter -o - -- "$TARGET" until stop 50000
+        within 20 grep -q 'sys_enter: ' background.out || fail "no text before the end: $(cat background.err)"
+        : >stop
+        within 20 sh -c "! kill -0 $BACKGROUND" || fail "the recording did not end with its command"
 }
 
 
 case_slow_trace() { # a reader has the events of a slow trace while it goes on; how soon is bench.sh latency's
-        user ktracectl record -q -e raw_syscalls:sys_enter -o - -- "$TARGET" paced 30 50000 | python3 -c '
-import re, sys, time
-events = []
+        user ktracectl record -q -e raw_syscalls:sys_enter -o - -- "$TARGET" until stop 50000 | python3 -c '
+import sys
+n = 0
 for line in sys.stdin:
-        match = re.search(r" (\d+\.\d+): sys_enter", line)
-        if match:
-                events.append((float(match[1]), time.clock_gettime(time.CLOCK_MONOTONIC)))
-last = events[-1][0]
-n = sum(read < last for happened, read in events)
-print(n, "of", len(events), "events were read before the last happened")
-sys.exit(n < len(events) / 2)' || fail "too late"
+        n += " NR 110 " in line
+        if n == 20: # or it never ends
+                open("stop", "w").close()
+sys.exit(n < 20)' || fail "it has ended without its reader"
 }
 
 case_complete() { # every event of the command, none lost, none made up
@@ -88,9 +85,8 @@ case_nobody_else() { # nobody else's events, of the same user or of root
 
 case_root_and_user() { # root's -a and a user's session run at the same time and see only their own events
         background ktracectl record -a -e sched:sched_switch -o root.kts
-        within 10 n_instances 1 || fail "root's session did not start: $(cat background.err)"
+        within 20 n_instances 1 || fail "root's session did not start: $(cat background.err)"
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o user.kts -- "$TARGET" calls 5000 $GETPPID
-        sleep 0.3
         kill -INT "$BACKGROUND"
         wait "$BACKGROUND" || fail "root's recording ended with $?: $(cat background.err)"
         same 5000 "$(count user.kts ".fields.id == $GETPPID")" "the user's events"
@@ -127,7 +123,7 @@ case_pids() { # -p: a process of the user's own without new privileges
 
 case_threads() { # -p: every thread of a process
         background user setpriv --no-new-privs "$TARGET" threads 5
-        sleep 0.3
+        within 20 sh -c "[ \$(ls /proc/$BACKGROUND/task | wc -l) = 6 ]" || fail "no threads"
         user ktracectl create threads -e raw_syscalls:sys_enter -p "$BACKGROUND" --lifetime linger
         user ktracectl start threads
         id=$(session_id threads)
@@ -180,7 +176,7 @@ case_stream_worker_killed() { # a stream whose worker is killed while it drains 
         exec 9<>slow # somebody has it open, and reads nothing yet
         ktracectl stream box -o - --to kts >slow 2>stream.err &
         pid=$!
-        within 5 pgrep -x ktrace-consumer >/dev/null || fail "no worker"
+        within 20 pgrep -x ktrace-consumer >/dev/null || fail "no worker"
         worker=$(pgrep -n -x ktrace-consumer)
         ktracectl start box
         "$TARGET" calls 60000 1000
@@ -196,7 +192,7 @@ case_stream_worker_killed() { # a stream whose worker is killed while it drains 
         ktracectl start box
         ktracectl stream box -o u.kts 2>stream.err &
         pid=$! status=0
-        within 5 test -s u.kts
+        within 20 test -s u.kts
         kill -INT "$pid"
         wait "$pid" || status=$?
         same 0 "$status" "status: $(cat stream.err)"

@@ -91,7 +91,7 @@ case_saved_run() { # run makes and starts it; SIGTERM ends it, and that is no fa
 }
 END
         background saved run box
-        within 10 running box || fail "it does not run: $(cat background.err)"
+        within 20 running box || fail "it does not run: $(cat background.err)"
         pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")
         kill -TERM "$pid"
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
@@ -102,13 +102,13 @@ case_saved_run_away() { # a daemon that is away for long is waited for, and the 
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
-        within 10 running box || fail "it does not run: $(cat background.err)"
+        within 20 running box || fail "it does not run: $(cat background.err)"
         pid=$(daemon_pid)
         kill -USR2 "$pid"
-        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not gone"
+        within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "not gone"
         sleep 21 # clients that have something else to do give up after 20 s
         kill -0 "$BACKGROUND" || fail "it gave up: $(cat background.err)"
-        within 5 running box || fail "the next one has not taken it over"
+        within 20 running box || fail "the next one has not taken it over"
         pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")
         kill -TERM "$pid"
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
@@ -119,7 +119,7 @@ case_saved_run_destroyed() { # a session that is destroyed is a failure of what 
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
-        within 10 running box || fail "it does not run: $(cat background.err)"
+        within 20 running box || fail "it does not run: $(cat background.err)"
         ktracectl destroy box
         status=0
         wait "$BACKGROUND" || status=$?
@@ -132,14 +132,14 @@ case_saved_run_shutdown() { # stopped at the same time as the daemon, which is f
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
-        within 10 running box || fail "it does not run: $(cat background.err)"
-        kill -TERM "$(daemon_pid)"
-        sleep 0.5
+        within 20 running box || fail "it does not run: $(cat background.err)"
         pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")
+        kill -TERM "$(daemon_pid)"
+        sleep 0.5 # of the two seconds that it waits for a signal of its own
         kill -TERM "$pid"
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
         background saved run box
-        within 10 running box || fail "it does not run: $(cat background.err)"
+        within 20 running box || fail "it does not run: $(cat background.err)"
         kill -TERM "$(daemon_pid)"
         status=0
         wait "$BACKGROUND" || status=$?

@@ -8,10 +8,11 @@ CALLS=(ktracectl record -q -e raw_syscalls:sys_enter -o t.kts)
 # Its session is told of as the notes of Describe.
 joined() { ktracectl list --json=short | jq -r '.[0].id' | xargs ktracectl show 2>&1 | grep -q "$1 processes came while it ran"; }
 calls_of() { count t.kts ".pid == $1 and .fields.id == $GETPPID"; }
+some_calls_of() { [ "$(calls_of "$1")" -gt 3 ]; }
 
 case_scope_every_thread() { # -p: what each thread of a running process does, and nobody else
         background user setpriv --no-new-privs "$TARGET" callers 4 $GETPPID
-        within 5 sh -c "[ \$(ls /proc/$BACKGROUND/task | wc -l) = 5 ]" || fail "no threads"
+        within 20 sh -c "[ \$(ls /proc/$BACKGROUND/task | wc -l) = 5 ]" || fail "no threads"
         process=$BACKGROUND
         recording user "${CALLS[@]}" -p "$process"
         # Each calls every 10 ms.
@@ -50,8 +51,8 @@ case_scope_own_later() { # own: a process that somebody else starts for the user
         recording user "${CALLS[@]}" --scope own
         paced
         later=$BACKGROUND
-        within 10 joined 1 || fail "nobody came"
-        sleep 1
+        within 20 joined 1 || fail "nobody came"
+        within 20 some_calls_of "$later" || fail "too few of the later: $(calls_of "$later")"
         ends_well
         [ "$(calls_of "$first")" -gt 3 ] || fail "too few of the first: $(calls_of "$first")"
         [ "$(calls_of "$later")" -gt 3 ] || fail "too few of the later: $(calls_of "$later")"
@@ -70,8 +71,8 @@ case_scope_cgroup() { # cgroup: what is in it and below, and what is moved into 
         recording user "${CALLS[@]}" --scope cgroup:/kt-scopes
         sleep 0.5
         echo "$moved" >"$CGROUP/cgroup.procs"
-        within 10 joined 1 || fail "nobody came"
-        sleep 1
+        within 20 joined 1 || fail "nobody came"
+        within 20 some_calls_of "$moved" || fail "too few of the moved one: $(calls_of "$moved")"
         ends_well
         [ "$(calls_of "$inside")" -gt 3 ] || fail "too few of it: $(calls_of "$inside")"
         [ "$(calls_of "$moved")" -gt 3 ] || fail "too few of the moved one: $(calls_of "$moved")"
@@ -151,6 +152,6 @@ case_scope_container() { # -p in a pid namespace: the number that the process ha
 case_scope_user_namespace() { # a process in a user namespace of its own has capabilities there: refused
         user unshare -Ur true || skip "no user namespaces for users"
         background user unshare -Ur setpriv --no-new-privs "$TARGET" paced 2000 50000
-        sleep 0.5
+        within 20 grep -qx target "/proc/$BACKGROUND/comm" || fail "no target: $(cat background.err)"
         refused 3 'has capabilities' user ktracectl record -e raw_syscalls:sys_enter -o t.kts -p "$BACKGROUND"
 }

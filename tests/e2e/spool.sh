@@ -32,12 +32,12 @@ spool_recorder() {
 calls() { "$TARGET" calls "$1" "$2"; }
 has() { count "$1" ".fields.id == $2"; }
 entry() { spooled | jq -r ".[0].$1"; } # FIELD
-ended() { within 10 spool_over || fail "it still records: $(spooled)"; }
+ended() { within 20 spool_over || fail "it still records: $(spooled)"; }
 spool_daemon() { # ends the daemon; the next call starts another one
         local pid
         pid=$(daemon_pid)
         kill "$pid"
-        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"
+        within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"
 }
 
 case_spool_usage() { # a size that is no value of --spool, other formats, one recording too many: 2, and nothing is made
@@ -119,7 +119,7 @@ case_spool_oldest() { # kept as it began: the session ends when it is full, with
                 calls 8000 1000
                 sleep 0.2
         done
-        within 10 no_instance || fail "it goes on"
+        within 20 no_instance || fail "it goes on"
         ended
         same spool-full "$(entry code)" code
         expect 0 ktracectl spool fetch box -o all.kts
@@ -249,18 +249,20 @@ case_spool_readers() { # who opens a recording and never reads holds nobody up, 
         mkfifo unread
         exec 8<>unread
         background sh -c 'exec ktracectl spool fetch box -o - --to kts >unread'
-        sleep 1
+        within 20 is_read || fail "nobody reads it: $(cat background.err)"
         expect 0 ktracectl spool fetch box -o all.kts
         expect 0 ktracectl spool remove box
         same '' "$(ls "$SPOOL_DIR")" directory
-        within 5 nothing_is_held || fail "removed files are open"
+        within 20 nothing_is_held || fail "removed files are open"
         kill "$BACKGROUND" || true
-        within 10 sh -c "! find /proc/[0-9]*/fd -lname '$SPOOL_DIR/*' 2>/dev/null | grep -q ." || fail "still open"
+        within 20 sh -c "! find /proc/[0-9]*/fd -lname '$SPOOL_DIR/*' 2>/dev/null | grep -q ." || fail "still open"
 }
 
 listed() { spooled | jq '.[0].files | length'; }
 is_full() { [ "$(listed)" -ge 8 ]; }
 dropped() { [ "$(entry '"dropped-files"')" -ge "$1" ]; }
+is_read() { [ -n "$(find /proc/[0-9]*/fd -lname "$SPOOL_DIR/*.kts" 2>/dev/null || true)" ]; }
+is_less() { [ "$(listed)" -le 7 ]; }
 is_pinned() { ! nothing_is_held; }
 
 case_spool_pinned() { # a dropped file that somebody still reads counts for who reads it, until they have read it
@@ -271,20 +273,20 @@ case_spool_pinned() { # a dropped file that somebody still reads counts for who 
         exec 8<>unread
         : >goes # and no longer: the command outlives who is killed with the case
         background user ktracectl record -q --spec own.json -- sh -c "while [ -e goes ]; do sleep 0.05; '$TARGET' calls 4000 1000; done"
-        within 10 dropped 1 || fail "nothing is dropped: $(spooled)"
+        within 40 dropped 1 || fail "nothing is dropped: $(spooled)"
         # Seven of 388 KiB, and the one that is written; the next one is not listed.
-        within 10 is_full || fail "less than there is room for: $(spooled)"
+        within 30 is_full || fail "less than there is room for: $(spooled)"
         user sh -c "exec ktracectl spool fetch $(entry id) -o - --to kts" >unread 2>fetch.err &
         fetch=$!
-        within 10 is_pinned || fail "nobody reads what was dropped: $(cat fetch.err)"
-        sleep 0.5
+        within 20 is_pinned || fail "nobody reads what was dropped: $(cat fetch.err)"
+        within 20 is_less || fail "as many as without a reader: $(spooled)"
         for _ in 1 2 3 4 5 6 7 8; do
-                [ "$(listed)" -le 7 ] || fail "as many as without a reader: $(spooled)"
+                is_less || fail "as many as without a reader: $(spooled)"
                 sleep 0.1
         done
         kill "$(pgrep -x -P "$fetch" ktracectl || echo "$fetch")"
-        within 10 nothing_is_held || fail "it is still read"
-        within 10 is_full || fail "less than there is room for when nobody reads: $(spooled)"
+        within 20 nothing_is_held || fail "it is still read"
+        within 20 is_full || fail "less than there is room for when nobody reads: $(spooled)"
 }
 
 # Of processes that nobody may look into find complains, by its status too.
@@ -306,7 +308,7 @@ case_spool_names() { # by its name one finds one's own alone, whatever others ca
         expect 0 ktracectl create web --spec spec.json --scope system -e sched:sched_process_exit
         expect 0 user ktracectl create web --spec spec.json --scope own -e sched:sched_process_exit
         expect 0 user ktracectl create boot --spec spec.json --scope own -e sched:sched_process_exit
-        within 5 files_are_limited || fail "no stream worker has a largest file"
+        within 20 files_are_limited || fail "no stream worker has a largest file"
         user ktracectl destroy web
         user ktracectl destroy boot
         ktracectl destroy web
@@ -321,10 +323,10 @@ case_spool_kill_consumer() { # its session ends with the reason, what it had wri
         spool_begin
         spool_recorder box '{"rotate-bytes": 262144}'
         calls 10000 1000
-        within 5 sh -c "[ \$(find '$SPOOL_DIR' -name '*.kts' -printf '%s\n' | awk '{ n += \$1 } END { print n }') -gt 300000 ]"
+        within 20 sh -c "[ \$(find '$SPOOL_DIR' -name '*.kts' -printf '%s\n' | awk '{ n += \$1 } END { print n }') -gt 400000 ]"
         pid=$(pgrep -n -x ktrace-consumer)
         kill -KILL "$pid"
-        within 10 no_instance || fail "it goes on without"
+        within 20 no_instance || fail "it goes on without"
         ended
         same failed "$(entry code)" code
         ktracectl spool fetch box -o all.kts
@@ -339,7 +341,7 @@ case_spool_kill_daemon() { # the recording goes on, with all events
                 pid=$(daemon_pid)
                 kill -KILL "$pid"
                 calls 5000 1000
-                within 10 ktracectl status || fail "no daemon came"
+                within 20 ktracectl status || fail "no daemon came"
                 same running "$(ktracectl --json=short show box | jq -r .state)" state
         done
         calls 5 1001
@@ -363,8 +365,8 @@ case_spool_shutdown() { # the daemon ends: the recording has its end, and is the
         # The machine's own end: nobody wrote an end.
         spool_recorder cut '{"rotate-bytes": 262144}'
         calls 1000 1000
-        sleep 0.5
         id=$(spooled | jq -r '.[] | select(.name == "cut").id')
+        within 20 sh -c "[ \$(stat -c %s '$SPOOL_DIR/$id/000001.kts') -gt 60000 ]" || fail "$(ls -l "$SPOOL_DIR/$id")"
         cp -a "$SPOOL_DIR/$id" "$T/copy"
         ktracectl destroy cut
         ended
@@ -419,18 +421,19 @@ case_spool_disk_full() { # a disk that others have filled: told, dropped and cou
         BUFFER=64
         spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144, "keep": "oldest"}'
         calls 1000 1000
-        sleep 0.3
+        within 20 written 1000 || fail "not on the disk: $(spooled)"
         dd if=/dev/zero of="$SPOOL_DIR/filler" bs=64k 2>/dev/null || true
         for _ in 1 2 3 4; do
                 calls 8000 1000
                 sleep 0.3
         done
-        within 5 sh -c 'ktracectl spool list --json=short | jq -e ".[0].state == \"waiting\""' || fail "not told: $(spooled)"
+        within 20 sh -c 'ktracectl spool list --json=short | jq -e ".[0].state == \"waiting\""' || fail "not told: $(spooled)"
         same running "$(ktracectl --json=short show box | jq -r .state)" state
+        ktracectl spool fetch box -o part.kts
         rm "$SPOOL_DIR/filler"
-        sleep 2.5
+        within 20 written $(($(has part.kts 1000) + 1)) || fail "it does not go on: $(spooled)"
+        within 20 steady
         calls 5 1001
-        sleep 0.5
         ktracectl stop box
         ktracectl destroy box
         ended
@@ -474,14 +477,16 @@ case_spool_disk_hangs() { # a disk that does not answer: its own session's loss 
         background ktracectl create waits --spec spec.json --scope system -e sched:sched_process_exec
         expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1002' -o other.kts -- "$TARGET" calls 3000 1002
         same 3000 "$(has other.kts 1002)" "calls in a recording elsewhere"
-        soon ktracectl stop box
         soon ktracectl list
         wait "$BACKGROUND" && fail "made on a disk that hangs"
         grep -q 'its disk does not answer' background.err || fail "$(cat background.err)"
-        within 5 no_name waits || fail "it is there: $(ktracectl list)"
+        within 20 no_name waits || fail "it is there: $(ktracectl list)"
+        # Five seconds after the daemon has said something to it a worker that hangs lets the rings go.
+        soon ktracectl stop box
         ktracectl start box
         fsfreeze -u "$SPOOL_DIR"
-        within 10 written 1000 || fail "it does not go on: $(spooled)"
+        within 20 written 1000 || fail "it does not go on: $(spooled)"
+        within 20 steady
         calls 5 1001
         ktracectl stop box
         ktracectl destroy box
@@ -496,6 +501,14 @@ case_spool_disk_hangs() { # a disk that does not answer: its own session's loss 
 written() {
         ktracectl spool fetch box -o part.kts
         [ "$(has part.kts 1000)" -ge "$1" ]
+}
+# steady: no more of them come to it, the rings are read out.
+steady() {
+        written 0
+        local n
+        n=$(has part.kts 1000)
+        sleep 0.5
+        ! written $((n + 1))
 }
 
 case_spool_disk_hangs_at_the_end() { # the daemon ends while a disk does not answer: the next one is there before it does
@@ -514,8 +527,8 @@ case_spool_disk_hangs_at_the_end() { # the daemon ends while a disk does not ans
         expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1001' -o other.kts -- "$TARGET" calls 30 1001
         same 30 "$(has other.kts 1001)" "calls"
         fsfreeze -u "$SPOOL_DIR"
-        within 5 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"
-        within 5 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+        within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
         ended
         # What the disk had not taken is lost, and that is told.
         same crashed "$(entry state)" "state"

@@ -62,8 +62,8 @@ case_stranger_introspects_nothing() { # tree, introspect, get-property: no path,
 
 case_stranger_hears_nothing() { # no signal of another's session reaches a stranger
         user ktracectl list >/dev/null
-        background stranger timeout 60 gdbus monitor --system --dest org.ktrace1
-        within 10 grep -q 'is owned by' background.out || fail "the monitor did not run: $(cat background.out background.err)"
+        background stranger timeout 80 gdbus monitor --system --dest org.ktrace1
+        within 20 grep -q 'is owned by' background.out || fail "the monitor did not run: $(cat background.out background.err)"
         user ktracectl create heard -e raw_syscalls:sys_enter --scope own
         user ktracectl destroy heard
         sleep 0.5

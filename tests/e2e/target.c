@@ -9,9 +9,12 @@
  *   target execs N NR    becomes `target calls N NR` in a second thread, whose number changes by
  * that
  *   target orphan N NR   the same, when the first thread has ended long ago
- *   target paced N USEC  makes getppid N times, one every USEC microseconds, after printing the
- * time of each (CLOCK_MONOTONIC, seconds) */
+ *   target paced N USEC  makes getppid N times, one every USEC microseconds; its first argument is
+ * the number of the call, from 1
+ *   target until FILE USEC  the same until FILE is there, or its parent is not; prints how
+ * often */
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,12 +75,24 @@ static int exec_in_thread(bool is_orphan, char **numbers) {
         return 0;
 }
 
+static void call_and_rest(long number, useconds_t usec) {
+        syscall(SYS_getppid, number); /* the number is for who records it */
+        usleep(usec);
+}
+
 static int paced(long n, useconds_t usec) {
-        for (long i = 0; i < n; i++) {
-                syscall(SYS_getppid, i + 1); /* the number is for who records it */
-                usleep(usec);
-        }
+        for (long i = 0; i < n; i++)
+                call_and_rest(i + 1, usec);
         return 0;
+}
+
+static int until(const char *file, useconds_t usec) {
+        long n = 0;
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        while (access(file, F_OK) < 0)
+                call_and_rest(++n, usec);
+        return printf("%ld\n", n) < 0;
 }
 
 int main(int argc, char **argv) {
@@ -106,6 +121,8 @@ int main(int argc, char **argv) {
                 return exec_in_thread(strcmp(argv[1], "orphan") == 0, argv + 2);
         if (argc == 4 && strcmp(argv[1], "paced") == 0)
                 return paced(atol(argv[2]), (useconds_t)atol(argv[3]));
+        if (argc == 4 && strcmp(argv[1], "until") == 0)
+                return until(argv[2], (useconds_t)atol(argv[3]));
         fprintf(stderr, "target: see the head of target.c\n");
         return 2;
 }

@@ -199,7 +199,7 @@ for d in doors:
     d.socket.setblocking(False)
 call = json.dumps({"method": "org.ktrace1.ListEvents", "parameters": {"glob": "*"}}).encode() + b"\0"
 n = 0
-end = time.monotonic() + 20
+end = time.monotonic() + 80
 while time.monotonic() < end:
     for d in doors:
         try:
@@ -218,7 +218,7 @@ while time.monotonic() < end:
         begun=$(date +%s%N)
         stranger ktracectl list >/dev/null
         took=$((($(date +%s%N) - begun) / 1000000))
-        [ "$took" -lt 3000 ] || fail "a stranger waited for $took ms"
+        [ "$took" -lt 10000 ] || fail "a stranger waited for $took ms"
         for _ in $(seq 100); do
                 user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSessions >/dev/null 2>>said || break
         done
@@ -247,9 +247,9 @@ print([s["name"] for s in d.do("ListSessions")["sessions"]], flush=True)'
         within 20 grep -q made background.out || fail "$(cat background.err)"
         systemctl restart ktraced.service
         within 20 grep -q '\[' background.out || fail "$(cat background.out background.err)"
-        within 10 n_instances 1 || fail "$(instances) instances"
+        within 20 n_instances 1 || fail "$(instances) instances"
         same kept "$(user ktracectl list --json=short | jq -r '.[].name')" "sessions left"
-        within 5 sh -c "journalctl -u ktraced.service --since=@$since | grep -q \"its creator's connection has ended\"" ||
+        within 20 sh -c "journalctl -u ktraced.service --since=@$since | grep -q \"its creator's connection has ended\"" ||
                 fail "not told: $(journalctl -u ktraced.service --since=@"$since" | tail -5)"
         user ktracectl destroy kept
 }

@@ -188,6 +188,16 @@ soon() {
 # count FILE EXPRESSION: events for which the jq expression holds.
 count() { ktracectl convert "$1" --to json | jq -c "select(.event != null) | select($2)" | wc -l; }
 
+# all_called STREAM: who calls `until stop` does it no more; the recording ends well and has each of the calls once.
+all_called() {
+        local n
+        : >stop
+        wait "$RECORDING" || fail "status $?: $(cat background.err)"
+        n=$(cat background.out)
+        ktracectl convert "$1" --to json | jq 'select(.event == "sys_enter" and .fields.id == 110) | .fields.args[0]' | sort -n >called
+        seq "$n" | cmp - called || fail "not each of the $n calls: $(wc -l <called): $(cat background.err)"
+}
+
 # session_id NAME: of the user's session.
 session_id() { user ktracectl list --json=short | jq -r ".[] | select(.name == \"$1\") | .id"; }
 

@@ -115,7 +115,7 @@ case_audit_limit() { # a session that was ended by a limit
         jq '."max-event-rate" = 100' before.json >/etc/ktrace/ktraced.json
         systemctl reload-or-restart ktraced.service
         audit_begin
-        ! user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 3000 1000 2>err || fail "it went on"
+        ! user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 8000 1000 2>err || fail "it went on"
         record $ENDED_LIMIT
         has KTRACE_UID "$USER_UID"
         jq -r .MESSAGE record | grep -q max-event-rate || fail "$(cat record)"

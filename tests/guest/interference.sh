@@ -11,39 +11,48 @@ tools_end() {
 listening() {
         ktracectl --json stream "$1" --notify >"$2" 2>"$2.err" &
         started+=("$!")
-        within 10 grep -q waiting "$2.err" || fail "$(cat "$2.err")"
+        within 20 grep -q waiting "$2.err" || fail "$(cat "$2.err")"
 }
-# numbered N USEC: a system session `box`, streaming to t.kts, of calls of a target that numbers them.
+# numbered USEC: a system session `box`, streaming to t.kts, of calls of a target that numbers them, until `counted`.
 numbered() {
         ktracectl create box --scope system -b 1024 -e raw_syscalls:sys_enter -f 'id == 110'
         listening box told
         background ktracectl stream box -o t.kts
         STREAM=$BACKGROUND
         ktracectl start box
-        within 10 test -s t.kts || fail "no stream"
-        sleep 0.5
-        AS_EXEC=exec "$TARGET" paced "$1" "$2" &
+        within 20 test -s t.kts || fail "no stream"
+        "$TARGET" until stop "$1" >made &
         CALLER=$!
         started+=("$CALLER")
-        sleep 0.5
+        more_recorded
 }
-# counted N: the target has made its calls. Each that is missing is in a gap that was told, which begins when it was
-# noticed: on this slow machine at most 100 ms late. Where the clock was another
-# one, times may run backwards.
+# more_recorded: after this was called.
+more_recorded() {
+        local n
+        n=$(ktracectl --json=short show box | jq .statistics.recorded)
+        within 20 recorded_beyond "$n" || fail "nothing more is recorded: $(ktracectl show box) $(tail -n 2 told)"
+}
+recorded_beyond() { ktracectl --json=short show box | jq -e ".statistics.recorded > $1"; }
+# counted: the target makes no more calls; how many it has made is in $MADE. Each that is missing is in a gap that was
+# told, which begins when it was noticed: on this slow machine at most 100 ms late. Where the clock was another one, times
+# may run backwards.
 counted() {
+        more_recorded
+        : >stop
         wait "$CALLER" || fail "the target"
-        sleep 0.5
+        MADE=$(cat made)
         ktracectl destroy box || fail "box has ended: $(tail -n 2 told)"
         wait "$STREAM" || true
         ktracectl convert t.kts --to json | jq -c 'select(.event == "sys_enter" and .fields.id == 110 and .comm == "target") | [.fields.args[0], .ts]' >calls
-        jq -s --slurpfile told <(jq -c 'select(.kind == "interference") | [."from-nsec", ."until-nsec"]' told) --argjson n "$1" '
+        jq -s --slurpfile told <(jq -c 'select(.kind == "interference") | [."from-nsec", ."until-nsec"]' told) '
                 sort_by(.[0]) | . as $c | [range(1; length) | select($c[.][0] > $c[. - 1][0] + 1) | [$c[. - 1], $c[.]]] |
                 {calls: ($c | length), first: $c[0][0], last: $c[-1][0], gaps: length,
                  untold: map(select(. as $g | any($told[]; .[0] - 1e8 <= ($g | map(.[1]) | max) and .[1] >= ($g | map(.[1]) | min)) | not))}' calls >counts
-        same "1 $1" "$(jq -r '"\(.first) \(.last)"' counts)" "the first and the last call: $(jq -c . counts)"
+        same "1 $MADE" "$(jq -r '"\(.first) \(.last)"' counts)" "the first and the last call: $(jq -c . counts)"
         same '[]' "$(jq -c .untold counts)" "gaps that were not told: $(jq -c . counts) $(jq -c 'select(.kind == "interference") | [.reason, ."from-nsec", ."until-nsec"]' told)"
         jq -c . counts
 }
+told_some() { [ "$(n_told)" -ge 1 ]; }
 n_told() { jq -s 'map(select(.kind == "interference")) | length' told; }
 gone() { ktracectl list --json=short | jq -e --arg name "$1" 'any(.[]; .name == $name) | not'; }
 
@@ -53,14 +62,14 @@ case_tools_reset() { # trace-cmd reset takes everybody's probes away: a session 
         ktracectl create probed --mode flight --scope system -b 64 --probe opens
         ktracectl start probed
         listening probed told.probed
-        numbered 1500 2000
+        numbered 2000
         trace-cmd reset
-        counted 1500
+        counted
         same 0 "$(n_told)" "changes: $(cat told)"
-        same 1500 "$(wc -l <calls)" "calls"
-        within 5 gone probed || fail "it goes on without its probe"
+        same "$MADE" "$(wc -l <calls)" "calls"
+        within 20 gone probed || fail "it goes on without its probe"
         jq -se 'any(.[]; .kind == "interference" and (.reason | test("opens")))' told.probed || fail "$(cat told.probed)"
-        within 5 grep -q '^p:ktrace_u0/opens do_sys_openat2 dfd=' "$TRACEFS/kprobe_events" || fail "not put back: $(cat "$TRACEFS/kprobe_events")"
+        within 20 grep -q '^p:ktrace_u0/opens do_sys_openat2 dfd=' "$TRACEFS/kprobe_events" || fail "not put back: $(cat "$TRACEFS/kprobe_events")"
         expect 0 ktracectl record -q --scope system --probe opens -o u.kts -- cat /etc/passwd
         [ "$(count u.kts '.event == "opens"')" -gt 0 ] || fail "no records of it"
 }
@@ -71,10 +80,10 @@ case_tools_reset_all() { # trace-cmd reset -a in the middle of a recording: each
         local fenced=$!
         started+=("$fenced")
         within 20 is_running || fail "$(cat fenced.err)"
-        numbered 3000 2000
+        numbered 2000
         trace-cmd reset -a
-        counted 3000
-        [ "$(n_told)" -ge 1 ] || fail "nothing told"
+        within 20 told_some || fail "nothing told"
+        counted
         wait "$fenced" && fail "the fenced session ended well" || true
         grep -q 'interference\|somebody else' fenced.err || fail "$(cat fenced.err)"
         journalctl -b -o cat MESSAGE_ID="$(sed -n 's/^#define AUDIT_ID_INTERFERENCE *"\(.*\)"/\1/p' /run/job/audit.h)" | grep -q 'put back' || fail "not in the journal"
@@ -83,11 +92,11 @@ case_tools_reset_all() { # trace-cmd reset -a in the middle of a recording: each
 case_tools_record_ours() { # trace-cmd record in an instance of ours, which it takes for its own: told, and it cannot remove it
         trap tools_end EXIT
         local id
-        numbered 5000 2000
+        numbered 2000
         id=$(ktracectl --json=short show box | jq -r .id)
         trace-cmd record -q -B "ktrace-$id" -e sched:sched_process_exec -o x.dat sleep 0.2 >trace-cmd.out 2>&1 || true
-        counted 5000
-        [ "$(n_told)" -ge 1 ] || fail "nothing told"
+        within 20 told_some || fail "nothing told"
+        counted
 }
 
 case_tools_beside() { # trace-cmd, perf and bpftrace count what they count without us, while sessions of ours come and go; nothing of theirs is in ours
@@ -101,7 +110,7 @@ case_tools_beside() { # trace-cmd, perf and bpftrace count what they count witho
         done) >/dev/null 2>&1 &
         local other=$!
         started+=("$other")
-        numbered 4000 3000
+        numbered 3000
         # trace-cmd loses some of so many by itself here, also where nobody else traces.
         trace-cmd record -q -e raw_syscalls:sys_enter -f 'id == 111' -o top.dat "$TARGET" calls 1000 111 >/dev/null
         [ "$(trace-cmd report -i top.dat 2>/dev/null | grep -c 'NR 111')" -gt 0 ] || fail "trace-cmd"
@@ -116,12 +125,12 @@ case_tools_beside() { # trace-cmd, perf and bpftrace count what they count witho
         : >over
         wait "$other" || true
         ! ktracectl show other >/dev/null 2>&1 || ktracectl destroy other || true
-        within 10 gone other || fail "it does not end"
-        counted 4000
-        same 4000 "$(wc -l <calls)" "calls"
+        within 20 gone other || fail "it does not end"
+        counted
+        same "$MADE" "$(wc -l <calls)" "calls"
         same 0 "$(n_told)" "changes: $(cat told)"
         [ ! -d "$TRACEFS/instances/mine" ] || rmdir "$TRACEFS/instances/mine"
-        within 10 no_instance || fail "$(ls "$TRACEFS/instances")"
+        within 20 no_instance || fail "$(ls "$TRACEFS/instances")"
         snapshot_top >after
         diff before after || fail "the top of tracefs is not as it was"
 }
@@ -160,7 +169,7 @@ case_tools_perf_probe_all() { # perf probe -d of everybody's probes: refused whi
         trap tools_end EXIT
         ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
         perf probe -q -d '*:*' >perf.out 2>&1 || true
-        within 5 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" || fail "not put back: $(cat "$TRACEFS/kprobe_events" perf.out)"
+        within 20 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" || fail "not put back: $(cat "$TRACEFS/kprobe_events" perf.out)"
         ktracectl create probed --mode flight --scope system -b 64 --probe opens
         ktracectl start probed
         perf probe -q -d '*:*' >perf.out 2>&1 || true
@@ -170,5 +179,5 @@ case_tools_perf_probe_all() { # perf probe -d of everybody's probes: refused whi
         [ "$(count t.kts '.event == "opens"')" -gt 0 ] || fail "no records of it"
         ktracectl destroy probed
         echo '-:ktrace_u0/opens' >>"$TRACEFS/kprobe_events"
-        within 5 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" || fail "not put back the second time"
+        within 20 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" || fail "not put back the second time"
 }

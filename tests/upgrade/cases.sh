@@ -24,7 +24,7 @@ upgrade_end() {
         [ ! -f before.json ] || cat before.json >"$CONFIG_DIR/ktraced.json"
         install_build first
         restart_daemon
-        within 20 runs_build first || true
+        within 40 runs_build first || true
         leave_case
 }
 spooled() { ktracectl spool list --json=short; }
@@ -46,14 +46,15 @@ all_run() { ktracectl list --json=short | jq -e "[.[] | select(.state == \"runni
 calls() { "$TARGET" calls "$1" "$2"; }
 has() { count "$1" ".fields.id == $2"; }
 
-# A flight recorder of call 1000, and a recording onto the disk of call 1001; and a user's, into t.kts, of so many calls.
-upgrade_sessions() { # CALLS
+# A flight recorder of call 1000, and a recording onto the disk of call 1001; and a user's, into t.kts, of
+# calls until ./stop is there.
+upgrade_sessions() {
         ktracectl create box --mode flight --scope system -b 256 -e raw_syscalls:sys_enter -f 'id == 1000'
         echo '{"spool": {"max-bytes": 8388608}}' >spec.json
         ktracectl create disk --spec spec.json --scope system -b 256 -e raw_syscalls:sys_enter -f 'id == 1001'
         ktracectl start box
         ktracectl start disk
-        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced "$1" 2000
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" until stop 2000
         within 30 all_run 3 || fail "did not start: $(cat background.err)"
         calls 100 1000
         calls 50 1001
@@ -62,23 +63,24 @@ upgrade_sessions() { # CALLS
 # What lies on the disk is whole, the other build records as well, nothing is left.
 upgrade_proves() {
         ktracectl destroy disk
-        within 10 spool_over || fail "it still records: $(spooled)"
+        within 20 spool_over || fail "it still records: $(spooled)"
         expect 0 ktracectl spool fetch "$(disk_entry)" -o d.kts
         same 61 "$(has d.kts 1001)" "calls on the disk"
         expect 0 ktracectl record -q --scope system -e raw_syscalls:sys_enter -f 'id == 1001' -o u.kts -- "$TARGET" calls 5 1001
         same 5 "$(has u.kts 1001)" "calls that the other build has recorded"
         ktracectl destroy box
-        within 5 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
 }
 
 case_upgrade_build() { # another build: sessions, streams, recordings and probes go on with the workers that they have, nothing is missing and nothing twice
         upgrade_begin second
         local pid old probed=
-        upgrade_sessions 4000
+        upgrade_sessions
         if [ -e "$TRACEFS/uprobe_events" ]; then
                 install -o "$USER_UID" -g "$USER_UID" -m 755 "$PROBED" prog
                 user ktracectl probes add add --on ./prog:probed_add 'a = $arg1 : s64'
-                user ktracectl record -q --probe add -o p.kts -- ./prog 5000 >/dev/null 2>probed.err &
+                user ktracectl probes add step --on ./prog:probed:step
+                user ktracectl record -q --probe add --probe step -o p.kts -- ./prog until stop >probed.out 2>probed.err &
                 probed=$!
                 within 30 all_run 4 || fail "did not start: $(cat probed.err)"
         fi
@@ -88,7 +90,7 @@ case_upgrade_build() { # another build: sessions, streams, recordings and probes
         calls 10 1001
         runs_build first || fail "another daemon, before it was restarted"
         restart_daemon
-        within 20 runs_build second || fail "not the other build: $(ls -l "/proc/$(daemon_pid)/exe")"
+        within 40 runs_build second || fail "not the other build: $(ls -l "/proc/$(daemon_pid)/exe")"
         for pid in $old; do
                 kill -0 "$pid" 2>/dev/null || fail "worker $pid is gone"
         done
@@ -97,11 +99,12 @@ case_upgrade_build() { # another build: sessions, streams, recordings and probes
         calls 1 1001
         expect 0 ktracectl snapshot box -o s.kts
         same 111 "$(has s.kts 1000)" "calls of the flight recorder"
-        wait "$RECORDING" || fail "status $?: $(cat background.err)"
-        same 4000 "$(count t.kts '.event == "sys_enter"')" "calls that were streamed: $(cat background.err)"
+        all_called t.kts
         if [ -n "$probed" ]; then
                 wait "$probed" || fail "status $?: $(cat probed.err)"
-                same "5000 5000" "$(count p.kts '.event == "add"') $(ktracectl convert p.kts --to json | jq 'select(.event == "add") | .fields.a' | sort -u | wc -l)" "calls in the program"
+                # It tells in how many rounds somebody listened: in all.
+                ktracectl convert p.kts --to json | jq 'select(.event == "add") | .fields.a' | sort -n >added
+                seq 0 $(($(cat probed.out) - 1)) | cmp - added || fail "not each of the $(cat probed.out) calls in the program: $(wc -l <added)"
         fi
         upgrade_proves
 }
@@ -109,7 +112,7 @@ case_upgrade_build() { # another build: sessions, streams, recordings and probes
 case_upgrade_worker() { # workers that speak otherwise: streams end and say so, sessions go on without them, nobody is left behind
         upgrade_begin other
         local pid old
-        upgrade_sessions 2000
+        upgrade_sessions
         old=$(workers)
         install_build other
         # As long as the old daemon is there.
@@ -117,16 +120,17 @@ case_upgrade_worker() { # workers that speak otherwise: streams end and say so, 
         calls 10 1000
         calls 10 1001
         restart_daemon
-        within 20 runs_build other || fail "not the other build"
+        within 40 runs_build other || fail "not the other build"
         calls 1 1000
         calls 1 1001
         local status=0
+        : >stop
         wait "$RECORDING" || status=$?
         same 125 "$status" "status of the recording"
         grep -q 'the stream ended before the session' background.err || fail "not told: $(cat background.err)"
         same daemon-gone "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" "how the stream ends"
         for pid in $old; do
-                within 10 sh -c "! kill -0 $pid 2>/dev/null" || fail "worker $pid is still there"
+                within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "worker $pid is still there"
         done
         same "box disk" "$(ktracectl list --json=short | jq -r 'map(select(.state == "running") | .name) | sort | join(" ")')" "sessions"
         expect 0 ktracectl snapshot box -o s.kts
