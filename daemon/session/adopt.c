@@ -139,21 +139,22 @@ static int read_members(Session *session, json_object *object) {
         return 0;
 }
 
-static int read_off(Trace *trace, json_object *object) {
+/* Of the grant's events; *ret: NULL for none. */
+static int read_events(const Trace *trace, json_object *object, const char *key, bool **ret) {
         size_t n;
-        json_object *list = get_list(object, "off", &n);
+        json_object *list = get_list(object, key, &n);
 
         if (n == 0)
                 return 0;
-        trace->is_off = calloc(trace->grant->n_events + 1, sizeof(bool));
-        if (!trace->is_off)
+        *ret = calloc(trace->grant->n_events + 1, sizeof(bool));
+        if (!*ret)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
                 uint64_t at = get_entry(list, i);
 
                 if (at >= trace->grant->n_events)
                         return -EBADMSG;
-                trace->is_off[at] = true;
+                (*ret)[at] = true;
         }
         return 0;
 }
@@ -263,7 +264,8 @@ static int read_trace(Session *session, json_object *object) {
         };
         int r = read_pids(trace, object);
         r = r ?: read_unit(trace, object);
-        r = r ?: read_off(trace, object);
+        r = r ?: read_events(trace, object, "off", &trace->is_off);
+        r = r ?: read_events(trace, object, "switching", &trace->is_asked);
         r = r ?: trace_adopt_borrow(trace, object);
         r = r ?: read_members(session, object);
         r = r ?: read_fence(session, json_object_object_get(object, "fence"));

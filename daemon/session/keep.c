@@ -67,13 +67,16 @@ static int put_subscribers(json_object *object, const Session *session) {
         return r;
 }
 
-static int put_off(json_object *object, const Session *session) {
-        const Trace *trace = &session->trace;
+/* flags: of the grant's events, NULL for none. */
+static int put_events(json_object *object,
+                const char *key,
+                const Session *session,
+                const bool *flags) {
         json_object *list = NULL;
 
-        int r = put_list(object, "off", &list);
-        for (size_t i = 0; r == 0 && trace->is_off && i < session->grant->n_events; i++)
-                if (trace->is_off[i])
+        int r = put_list(object, key, &list);
+        for (size_t i = 0; r == 0 && flags && i < session->grant->n_events; i++)
+                if (flags[i])
                         r = describe_append(list, json_object_new_uint64(i));
         return r;
 }
@@ -197,7 +200,8 @@ static int make(const Session *session, json_object **ret) {
         r = r ?: put_number(object, "size-kb", session->trace.size_kb);
         r = r ?: put_boolean(object, "caught", session->trace.has_caught);
         r = r ?: put_boolean(object, "taking", session->trace.is_taken || session->trace.is_dirty);
-        r = r ?: put_off(object, session);
+        r = r ?: put_events(object, "off", session, session->trace.is_off);
+        r = r ?: put_events(object, "switching", session, session->trace.is_asked);
         r = r ?: trace_keep_borrow(&session->trace, object);
         r = r ?: put_pids(object, &session->trace);
         r = r ?: put_unit(object, &session->trace.unit);

@@ -85,6 +85,7 @@ int session_switch_events(Session *session,
         }
         session->request = request;
         session->state_before = session->state;
+        session_keep(session); /* which events it may find otherwise */
         trace_plan_switch(&session->trace, &session->plan);
         session_submit(session, session_then_switched);
         return 0;

@@ -81,7 +81,8 @@ static int step_size(void *context, Reason *reason _unused_) {
         uint64_t wanted = trace->size_kb;
 
         trace_read_size(trace);
-        if (trace->borrow || wanted == 0 || trace->size_kb == wanted || trace_is_judged(trace))
+        if (trace->borrow || wanted == 0 || trace->size_kb == wanted ||
+                        (trace_is_judged(trace) && trace->is_armed))
                 return 0;
         log_write(LOG_NOTICE,
                         &(LogContext){ trace->id, NULL, trace->owner->uid },
@@ -149,6 +150,7 @@ static const PlanStep adopt_steps[] = {
         { "triggers", trace_step_triggers_adopted, NULL },
         { "marker", trace_step_marker, NULL },
         { "metadata", trace_step_metadata, NULL },
+        { "switched-back", trace_step_switched_back, NULL },
         { "stopping", step_stopping, NULL },
         { "watch", trace_step_watch, NULL },
         { "verify", step_verify, NULL },

@@ -57,19 +57,25 @@ void trace_forget_switch(Trace *trace) {
         trace->wants_off = trace->was_off = trace->is_asked = NULL;
 }
 
+static int set_event(Trace *trace, size_t i, bool off) {
+        const char *system, *name;
+
+        if (!trace->is_live)
+                return 0;
+        trace_locate(trace, &trace->grant->events[i], &system, &name);
+        return trace->borrow ? trace_switch_borrowed(trace, i, !off)
+                             : instance_enable_event(trace->instance, system, name, !off);
+}
+
 static int switch_event(Trace *trace, size_t i, bool off) {
         const char *system, *name;
-        int r = 0;
 
         trace_locate(trace, &trace->grant->events[i], &system, &name);
         /* A trigger may have made it otherwise than it began. */
         if (trace->is_off[i] == off &&
                         !(trace->is_asked[i] && trace_event_has_window(trace, system, name)))
                 return 0;
-        if (trace->is_live && trace->borrow)
-                r = trace_switch_borrowed(trace, i, !off);
-        else if (trace->is_live)
-                r = instance_enable_event(trace->instance, system, name, !off);
+        int r = set_event(trace, i, off);
         if (r == 0)
                 trace->is_off[i] = off;
         return r;
@@ -111,6 +117,19 @@ static void undo_switch(void *context) {
         for (size_t i = 0; trace->was_off && trace->is_off && i < trace->grant->n_events; i++)
                 (void)switch_event(trace, i, trace->was_off[i]); /* gone, or as it was */
         trace_forget_switch(trace);
+}
+
+int trace_step_switched_back(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        if (!trace->is_asked || trace->next == trace->grant->n_events) {
+                trace->next = 0;
+                trace_forget_switch(trace);
+                return 0;
+        }
+        size_t i = trace->next++;
+        int r = trace->is_asked[i] ? set_event(trace, i, trace->is_off && trace->is_off[i]) : 0;
+        return r ?: PLAN_AGAIN;
 }
 
 static const PlanStep switch_steps[] = {

@@ -17,6 +17,8 @@ int trace_step_statistics(void *context, Reason *reason);
 int trace_step_probes(void *context, Reason *reason);
 int trace_step_marker(void *context, Reason *reason);
 int trace_step_metadata(void *context, Reason *reason);
+/* Of a daemon before this one that was switching events: those are as they were. */
+int trace_step_switched_back(void *context, Reason *reason);
 /* Of stop: events off. */
 int trace_step_disable(void *context, Reason *reason);
 /* Of the buffers, and reads back what the kernel makes of it. */

@@ -41,6 +41,22 @@ static Session *find(const Fixture *f, const char *id) {
         return registry_find(f->registry, &root, REACH_ALL, id);
 }
 
+static char *read_state(const Fixture *f, const char *id) {
+        g_autofree char *path = g_strdup_printf("%s/%s.json", f->state_dir, id);
+        char *text;
+
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        return text;
+}
+
+/* As where the last daemon was killed when the kernel was changed and nobody had been told. */
+static void restart_amid(Fixture *f, const char *id, const char *state) {
+        g_autofree char *path = g_strdup_printf("%s/%s.json", f->state_dir, id);
+
+        g_assert_true(g_file_set_contents(path, state, -1, NULL));
+        fixture_restart(f);
+}
+
 static void same_kernel(const char *before) {
         g_autofree char *now = fake_kernel_describe();
 
@@ -97,6 +113,75 @@ static void test_off_stays_off(Fixture *f, gconstpointer userdata) {
         stop(f, find(f, id));
         start(f, find(f, id));
         same_kernel(before);
+}
+
+/* Switches, is killed, and finds all as it was. */
+static void switch_amid(Fixture *f, const char *id, const char *pattern, bool on) {
+        g_autofree char *before = fake_kernel_describe();
+        Call call;
+
+        fixture_switch(f, &call, find(f, id), pattern, on);
+        g_autofree char *state = read_state(f, id);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_autofree char *switched = fake_kernel_describe();
+        g_assert_cmpstr(switched, !=, before);
+        restart_amid(f, id, state);
+        same_kernel(before);
+        g_assert_cmpint(session_get_state(find(f, id)), ==, SESSION_RUNNING);
+        g_assert_null(strstr(f->told->str, "ended"));
+}
+
+/* Neither what goes off nor what comes on stands otherwise than the session says. */
+static void check_switching(Fixture *f, Session *session) {
+        char id[KT_ID_DIGITS + 1];
+        Call call;
+
+        start(f, session);
+        g_strlcpy(id, session_get_id(session), sizeof(id));
+        switch_amid(f, id, "raw_syscalls:sys_enter", false);
+        fixture_switch(f, &call, find(f, id), "raw_syscalls:*", false);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        switch_amid(f, id, "raw_syscalls:sys_enter", true);
+}
+
+static void test_switching(Fixture *f, gconstpointer userdata) {
+        (void)userdata;
+        check_switching(f, make(f, 0, ":1.5", SPEC_FLIGHT));
+}
+
+static void test_switching_judged(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn("--no-new-privs");
+        g_autofree char *spec = g_strdup_printf(
+                        "{\"scope\":\"pids:%d\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:*\"]}",
+                        (int)pid);
+
+        (void)userdata;
+        check_switching(f, make(f, FIXTURE_USER, ":1.5", spec));
+        fixture_kill(pid);
+}
+
+/* What a session is granted is what it has, also where it is not started yet. */
+static void test_resizing(Fixture *f, gconstpointer userdata) {
+        g_autofree char *before = NULL, *state = NULL;
+        char id[KT_ID_DIGITS + 1];
+        Call call;
+
+        (void)userdata;
+        Session *session = make(f,
+                        FIXTURE_USER,
+                        ":1.5",
+                        "{\"scope\":\"own\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:*\"]}");
+        g_strlcpy(id, session_get_id(session), sizeof(id));
+        before = fake_kernel_describe();
+        fixture_resize(f, &call, session, 2048);
+        state = read_state(f, id);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        restart_amid(f, id, state);
+        same_kernel(before);
+        g_assert_cmpint(session_get_state(find(f, id)), ==, SESSION_CONFIGURED);
 }
 
 static void test_rules_changed(Fixture *f, gconstpointer userdata) {
@@ -238,6 +323,9 @@ int main(int argc, char **argv) {
         g_test_add("/restart/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
         ADD("goes-on", test_goes_on);
         ADD("off-stays-off", test_off_stays_off);
+        ADD("switching", test_switching);
+        ADD("switching-judged", test_switching_judged);
+        ADD("resizing", test_resizing);
         ADD("rules-changed", test_rules_changed);
         ADD("instance-gone", test_instance_gone);
         ADD("peers", test_peers);
