@@ -12,10 +12,10 @@ case_client_killed() { # the client is killed: session and instance are gone
 
 case_linger() { # linger:TIME: the session outlives its creator by that time
         begun=$(awk '{ print int($1) }' /proc/uptime)
-        user ktracectl create lingers -e raw_syscalls:sys_enter --scope own --lifetime linger:4s
+        user ktracectl create lingers -e raw_syscalls:sys_enter --scope own --lifetime linger:10s
         n_instances 1 || fail "gone with its creator"
         within 60 no_instance || fail "still there after a minute"
-        [ $(($(awk '{ print int($1) }' /proc/uptime) - begun)) -ge 4 ] || fail "gone too early"
+        [ $(($(awk '{ print int($1) }' /proc/uptime) - begun)) -ge 10 ] || fail "gone too early"
 }
 
 case_lifetime_unit() { # unit:NAME: the session ends with the unit's last process, whosever that is
