@@ -95,7 +95,7 @@ while True:
 EOS
         background attacker idle.py
         within 20 [ -e idle ] || fail "no sinks: $(cat background.out background.err)"
-        expect 0 stranger timeout 20 ktracectl record -q -e raw_syscalls:sys_enter -o "/tmp/attack-other.kts" -- "$TARGET" calls 1000 $OWN_CALL
+        expect 0 stranger timeout 60 ktracectl record -q -e raw_syscalls:sys_enter -o "/tmp/attack-other.kts" -- "$TARGET" calls 1000 $OWN_CALL
         same 1000 "$(calls_in /tmp/attack-other.kts $OWN_CALL)" "the other's records"
         rm -f /tmp/attack-other.kts
         kill -9 "$BACKGROUND"
@@ -149,7 +149,7 @@ bus.flush()
 print("DONE")
 EOS
         grep -q '^DONE' said || fail "the attack did not come to its end: $(tail said)"
-        within 15 stranger timeout 15 ktracectl list || fail "others wait"
+        within 30 stranger timeout 30 ktracectl list || fail "others wait"
         same "$before" "$(daemon_pid)" "the daemon"
         rss=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$before/status")
         echo "RSS $rss kB"

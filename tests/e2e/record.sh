@@ -84,8 +84,7 @@ case_nobody_else() { # nobody else's events, of the same user or of root
 }
 
 case_root_and_user() { # root's -a and a user's session run at the same time and see only their own events
-        background ktracectl record -a -e sched:sched_switch -o root.kts
-        within 20 n_instances 1 || fail "root's session did not start: $(cat background.err)"
+        recording ktracectl record -a -e sched:sched_switch -o root.kts
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o user.kts -- "$TARGET" calls 5000 $GETPPID
         kill -INT "$BACKGROUND"
         wait "$BACKGROUND" || fail "root's recording ended with $?: $(cat background.err)"

@@ -23,7 +23,7 @@ for file in "$@"; do
         cp "$file" "$job/boots.sh"
         rm -rf "$job.result"
         status=0
-        GUEST_BOOTS=1 GUEST_APPEND=$(sed -n 's/^# append: //p' "$file") GUEST_TIMEOUT=900 \
+        GUEST_BOOTS=1 GUEST_APPEND=$(sed -n 's/^# append: //p' "$file") GUEST_TIMEOUT=1800 \
                 "$here/run-guest.sh" "$job" "$job.result" >"$log" || status=$?
         # Each boot counts from one; the plan is for all of them.
         while read -r line; do
