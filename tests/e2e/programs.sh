@@ -158,6 +158,7 @@ case_programs_paired() { # the beginning and the end of a call in a user's own p
 
 case_programs_scope() { # others run the same program meanwhile: only the session's own processes are recorded
         uprobes
+        chmod 755 . # or the stranger does not come to the program
         background stranger ./prog until stop
         other=$BACKGROUND
         background user ./prog until stop

@@ -80,8 +80,9 @@ background() {
 }
 # has_become PID: its command, or nothing any more.
 has_become() {
-        local shell words
-        [[ $(<"/proc/$1/stat") != *') Z '* ]] || return 0
+        local stat shell words
+        { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+        [[ $stat != *') Z '* ]] || return 0
         mapfile -d '' -t shell </proc/$$/cmdline
         mapfile -d '' -t words <"/proc/$1/cmdline" || return 0
         case ${words[0]:-} in '' | setpriv | env) return 1 ;; esac
