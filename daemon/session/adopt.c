@@ -5,10 +5,10 @@
  * ours without a session is removed.
  *
  * A session goes on only where all is as it was: it was at rest (a call that was under way nobody
- * has answered; only a stop is finished, since it asks for less), the rules decide the same of it,
- * and what was laid in the kernel still stands (trace-adopt.c). Any other is over; its owner finds
- * it gone, the journal tells why. Nothing is asked of polkit again: what was allowed counts as long
- * as the decision is the same.
+ * has answered; only a stop and an end are finished, since they ask for less), the rules decide the
+ * same of it, and what was laid in the kernel still stands (trace-adopt.c). Any other is over; its
+ * owner finds it gone, the journal tells why. Nothing is asked of polkit again: what was allowed
+ * counts as long as the decision is the same.
  *
  * The consumers have been reading all the while, so no record is lost by it. Marks in a pipe wait
  * for us; processes that came to a scope are looked for again. */
@@ -245,7 +245,7 @@ static int read_trace(Session *session, json_object *object) {
 
         trace->is_armed = session->is_armed = get_boolean(object, "armed");
         trace->has_list = trace->is_armed && session->spec->scope != SCOPE_SYSTEM;
-        trace->is_stopping = session->state_before == SESSION_STOPPING;
+        trace->is_stopping = session->state_before == SESSION_STOPPING || session->end_code[0];
         trace->is_live = trace->is_stopping || session->state_before == SESSION_RUNNING;
         trace->has_snapshot = get_boolean(object, "has-snapshot");
         trace->size_kb = get_number(object, "size-kb");
@@ -270,6 +270,18 @@ static int read_trace(Session *session, json_object *object) {
         r = r ?: read_members(session, object);
         r = r ?: read_fence(session, json_object_object_get(object, "fence"));
         return r ?: know_members(session);
+}
+
+static int read_end(Session *session, json_object *object) {
+        (void)snprintf(session->end_code,
+                        sizeof(session->end_code),
+                        "%s",
+                        get_text(object, "end-code"));
+        (void)snprintf(session->end_reason,
+                        sizeof(session->end_reason),
+                        "%s",
+                        get_text(object, "end-reason"));
+        return session->end_code[0] ? 0 : -EBADMSG;
 }
 
 /* At rest, or about to be: nobody waits for an answer that will never come, or who does may ask
@@ -327,7 +339,9 @@ static int fill(Session *session, json_object *object, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "it was kept by another version of ktraced, which this one does not know");
-        int r = read_state(object, &session->state_before, reason);
+        int r = strcmp(get_text(object, "state"), KEEP_ENDING) == 0
+                                ? read_end(session, object)
+                                : read_state(object, &session->state_before, reason);
         r = r ?: read_owner(object, &session->owner);
         r = r ?: read_peers(session, object);
         r = r ?: decide(session, object, reason);
@@ -392,6 +406,14 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                                 "restart",
                                 result > 0 ? reason->text
                                            : "its instance cannot be taken over after a restart");
+                return;
+        }
+        if (session->end_code[0]) { /* its owner has been told */
+                Reason code = {}, why = {};
+
+                reason_set(&code, 0, "%s", session->end_code);
+                reason_set(&why, 0, "%s", session->end_reason);
+                session_begin_end(session, code.text, why.text);
                 return;
         }
         if (session->spec->spool.is_on && !session->feed) {

@@ -180,13 +180,23 @@ static int put_policy(json_object *object, const Session *session) {
         return r ?: put_text(object, "policy", session->trace.policy_digest);
 }
 
+static int put_end(json_object *object, const Session *session) {
+        int r = put_text(object, "state", KEEP_ENDING);
+
+        r = r ?: put_text(object, "end-code", session->end_code);
+        return r ?: put_text(object, "end-reason", session->end_reason);
+}
+
 static int make(const Session *session, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
 
         if (!object)
                 return -ENOMEM;
         int r = put_number(object, "version", KEEP_VERSION);
-        r = r ?: put_text(object, "state", session_state_to_string(session->state));
+        if (session->end == END_NOT)
+                r = r ?: put_text(object, "state", session_state_to_string(session->state));
+        else
+                r = r ?: put_end(object, session);
         r = r ?: put_owner(object, &session->owner);
         r = r ?: put_text(object, "bus", session->kept_bus ?: session->registry->options.bus_id);
         r = r ?: put_text(object, "peer", session->peer);
@@ -214,21 +224,33 @@ static int make(const Session *session, json_object **ret) {
         return r;
 }
 
-void session_keep(Session *session) {
+static int save(const Session *session) {
         _cleanup_json_ json_object *object = NULL;
-        Store *store = session->registry->store;
 
-        /* What a plan may be changing is kept when that is over. */
-        if (!store || session->end != END_NOT || session->registry->is_closing ||
-                        session->plan_in_flight)
-                return;
         int r = make(session, &object);
-        r = r ?: store_save(store, session->id, object);
+        r = r ?: store_save(session->registry->store, session->id, object);
         if (r < 0)
                 log_errno(r,
                                 LOG_WARNING,
                                 SESSION_CONTEXT(session),
                                 "the session will not outlive a restart");
+        return r;
+}
+
+void session_keep(Session *session) {
+        /* What a plan may be changing is kept when that is over. */
+        if (!session->registry->store || session->end != END_NOT || session->registry->is_closing ||
+                        session->plan_in_flight)
+                return;
+        (void)save(session);
+}
+
+void session_keep_end(Session *session) {
+        bool is_needed = session->trace.borrow || (session->feed && feed_is_reading(session->feed));
+
+        if (!session->registry->store || session->registry->is_closing || session->plan_in_flight ||
+                        !is_needed || save(session) < 0)
+                session_unkeep(session);
 }
 
 #define NOTICES_NAME_MAX (KT_ID_DIGITS + 16)

@@ -10,6 +10,10 @@
 /* What is kept is as the session is now. Called before the kernel is touched, and when something
  * changed that a next daemon must know. Never fails: a session that cannot be kept ends with us. */
 void session_keep(Session *session);
+/* It is ending: the next daemon ends it in our place, where a stream has no end yet or an instance
+ * has to be given back. Else it is forgotten: what stands in the kernel goes with the orphans. */
+void session_keep_end(Session *session);
+#define KEEP_ENDING "ending" /* in place of its state */
 /* What its owner has been told. */
 void session_keep_notices(const Session *session);
 void session_load_notices(Session *session);

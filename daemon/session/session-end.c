@@ -36,6 +36,7 @@ static void session_finish(Session *session) {
 
         if (session->feed)
                 registry_drain(registry, TAKE_PTR(session->feed), session->owner.uid);
+        session_unkeep(session);
         session_unkeep_fds(session);
         session_set_state(session, SESSION_GONE);
         request_answer(&session->destroyer, 0, NULL);
@@ -123,7 +124,7 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         snprintf(session->end_code, sizeof(session->end_code), "%s", code);
         snprintf(session->end_reason, sizeof(session->end_reason), "%s", reason);
         session->end = END_WANTED;
-        session_unkeep(session);
+        session_keep_end(session);
         session_set_timer(session, 0);
         session_forget_looks(session);
         session_forget_spool(session);

@@ -320,6 +320,8 @@ static int on_control(Consumer *c) {
                 r = 0;
                 if (c->queue.spool)
                         consumer_answer_spool(c);
+                if (c->is_released) /* the last daemon may not have heard it */
+                        consumer_tell(c, CONTROL_RELEASED, 0, "");
         } else if (message.type == CONTROL_SPOOL_FILE)
                 r = consumer_on_spool_file(c, &message, fds, n_fds);
         else if (message.type == CONTROL_WINDOW && n_fds == 2)

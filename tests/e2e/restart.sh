@@ -174,29 +174,6 @@ case_restart_record() { # a recording does not notice: not one event is missing,
         ktracectl report t.kts --receipt | grep -q . || fail "no receipt"
 }
 
-# killed_when STATE: kills the daemon when that is what it keeps of a session, for who is in the background; false when that
-# was too short.
-killed_when() {
-        local pid was=0
-        pid=$(daemon_pid)
-        until is_kept "$1"; do
-                kill -0 "$BACKGROUND" 2>/dev/null || return 1
-        done
-        kill -STOP "$pid"
-        ! is_kept "$1" || was=1
-        kill -KILL "$pid"
-        within 30 another "$pid" || fail "no daemon came"
-        [ "$was" = 1 ]
-}
-is_kept() { # STATE: without a process, which takes as long
-        local file text
-        for file in "$STATE_DIR"/*; do
-                text=
-                IFS= read -rd '' text 2>/dev/null <"$file" || true
-                [[ $text != *"\"$1\""* ]] || return 0
-        done
-        return 1
-}
 # killed_at_the_end STATE: three recordings, or as many as there is time for; the daemon is killed when theirs is that.
 killed_at_the_end() {
         local hits=0 ends=$((SECONDS + 30))
@@ -205,7 +182,9 @@ killed_at_the_end() {
                 ! killed_when "$1" || hits=$((hits + 1))
                 within 30 sh -c "! kill -0 $RECORDING 2>/dev/null" || fail "it does not end: $(cat background.err)"
                 wait "$RECORDING" || fail "status $?: $(cat background.err)"
-                same 500 "$(count t.kts '.event == "sys_enter"')" "calls: $(cat background.err)"
+                same 500 "$(count t.kts '.event == "sys_enter" and .comm == "target"')" "calls, by name: $(cat background.err)"
+                same stopped "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" "how the stream ends"
+                within 10 no_instance || fail "left: $(ls "$TRACEFS/instances")"
         done
         [ "$hits" -gt 0 ] || skip "no recording was $1 when the daemon was killed"
 }
@@ -214,6 +193,13 @@ case_restart_destroying() { # a recording that ends when the daemon is killed en
         trap restart_end EXIT
         kept
         killed_at_the_end stopped
+}
+
+case_restart_ending() { # a session that is being taken away when the daemon is killed is taken away by the next: its stream has the end and the names that it has else
+        trap restart_end EXIT
+        kept
+        killed_at_the_end ending
+        same 0 "$(ls "$STATE_DIR" | wc -l)" "files: $(ls "$STATE_DIR")"
 }
 
 case_restart_stopping() { # a stop that is under way when the daemon is killed is finished by the next: a recording ends as if nothing had been

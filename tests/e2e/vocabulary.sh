@@ -149,6 +149,29 @@ killed() {
         within 30 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
         within 30 another "$pid" || fail "no daemon came"
 }
+# killed_when STATE: kills the daemon when that is what it keeps of a session, for who is in the background; false when that
+# was too short.
+killed_when() {
+        local pid was=0
+        pid=$(daemon_pid)
+        until is_kept "$1"; do
+                kill -0 "$BACKGROUND" 2>/dev/null || return 1
+        done
+        kill -STOP "$pid"
+        ! is_kept "$1" || was=1
+        kill -KILL "$pid"
+        within 30 another "$pid" || fail "no daemon came"
+        [ "$was" = 1 ]
+}
+is_kept() { # STATE: without a process, which takes as long
+        local file text
+        for file in "$STATE_DIR"/*; do
+                text=
+                IFS= read -rd '' text 2>/dev/null <"$file" || true
+                [[ $text != *"\"$1\""* ]] || return 0
+        done
+        return 1
+}
 another() { # PID: who answers is another one
         ktracectl status >/dev/null && [ "$(daemon_pid)" != "$1" ]
 }

@@ -184,6 +184,36 @@ static void test_resizing(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(session_get_state(find(f, id)), ==, SESSION_CONFIGURED);
 }
 
+/* It is ended in the last daemon's place, and its owner has been told of it already. */
+static void test_ending(Fixture *f, gconstpointer userdata) {
+        static const char *const ends[] = {
+                "\"state\":\"ending\",\"end-code\":\"destroyed\",\"end-reason\":\"why\"",
+                "\"state\":\"ending\"", /* nobody's */
+        };
+
+        (void)userdata;
+        for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
+                Session *session = make(f, 0, ":1.5", SPEC_FLIGHT);
+                char id[KT_ID_DIGITS + 1];
+
+                start(f, session);
+                g_strlcpy(id, session_get_id(session), sizeof(id));
+                g_autofree char *running = read_state(f, id);
+                g_auto(GStrv) parts = g_strsplit(running, "\"state\":\"running\"", 2);
+                g_autofree char *ending = g_strjoinv(ends[i], parts);
+                g_string_truncate(f->told, 0);
+                restart_amid(f, id, ending);
+                if (i == 0)
+                        fixture_wait_told(f, "state gone\n");
+                g_assert_null(find(f, id));
+                g_assert_null(strstr(f->told->str, "ended"));
+                g_assert_null(strstr(f->told->str, "running"));
+                g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+                g_autofree char *path = g_strdup_printf("%s/%s.json", f->state_dir, id);
+                g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+        }
+}
+
 static void test_rules_changed(Fixture *f, gconstpointer userdata) {
         char id[KT_ID_DIGITS + 1];
 
@@ -326,6 +356,7 @@ int main(int argc, char **argv) {
         ADD("switching", test_switching);
         ADD("switching-judged", test_switching_judged);
         ADD("resizing", test_resizing);
+        ADD("ending", test_ending);
         ADD("rules-changed", test_rules_changed);
         ADD("instance-gone", test_instance_gone);
         ADD("peers", test_peers);
