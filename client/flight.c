@@ -229,12 +229,17 @@ static int take(Flight *flight, Output *output, Reason *reason) {
                 return r;
         tap_count(tap, !flight->output.quiet && !is_converted);
         const ExportSummary *summary = is_converted ? &converted : tap_get_summary(tap);
-        if (!summary->complete && !tap_is_deserted(tap))
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "%s: %s",
-                                output_get_name(output),
-                                summary->missing);
+        const char *missing = tap_find_missing(tap, summary);
+        if (missing && summary->complete) {
+                tell("%s: %s", output_get_name(output), missing);
+                if (!is_converted)
+                        tap_count(tap, true);
+                /* What it has got nobody gets again. */
+                flight->n_taken += summary->n_events > 0;
+                return -ECONNRESET;
+        }
+        if (missing)
+                return reason_set(reason, KT_E_FAILED, "%s: %s", output_get_name(output), missing);
         if (!flight->output.quiet)
                 tell("%s: %s event%s%s%s",
                                 output_get_name(output),
@@ -269,7 +274,7 @@ int flight_take(Flight *flight, Reason *reason) {
         r = r ?: take(flight, output, reason);
         if (r == 0)
                 flight->n_taken++;
-        else if (output)
-                output_discard(output);
+        else if (own && r != -ECONNRESET) /* the first is still needed */
+                output_discard(own);
         return r;
 }

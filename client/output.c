@@ -177,8 +177,11 @@ int output_open(const char *path, const char *format_name, Output **ret, Reason 
 }
 
 int output_begin(Output *output, Reason *reason) {
-        /* A converted format overwrites only once there is something to write. */
-        if (output->regular && output->temporary_fd < 0 && ftruncate(output->fd, 0) < 0)
+        int fd = output_get_sink_fd(output);
+
+        /* A converted format overwrites only once there is something to write. What an earlier try
+         * has left goes. */
+        if (fd >= 0 && (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0))
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "%s: cannot be written: %s",
@@ -250,7 +253,8 @@ static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
         FILE *closing;
         int fd, r;
 
-        if (lseek(output->temporary_fd, 0, SEEK_SET) < 0 || ftruncate(output->fd, 0) < 0)
+        if (lseek(output->temporary_fd, 0, SEEK_SET) < 0 || ftruncate(output->fd, 0) < 0 ||
+                        lseek(output->fd, 0, SEEK_SET) < 0)
                 return -errno;
         fd = fcntl(output->fd, F_DUPFD_CLOEXEC, 3);
         if (fd < 0)

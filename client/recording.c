@@ -212,12 +212,49 @@ static bool recording_may_end(const Recording *recording) {
         return watch->n_signals >= 1 || watch_is_cut(watch) || is_stream_done(recording);
 }
 
-static void recording_take_snapshot(Recording *recording) {
-        Reason reason = {};
-        int r = flight_take(recording->options->flight, &reason);
+/* One that is being replaced is waited for, unless its stream has ended without it. */
+static void recording_await_daemon(Recording *recording) {
+        Watch *watch = &recording->watch;
 
+        while (watch->daemon_away && !watch->given_up && !is_stream_done(recording))
+                if (watch_run(watch, UINT64_MAX) < 0)
+                        break;
+        if (watch->daemon_away)
+                watch->daemon_gone = true;
+}
+
+static int ask_stop(Recording *recording, Reason *reason) {
+        return proxy_order(recording->proxy, recording->id, "Stop", NULL, reason);
+}
+
+/* Once more where the daemon went while it was asked: the next one has the session. */
+static int recording_ask(Recording *recording, int (*ask)(Recording *recording, Reason *reason)) {
+        unsigned n_asked = 0;
+        Reason reason;
+        int r;
+
+        do {
+                recording_await_daemon(recording);
+                if (watch_is_cut(&recording->watch))
+                        return KT_E_CANCELLED;
+                reason = (Reason){};
+                r = ask(recording, &reason);
+                n_asked++;
+        } while (r == -ECONNRESET || (r != 0 && recording->watch.daemon_away));
+        /* Stopped, and nobody was left to say so. */
+        if (ask == ask_stop && r == KT_E_WRONG_STATE && n_asked > 1)
+                return 0;
         if (r != 0 && !watch_is_cut(&recording->watch))
                 recording_fail(recording, r, &reason);
+        return r;
+}
+
+static int ask_snapshot(Recording *recording, Reason *reason) {
+        return flight_take(recording->options->flight, reason);
+}
+
+static void recording_take_snapshot(Recording *recording) {
+        (void)recording_ask(recording, ask_snapshot);
 }
 
 static int recording_wait(Recording *recording) {
@@ -315,43 +352,6 @@ static bool recording_wants_last(const Recording *recording) {
 
         return flight && recording->watch.exec_errno == 0 &&
                (flight_is_at_exit(flight) || flight_is_wanted(flight));
-}
-
-/* One that is being replaced is waited for, unless its stream has ended without it. */
-static void recording_await_daemon(Recording *recording) {
-        Watch *watch = &recording->watch;
-
-        while (watch->daemon_away && !watch->given_up && !is_stream_done(recording))
-                if (watch_run(watch, UINT64_MAX) < 0)
-                        break;
-        if (watch->daemon_away)
-                watch->daemon_gone = true;
-}
-
-static int ask_stop(Recording *recording, Reason *reason) {
-        return proxy_order(recording->proxy, recording->id, "Stop", NULL, reason);
-}
-
-/* Once more where the daemon went while it was asked: the next one has the session. */
-static int recording_ask(Recording *recording, int (*ask)(Recording *recording, Reason *reason)) {
-        unsigned n_asked = 0;
-        Reason reason;
-        int r;
-
-        do {
-                recording_await_daemon(recording);
-                if (watch_is_cut(&recording->watch))
-                        return KT_E_CANCELLED;
-                reason = (Reason){};
-                r = ask(recording, &reason);
-                n_asked++;
-        } while (r != 0 && recording->watch.daemon_away);
-        /* Stopped, and nobody was left to say so. */
-        if (r == KT_E_WRONG_STATE && n_asked > 1)
-                return 0;
-        if (r != 0 && !watch_is_cut(&recording->watch))
-                recording_fail(recording, r, &reason);
-        return r;
 }
 
 static void recording_stop(Recording *recording) {

@@ -326,6 +326,18 @@ void tap_count(Tap *tap, bool with_events) {
         tap->summary.n_lost += tap->cut_records;
 }
 
+const char *tap_find_missing(const Tap *tap, const ExportSummary *summary) {
+        if (tap->deserted || tap->result != 0)
+                return NULL;
+        if (!summary->complete)
+                return summary->missing;
+        /* Its worker was left alone: maybe before it had anything to read, or without a word of
+         * whose that is. */
+        return strcmp(summary->end_code, "daemon-gone") == 0
+                               ? "ktraced has ended meanwhile, and not all that was recorded may be in it"
+                               : NULL;
+}
+
 uint64_t tap_get_discarded_bytes(const Tap *tap) {
         return tap->discarded_bytes;
 }

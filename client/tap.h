@@ -30,6 +30,9 @@ int tap_get_result(const Tap *tap, Reason *reason);
 uint64_t tap_get_discarded_bytes(const Tap *tap);
 /* Records that the worker did not tell, beside what the kernel lost. */
 uint64_t tap_get_cut_records(const Tap *tap);
+/* What the output lacks of the stream whose summary this is; NULL: nothing, or tap_get_result() has
+ * told. */
+const char *tap_find_missing(const Tap *tap, const ExportSummary *summary);
 /* What the consumer wrote of a snapshot is counted for tap_get_summary(), the events only where
  * they are wanted. */
 void tap_count(Tap *tap, bool with_events);

@@ -118,14 +118,14 @@ static int stream_follow(StreamJob *job) {
 /* Of one that has no end although nobody has left it its worker was killed; what a failed one
  * lacks is told already. */
 static bool stream_tell_cut(const StreamJob *job, const ExportSummary *summary) {
-        Reason ignored;
+        const char *missing = tap_find_missing(job->tap, summary);
 
-        if (summary->complete || job->has_left || tap_is_deserted(job->tap) ||
-                        tap_get_result(job->tap, &ignored) != 0)
+        if (!missing || job->has_left)
                 return false;
-        tell("%s: the stream has no end: %s; 'journalctl -u ktraced' tells why",
+        tell("%s: %s%s; 'journalctl -u ktraced' tells why",
                         output_get_name(job->output),
-                        summary->missing);
+                        summary->complete ? "" : "the stream has no end: ",
+                        missing);
         return true;
 }
 

@@ -228,6 +228,40 @@ case_restart_stopping() { # a stop that is under way when the daemon is killed i
         [ "$hits" -gt 0 ] || skip "no flight recorder was being stopped when the daemon was killed"
 }
 
+case_restart_flight_recording() { # the last snapshot of a recording that ends while the daemon is replaced is taken of the next one, and has all
+        trap restart_end EXIT
+        kept
+        local hits=0 n file ends=$((SECONDS + 40))
+        while [ "$hits" -lt 3 ] && [ "$SECONDS" -lt "$ends" ]; do
+                rm -f t*.kts
+                background ktracectl record --flight -a -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- "$TARGET" calls 100 1000
+                ! killed_when stopped || hits=$((hits + 1))
+                wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+                n=0
+                for file in t*.kts; do
+                        n=$((n + $(has "$file" 1000)))
+                done
+                same 100 "$n" "calls: $(cat background.err)"
+        done
+        [ "$hits" -gt 0 ] || skip "no recording was stopped when the daemon was killed"
+}
+
+case_restart_stream_left() { # without a service manager a stream ends with its daemon, which is told to who reads it
+        ! service_manager || skip "streams go on here"
+        trap restart_end EXIT
+        local status=0
+        ktracectl create box -a -e raw_syscalls:sys_enter -f 'id == 1000'
+        background ktracectl stream box -o t.kts
+        within 20 test -s t.kts || fail "no stream: $(cat background.err)"
+        ktracectl start box
+        calls 5 1000
+        killed
+        wait "$BACKGROUND" || status=$?
+        same 4 "$status" "status: $(cat background.err)"
+        grep -q 'ktraced has ended meanwhile' background.err || fail "not told: $(cat background.err)"
+        same 'running 5' "$(state_of box) $(has t.kts 1000)" "session, and calls"
+}
+
 case_restart_systemctl() { # systemctl restart leaves sessions alone, systemctl stop ends them
         manager
         trap restart_end EXIT
