@@ -80,9 +80,15 @@ static int tell_cut(const HistRun *run, Reason *reason) {
 }
 
 static int read_rows(HistRun *run, json_object **ret, Reason *reason) {
-        if (watch_is_cut(&run->watch))
-                return tell_cut(run, reason);
-        int r = proxy_get(run->proxy, run->session, "GetHistogram", "", ret, reason);
+        int r;
+
+        /* Once more where the daemon went while it was asked: the next one has the session. */
+        do {
+                watch_await_daemon(&run->watch);
+                if (watch_is_cut(&run->watch))
+                        return tell_cut(run, reason);
+                r = proxy_get(run->proxy, run->session, "GetHistogram", "", ret, reason);
+        } while (r != 0 && run->watch.daemon_away && !run->watch.given_up);
         return r != 0 && watch_is_cut(&run->watch) ? tell_cut(run, reason) : r;
 }
 
@@ -92,8 +98,11 @@ static int take_away(HistRun *run) {
         int r = 0;
 
         watch_set_patience(&run->watch, run->watch.n_signals + 1);
+        watch_await_daemon(&run->watch);
         if (run->session && !watch_is_cut(&run->watch))
                 r = call(run, "Destroy", &reason);
+        /* Whether that was done the next one says. */
+        watch_await_daemon(&run->watch);
         if (!run->proxy->lost && !run->watch.daemon_gone) {
                 Reason other = {};
                 int r2 = hist_wish_undefine(run->wish, run->proxy, &other);

@@ -250,6 +250,12 @@ bool watch_is_cut(const Watch *watch) {
         return watch->ended || watch->daemon_gone || watch->proxy->lost;
 }
 
+void watch_await_daemon(Watch *watch) {
+        while (watch->daemon_away && !watch->given_up)
+                if (watch_run(watch, UINT64_MAX) < 0)
+                        break;
+}
+
 int watch_run(Watch *watch, uint64_t usec) {
         return sd_event_run(watch->event, usec);
 }

@@ -54,5 +54,7 @@ void watch_set_loyal(Watch *watch);
 void watch_set_patience(Watch *watch, unsigned n_signals);
 /* The session, its daemon or the bus has gone. */
 bool watch_is_cut(const Watch *watch);
+/* Runs the loop until one that is being replaced is there again, or given up. */
+void watch_await_daemon(Watch *watch);
 /* Runs the loop once. */
 int watch_run(Watch *watch, uint64_t usec);

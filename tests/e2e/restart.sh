@@ -246,6 +246,21 @@ case_restart_flight_recording() { # the last snapshot of a recording that ends w
         [ "$hits" -gt 0 ] || skip "no recording was stopped when the daemon was killed"
 }
 
+case_restart_hist_command() { # a histogram that is asked for while the daemon is replaced is told by the next one
+        [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
+        trap restart_end EXIT
+        kept
+        background ktracectl --json=short hist -a -e raw_syscalls:sys_enter -f 'id == 1000' --key id -- \
+                sh -c '"$0" calls 5 1000; : >counted; while [ ! -e go ]; do sleep 0.05; done' "$TARGET"
+        within 20 test -e counted || fail "it does not run: $(cat background.err)"
+        kill -STOP "$(daemon_pid)"
+        : >go
+        sleep 0.5
+        killed
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        same 5 "$(jq .hits background.out)" "calls: $(cat background.err)"
+}
+
 case_restart_stream_left() { # without a service manager a stream ends with its daemon, which is told to who reads it
         ! service_manager || skip "streams go on here"
         trap restart_end EXIT
