@@ -100,11 +100,31 @@ static int copy(int from, int to) {
         return r;
 }
 
+static int get_daemon(Proxy *proxy, uint64_t *ret_pid, Reason *reason) {
+        _cleanup_json_ json_object *status = NULL;
+
+        int r = proxy_get(proxy, NULL, "GetStatus", NULL, &status, reason);
+        if (r == 0)
+                *ret_pid = json_object_get_uint64(json_object_object_get(status, "pid"));
+        return r;
+}
+
+/* A worker whose daemon has ended passes on the file that it has, and no other: that end is like
+ * any. */
 int spool_fetch_into(Proxy *proxy, const char *id, const char *file, int to, Reason *reason) {
         _cleanup_close_ int from = -1;
+        uint64_t before = 0, after = 0;
+        Reason ignored;
 
-        int r = open_pipe(proxy, id, file, &from, reason);
-        return r ?: copy(from, to);
+        int r = get_daemon(proxy, &before, reason);
+        r = r ?: open_pipe(proxy, id, file, &from, reason);
+        r = r ?: copy(from, to);
+        if (r != 0 || (get_daemon(proxy, &after, &ignored) == 0 && after == before))
+                return r;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "%s: ktraced has ended meanwhile, and what follows is missing: fetch it again",
+                        id);
 }
 
 /* Each file by itself. */

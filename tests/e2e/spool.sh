@@ -258,6 +258,31 @@ case_spool_readers() { # who opens a recording and never reads holds nobody up, 
         within 20 sh -c "! find /proc/[0-9]*/fd -lname '$SPOOL_DIR/*' 2>/dev/null | grep -q ." || fail "still open"
 }
 
+case_spool_fetch_restart() { # a fetch that the daemon's end has cut does not look like a whole one
+        spool_begin
+        spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 1048576}'
+        for _ in 1 2 3; do
+                calls 20000 1000
+                sleep 0.3
+        done
+        ktracectl destroy box
+        ended
+        [ "$(listed)" -gt 1 ] || fail "one file: $(spooled)"
+        mkfifo unread
+        exec 8<>unread
+        background sh -c 'exec ktracectl spool fetch box -o - --to kts >unread'
+        sleep 1
+        killed
+        cat unread >part.kts 8>&- &
+        exec 8>&-
+        local status=0
+        wait "$BACKGROUND" || status=$?
+        same 1 "$status" "status: $(cat background.err)"
+        grep -q 'what follows is missing: fetch it again' background.err || fail "not told: $(cat background.err)"
+        expect 0 ktracectl spool fetch box -o all.kts
+        same 60000 "$(has all.kts 1000)" calls
+}
+
 listed() { spooled | jq '.[0].files | length'; }
 is_full() { [ "$(listed)" -ge 8 ]; }
 dropped() { [ "$(entry '"dropped-files"')" -ge "$1" ]; }
