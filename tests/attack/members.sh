@@ -7,7 +7,7 @@ case_emptied_list() { # everybody's records, from an event that is made when the
         probe "$TARGET"
         grant attack:begun
         background stranger sh -c "while :; do $TARGET calls 1 $VICTIM_CALL; done"
-        (within 20 [ -e stopped ] && unprobe && probe "$TARGET" && touch again) &
+        (within 60 [ -e stopped ] && unprobe && probe "$TARGET" && touch again) &
         attack <<'EOS'
 from attack import *
 p = Process(["true"])
@@ -183,7 +183,7 @@ pid = open("pid").read().strip()
 s = Session("pids:" + pid)
 attempt(s.start)
 open("armed", "w").close()
-wait_for("reused", 40)
+wait_for("reused")
 pause(0.5)
 s.save()
 EOS
@@ -201,7 +201,7 @@ pid = open("pid").read().strip()
 s = Flight("pids:" + pid, **{"buffer-kb": 64})
 attempt(s.start)
 open("armed", "w").close()
-wait_for("reused", 40)
+wait_for("reused")
 pause(0.5)
 s.save()
 EOS
@@ -244,7 +244,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of the stranger"
 }
 empty_list() {
-        within 20 [ -e running ]
+        within 60 [ -e running ]
         for list in "$TRACEFS"/instances/ktrace-*/set_event_pid; do
                 : >"$list"
         done

@@ -108,7 +108,7 @@ def pause(seconds):
     time.sleep(seconds)
 
 
-def wait_for(path, seconds=20):
+def wait_for(path, seconds=60):
     end = time.monotonic() + seconds
     while not os.path.exists(path) and time.monotonic() < end:
         time.sleep(0.02)
