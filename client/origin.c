@@ -3,7 +3,7 @@
  * setters know the place alone ("triggers[0].when column 3: ..."), which nobody wrote who gave
  * --snapshot-on; here the reason is said anew with the option, its text and the column in that.
  * Filled by what makes the spec (spec-options.c, flight.c, hist-wish.c), asked where a refusal is
- * told. What came of a file keeps its place: it stands there. Owns its list; the texts are argv's.
+ * told. What came of a file is told by its place there. Owns its list; the texts are argv's.
  */
 
 #include "origin.h"
@@ -17,6 +17,7 @@
 #include "quote.h"
 #include "utf8.h"
 
+#define WORDS_MAX  (3 * QUOTE_MAX)
 #define PATH_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-.[]"
 
 void origins_done(Origins *origins) {
@@ -93,11 +94,14 @@ static const Origin *find_origin(const Origins *origins, const char *text, const
         return found;
 }
 
-/* The first place in the text that has an origin. What stands in quotes is somebody's value. */
-static const Origin *find_place(const Origins *origins, const char *text, const char **ret_at) {
-        bool is_quoted = false, is_start = true;
+/* The first place from `from` on that has an origin. What stands in quotes is somebody's value. */
+static const Origin *find_place(const Origins *origins,
+                const char *text,
+                const char *from,
+                const char **ret_at) {
+        bool is_quoted = false, is_start = from == text;
 
-        for (const char *p = text; *p; p++) {
+        for (const char *p = from; *p; p++) {
                 const Origin *found = is_start && !is_quoted ? find_origin(origins, text, p) : NULL;
 
                 if (found) {
@@ -134,32 +138,49 @@ static void print_words(const Origin *origin, const char *rest, char *out, size_
                         origin->part ?: "");
 }
 
-const char *origins_name(const Origins *origins, Reason *reason, size_t *ret_column) {
-        Reason inner = *reason;
-        char words[2 * QUOTE_MAX], place[32] = "";
+/* What is said in place of the path at `at`; returns where what it stands for ends. */
+static const char *say(const Origin *origin,
+                const char *at,
+                char words[static WORDS_MAX],
+                size_t *ret_column) {
+        const char *rest = at + strspn(at, PATH_CHARS);
         size_t column = 0;
-        const char *at;
         int n = 0;
 
-        const Origin *origin = find_place(origins, inner.text, &at);
-        if (!origin)
-                return NULL;
-        const char *rest = at + strspn(at, PATH_CHARS);
-        print_words(origin, rest, words, sizeof(words));
-        if (sscanf(rest, " column %zu%n", &column, &n) == 1 && column > 0) {
-                /* What the daemon was sent may have had more before it than was typed. */
-                column = (size_t)MAX_OF((long long)column + origin->shift, 1LL);
-                (void)snprintf(place, sizeof(place), " column %zu", column);
-                rest += n;
+        *ret_column = 0;
+        if (!origin->option) {
+                (void)snprintf(words, WORDS_MAX, "%s", origin->place);
+                return at + strlen(origin->path);
         }
-        (void)reason_set(reason,
-                        0,
-                        "%.*s%s%s%s",
-                        (int)(at - inner.text),
-                        inner.text,
-                        words,
-                        place,
-                        rest);
-        *ret_column = column - 1;
-        return column > 0 ? origin->text : NULL;
+        print_words(origin, rest, words, WORDS_MAX);
+        if (sscanf(rest, " column %zu%n", &column, &n) != 1 || column == 0)
+                return rest;
+        /* What the daemon was sent may have had more before it than was typed. */
+        *ret_column = (size_t)MAX_OF((long long)column + origin->shift, 1LL);
+        size_t used = strlen(words);
+        (void)snprintf(words + used, WORDS_MAX - used, " column %zu", *ret_column);
+        return rest + n;
+}
+
+const char *origins_name(const Origins *origins, Reason *reason, size_t *ret_column) {
+        const Reason inner = *reason;
+        const char *from = inner.text, *at, *text = NULL;
+        const Origin *origin;
+        Reason said = { "" };
+
+        while ((origin = find_place(origins, inner.text, from, &at))) {
+                const Reason before = said;
+                char words[WORDS_MAX];
+                size_t column;
+
+                const char *rest = say(origin, at, words, &column);
+                (void)reason_set(&said, 0, "%s%.*s%s", before.text, (int)(at - from), from, words);
+                if (!text && column > 0) {
+                        text = origin->text;
+                        *ret_column = column - 1;
+                }
+                from = rest;
+        }
+        (void)reason_set(reason, 0, "%s%s", said.text, from);
+        return text;
 }

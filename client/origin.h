@@ -12,10 +12,11 @@
 typedef struct Origin {
         char path[ORIGIN_PATH_MAX]; /* "triggers[0].keys[1]" */
         bool of_filter;             /* of what is said of the event's filter there, else of all */
-        const char *option;         /* "--key" */
+        const char *option;         /* "--key"; NULL: `place` */
         const char *part; /* "times": what of the text is meant; NULL: nothing of its own */
         const char *text; /* what the option was given; borrowed; NULL: several */
         int shift;        /* characters of it before the text of whose columns the daemon speaks */
+        char place[ORIGIN_PATH_MAX]; /* of a file that was given, where this stands in it */
 } Origin;
 
 typedef struct Origins {

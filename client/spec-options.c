@@ -209,6 +209,22 @@ static int spec_options_load_file(const char *path,
         return spec_file_read(file, spec, reason);
 }
 
+/* They are sent as one list, wherever they stood. */
+static int add_file_origins(Origins *origins, const Spec *spec) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < spec->n_triggers; i++) {
+                Origin origin = {};
+
+                (void)snprintf(origin.place,
+                                sizeof(origin.place),
+                                "%s",
+                                spec_trigger_place(&spec->triggers[i]).text);
+                r = origins_add(origins, &origin, "triggers[%zu]", i);
+        }
+        return r;
+}
+
 static int add_event_origins(Origins *origins, size_t i, const SpecOptionsEvent *event) {
         const char *list = event->is_probe ? "probes" : "events";
         Origin name = { .option = event->is_probe ? "--probe" : "-e", .text = event->name };
@@ -255,6 +271,7 @@ static int spec_options_add_triggers(const SpecOptions *options, Spec *spec, Rea
         size_t before = spec->n_triggers;
         int r = 0;
 
+        list.n_before = before;
         if (options->n_triggers > 0)
                 r = origins_add(options->origins, &(Origin){ .option = "--trigger" }, "triggers");
         for (size_t i = 0; r == 0 && i < options->n_triggers; i++) {
@@ -378,6 +395,7 @@ static int build(const SpecOptions *options,
                 return -ENOMEM;
         if (options->file)
                 r = spec_options_load_file(options->file, spec, &file_lifetime, reason);
+        r = r ?: add_file_origins(options->origins, spec);
         if (r == 0)
                 r = spec_options_add_events(options, spec, reason);
         if (r == 0)

@@ -61,13 +61,14 @@ int spec_triggers_from_json(Spec *spec,
         for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
                 json_object *trigger = json_object_array_get_idx(list, i);
 
-                if (!json_object_is_type(trigger, json_type_object))
+                r = spec_triggers_add(&triggers, reason);
+                if (r == 0 && !json_object_is_type(trigger, json_type_object))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "triggers[%zu]: an object is wanted, not %s",
-                                        i,
+                                        "%s: an object is wanted, not %s",
+                                        spec_trigger_place(&spec->triggers[spec->n_triggers - 1])
+                                                        .text,
                                         spec_json_type(trigger));
-                r = spec_triggers_add(&triggers, reason);
                 json_object_object_foreach(trigger, key, value) {
                         if (r == 0)
                                 r = set_key(&triggers, key, value, reason);

@@ -19,12 +19,6 @@
 #define ACTION_MAX 16
 /* "SYSTEM:EVENT if FILTER" */
 #define WHEN_MAX (SPEC_EVENT_NAME_MAX + SPEC_FILTER_MAX + 16)
-/* "events[4095].triggers[63]" */
-#define PLACE_MAX 48
-
-typedef struct Place {
-        char text[PLACE_MAX];
-} Place;
 
 const SpecField spec_trigger_fields[] = {
         { "when",
@@ -126,23 +120,22 @@ SpecTriggerList spec_triggers_begin(Spec *spec, size_t entry) {
         return (SpecTriggerList){ .spec = spec, .entry = entry, .first = spec->n_triggers };
 }
 
-/* i: in spec->triggers. */
-static Place get_place(const SpecTriggerList *list, size_t i) {
-        Place place;
+SpecTriggerPlace spec_trigger_place(const SpecTrigger *trigger) {
+        SpecTriggerPlace place;
 
-        if (list->entry == SPEC_NO_ENTRY)
-                snprintf(place.text, sizeof(place.text), "triggers[%zu]", i - list->first);
+        if (trigger->entry == SPEC_NO_ENTRY)
+                snprintf(place.text, sizeof(place.text), "triggers[%zu]", trigger->index);
         else
                 snprintf(place.text,
                                 sizeof(place.text),
                                 "events[%zu].triggers[%zu]",
-                                list->entry,
-                                i - list->first);
+                                trigger->entry,
+                                trigger->index);
         return place;
 }
 
-static Place get_last_place(const SpecTriggerList *list) {
-        return get_place(list, list->spec->n_triggers - 1);
+static SpecTriggerPlace get_last_place(const SpecTriggerList *list) {
+        return spec_trigger_place(&list->spec->triggers[list->spec->n_triggers - 1]);
 }
 
 static SpecTrigger *get_last(SpecTriggerList *list) {
@@ -161,7 +154,11 @@ int spec_triggers_add(SpecTriggerList *list, Reason *reason) {
         if (!grown)
                 return -ENOMEM;
         spec->triggers = grown;
-        grown[spec->n_triggers++] = (SpecTrigger){};
+        grown[spec->n_triggers] = (SpecTrigger){
+                .entry = list->entry,
+                .index = list->n_before + spec->n_triggers - list->first,
+        };
+        spec->n_triggers++;
         return 0;
 }
 
@@ -315,7 +312,7 @@ int spec_triggers_set_string(SpecTriggerList *list,
                 const char *value,
                 Reason *reason) {
         SpecTrigger *trigger = get_last(list);
-        Place place = get_last_place(list);
+        SpecTriggerPlace place = get_last_place(list);
 
         if (field->type != SPEC_STRING)
                 return spec_triggers_refuse_type(list, field, "a string", reason);
@@ -375,7 +372,7 @@ int spec_triggers_add_word(SpecTriggerList *list,
                 const char *word,
                 Reason *reason) {
         SpecWords *words = get_words(get_last(list), field);
-        Place place = get_last_place(list);
+        SpecTriggerPlace place = get_last_place(list);
 
         if (words->n >= field->max)
                 return reason_set(reason,
@@ -494,8 +491,11 @@ static int end_trigger(const char *place, SpecTrigger *trigger, const char *even
 int spec_triggers_end(SpecTriggerList *list, const char *event, Reason *reason) {
         int r = 0;
 
-        for (size_t i = list->first; r == 0 && i < list->spec->n_triggers; i++)
-                r = end_trigger(get_place(list, i).text, &list->spec->triggers[i], event, reason);
+        for (size_t i = list->first; r == 0 && i < list->spec->n_triggers; i++) {
+                SpecTrigger *trigger = &list->spec->triggers[i];
+
+                r = end_trigger(spec_trigger_place(trigger).text, trigger, event, reason);
+        }
         return r;
 }
 

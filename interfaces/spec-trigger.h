@@ -34,7 +34,14 @@ struct SpecTrigger {
         uint64_t count; /* 0: without end */
         SpecHist hist;
         uint32_t set_keys; /* bit i: spec_trigger_fields[i] was given */
+        size_t entry;      /* in whose list it was given, see SpecTriggerList */
+        size_t index;      /* in that list */
 };
+
+/* "events[4095].triggers[63]" */
+typedef struct SpecTriggerPlace {
+        char text[48];
+} SpecTriggerPlace;
 
 /* The keys of a trigger; types SPEC_STRING, SPEC_NUMBER and SPEC_WORDS. */
 extern const SpecField spec_trigger_fields[];
@@ -48,6 +55,9 @@ typedef struct SpecTriggerList {
         Spec *spec;
         size_t entry; /* of events, counted from 0; SPEC_NO_ENTRY: the spec's own list */
         size_t first; /* in spec->triggers */
+        /* Of the list, that are in the spec already: told with it in places. 0 but where it is
+         * given in parts. */
+        size_t n_before;
 } SpecTriggerList;
 
 SpecTriggerList spec_triggers_begin(Spec *spec, size_t entry);
@@ -82,6 +92,8 @@ int spec_triggers_add_word(SpecTriggerList *list,
 int spec_triggers_end(SpecTriggerList *list, const char *event, Reason *reason);
 
 const char *spec_action_to_string(SpecAction action);
+/* Where it stands in what was given. */
+SpecTriggerPlace spec_trigger_place(const SpecTrigger *trigger);
 void spec_trigger_clear(SpecTrigger *trigger);
 /* Between triggers: one name for one histogram. */
 int spec_check_triggers(const Spec *spec, Reason *reason);

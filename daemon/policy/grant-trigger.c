@@ -11,11 +11,8 @@
 
 #include "decision.h"
 
-#define PLACE_MAX 48
-
-static const char *place_of(size_t i, char out[static PLACE_MAX]) {
-        (void)snprintf(out, PLACE_MAX, "triggers[%zu].when", i);
-        return out;
+static SpecTriggerPlace place_of(const Decision *d, size_t i) {
+        return spec_trigger_place(&d->spec->triggers[i]);
 }
 
 static int compare_name(const void *key, const void *entry) {
@@ -54,9 +51,9 @@ static int find_target(Decision *d, size_t i, const char *full, Choice **ret) {
         if (!choice || !choice->is_granted || choice->event.is_unrecorded)
                 return reason_set(d->reason,
                                 KT_E_INVALID_SPEC,
-                                "triggers[%zu].event: %s is no event of the session: add it to "
+                                "%s.event: %s is no event of the session: add it to "
                                 "events, with \"enabled\": false (--off) if it begins off",
-                                i,
+                                place_of(d, i).text,
                                 full);
         *ret = choice;
         return 0;
@@ -68,9 +65,8 @@ static int check_stack(const Decision *d, size_t i) {
                 return 0;
         return reason_set(d->reason,
                         KT_E_ACCESS_DENIED,
-                        "triggers[%zu].do: stacktrace: kernel addresses are cut by %s: leave it "
-                        "away%s",
-                        i,
+                        "%s.do: stacktrace: kernel addresses are cut by %s: leave it away%s",
+                        place_of(d, i).text,
                         d->grant->rule,
                         d->spec->unredacted ? "" : ", or ask for --unredacted");
 }
@@ -102,13 +98,13 @@ static int check_places(const Decision *d, size_t i) {
                         continue;
                 return reason_set(d->reason,
                                 KT_E_INVALID_SPEC,
-                                "triggers[%zu]: %s on %s excludes %s of triggers[%zu] there: the "
-                                "kernel keeps one of them%s",
-                                i,
+                                "%s: %s on %s excludes %s of %s there: the kernel keeps one of "
+                                "them%s",
+                                place_of(d, i).text,
                                 spec_action_to_string(one->action),
                                 one->event,
                                 spec_action_to_string(other->action),
-                                j,
+                                place_of(d, j).text,
                                 one->action == other->action ? "; join their filters with ||"
                                                              : ": put one on another event");
         }
@@ -128,21 +124,27 @@ static int check_same(const Decision *d, size_t i) {
                                 strcmp(other->filter ?: "", one->filter ?: "") == 0)
                         return reason_set(d->reason,
                                         KT_E_INVALID_SPEC,
-                                        "triggers[%zu]: the same histogram as triggers[%zu]: leave one away",
-                                        i,
-                                        j);
+                                        "%s: the same histogram as %s: leave one away",
+                                        place_of(d, i).text,
+                                        place_of(d, j).text);
         }
         return 0;
 }
 
+static int compile_filter(Decision *d, const Choice *choice, size_t i) {
+        char key[sizeof(SpecTriggerPlace) + sizeof(".when")];
+
+        (void)snprintf(key, sizeof(key), "%s.when", place_of(d, i).text);
+        return decision_compile(
+                        d, choice, key, d->spec->triggers[i].filter, &d->grant->triggers[i].filter);
+}
+
 static int decide_hist(Decision *d, const Choice *choice, size_t i) {
         GrantTrigger *trigger = &d->grant->triggers[i];
-        char place[PLACE_MAX];
 
-        (void)snprintf(place, sizeof(place), "triggers[%zu]", i);
         int r = decision_compile_hist(d,
                         choice,
-                        place,
+                        place_of(d, i).text,
                         &d->spec->triggers[i].hist,
                         &trigger->hist,
                         &trigger->filter);
@@ -152,7 +154,6 @@ static int decide_hist(Decision *d, const Choice *choice, size_t i) {
 static int decide_trigger(Decision *d, size_t i) {
         const SpecTrigger *wanted = &d->spec->triggers[i];
         GrantTrigger *trigger = &d->grant->triggers[d->grant->n_triggers++];
-        char place[PLACE_MAX];
         Choice *choice, *target = NULL;
 
         trigger->target = GRANT_NO_TARGET;
@@ -163,8 +164,7 @@ static int decide_trigger(Decision *d, size_t i) {
         if (r == 0 && wanted->action == ACTION_STACKTRACE)
                 r = check_stack(d, i);
         if (r == 0 && wanted->filter)
-                r = decision_compile(
-                                d, choice, place_of(i, place), wanted->filter, &trigger->filter);
+                r = compile_filter(d, choice, i);
         if (r == 0 && wanted->action == ACTION_HIST)
                 r = decide_hist(d, choice, i);
         if (r != 0)

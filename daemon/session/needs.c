@@ -33,7 +33,7 @@ static int check_trigger(const Needs *needs, size_t i, Reason *reason) {
         if (find_probe(needs, event))
                 return 0;
         return trace_check_trigger_known(
-                        &top, &needs->spec->triggers[i], i, event->system, event->name, reason);
+                        &top, &needs->spec->triggers[i], event->system, event->name, reason);
 }
 
 static int check_event(const Needs *needs, size_t i, Reason *reason) {

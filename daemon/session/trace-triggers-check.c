@@ -41,6 +41,7 @@ static size_t count_window_events(const Trace *trace) {
 }
 
 static int check_target(const Trace *trace, size_t i, Reason *reason) {
+        const SpecTrigger *wanted = &trace->spec->triggers[i];
         const GrantTrigger *granted = &trace->grant->triggers[i];
 
         if (granted->target == GRANT_NO_TARGET ||
@@ -48,32 +49,33 @@ static int check_target(const Trace *trace, size_t i, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "triggers[%zu].event: %s stays on: by it the session knows whose the other "
-                        "records are",
-                        i,
-                        trace->spec->triggers[i].target);
+                        "%s.event: %s stays on: by it the session knows whose the other records "
+                        "are",
+                        spec_trigger_place(wanted).text,
+                        wanted->target);
 }
 
 static int check_window(const Trace *trace, size_t i, Reason *reason) {
+        const SpecTrigger *wanted = &trace->spec->triggers[i];
         size_t n = count_window_events(trace);
 
-        if (!trigger_is_window(&trace->spec->triggers[i]) || !trace->grant->fenced)
+        if (!trigger_is_window(wanted) || !trace->grant->fenced)
                 return 0;
         if (n == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "triggers[%zu].do: %s: the session records no event that it could "
-                                "turn on or off",
-                                i,
-                                spec_action_to_string(trace->spec->triggers[i].action));
+                                "%s.do: %s: the session records no event that it could turn on or "
+                                "off",
+                                spec_trigger_place(wanted).text,
+                                spec_action_to_string(wanted->action));
         if (n <= WINDOW_EVENTS_MAX)
                 return 0;
         return reason_set(reason,
                         KT_E_LIMIT_REACHED,
-                        "triggers[%zu].do: %s: turns each of the session's %zu events on or off, "
-                        "%d at most in a session of your own processes: name fewer events",
-                        i,
-                        spec_action_to_string(trace->spec->triggers[i].action),
+                        "%s.do: %s: turns each of the session's %zu events on or off, %d at most "
+                        "in a session of your own processes: name fewer events",
+                        spec_trigger_place(wanted).text,
+                        spec_action_to_string(wanted->action),
                         n,
                         WINDOW_EVENTS_MAX);
 }
@@ -102,7 +104,6 @@ int trace_check_triggers(const Spec *spec, const Grant *grant, Reason *reason) {
 
 int trace_check_trigger_known(const Instance *instance,
                 const SpecTrigger *wanted,
-                size_t i,
                 const char *system,
                 const char *name,
                 Reason *reason) {
@@ -122,8 +123,8 @@ int trace_check_trigger_known(const Instance *instance,
 
         return reason_set(reason,
                         KT_E_KERNEL_REFUSED,
-                        "triggers[%zu].do: %s on %s: %s",
-                        i,
+                        "%s.do: %s on %s: %s",
+                        spec_trigger_place(wanted).text,
                         spec_action_to_string(wanted->action),
                         wanted->event,
                         why);

@@ -111,7 +111,7 @@ static int add_trigger(Trace *trace, size_t i, size_t target, char **command, Re
         t->left = t->count;
         trace_locate_trigger(trace, t, &system, &name);
         int r = trace_check_trigger_known(
-                        trace->instance, &trace->spec->triggers[i], i, system, name, reason);
+                        trace->instance, &trace->spec->triggers[i], system, name, reason);
         if (r == 0)
                 r = trace_join_condition(trace,
                                 &trace->grant->events[t->event],
@@ -240,8 +240,8 @@ int trace_lay_trigger(Trace *trace, TraceTrigger *t, Reason *reason) {
         /* Nobody is told what the rule's filter says. */
         return reason_set(reason,
                         r,
-                        "triggers[%zu]: %s on %s: %s",
-                        t->origin,
+                        "%s: %s on %s: %s",
+                        spec_trigger_place(wanted).text,
                         spec_action_to_string(wanted->action),
                         wanted->event,
                         trace->grant->events[t->event].policy_filter ? "the kernel refuses it"

@@ -8,11 +8,10 @@
 
 /* What the kernel or the fence cannot do of them, said before anything is made. Event loop. */
 int trace_check_triggers(const Spec *spec, const Grant *grant, Reason *reason);
-/* Has this kernel what trigger i needs on its event, or on all events: an instance has the files of
- * the top directory. KT_E_KERNEL_REFUSED: no. */
+/* Has this kernel what the trigger needs on its event, or on all events: an instance has the files
+ * of the top directory. KT_E_KERNEL_REFUSED: no. */
 int trace_check_trigger_known(const Instance *instance,
                 const SpecTrigger *wanted,
-                size_t i,
                 const char *system,
                 const char *name,
                 Reason *reason);

@@ -38,6 +38,11 @@ static void fill(Origins *origins) {
                         ==,
                         0);
         g_assert_cmpint(origins_add(origins,
+                                        &(Origin){ .place = "events[3].triggers[0]" },
+                                        "triggers[4]"),
+                        ==,
+                        0);
+        g_assert_cmpint(origins_add(origins,
                                         &(Origin){ .option = "--size", .text = "1000" },
                                         "triggers[2].size"),
                         ==,
@@ -75,6 +80,31 @@ static void test_words(void) {
         assert_named("triggers[2].when: c:d speaks of others", "-e: c:d speaks of others", NULL, 0);
 }
 
+/* A refusal names both of two that exclude each other. */
+static void test_several(void) {
+        assert_named("triggers[12]: stop on ä:b excludes start of triggers[1] there",
+                        "--trigger \"ä:b  if  x do stop\": stop on ä:b excludes start of "
+                        "--snapshot-on \"sched:sched_switch if nxt == 1\" there",
+                        NULL,
+                        0);
+        assert_named("triggers[1]: stop excludes start of triggers[3] there",
+                        "--snapshot-on \"sched:sched_switch if nxt == 1\": stop excludes start of "
+                        "triggers[3] there",
+                        NULL,
+                        0);
+}
+
+static void test_of_a_file(void) {
+        assert_named("triggers[4].keys[1]: \"x\": the same as triggers[4].when",
+                        "events[3].triggers[0].keys[1]: \"x\": the same as events[3].triggers[0].when",
+                        NULL,
+                        0);
+        assert_named("a:b: triggers[4].when column 3: no field",
+                        "a:b: events[3].triggers[0].when column 3: no field",
+                        NULL,
+                        0);
+}
+
 /* In what was typed, not in the filter alone. */
 static void test_columns(void) {
         assert_named("sched:sched_switch: triggers[1].when column 1: no field 'nxt'",
@@ -109,6 +139,8 @@ static void test_others(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/client/origin/words", test_words);
+        g_test_add_func("/client/origin/several", test_several);
+        g_test_add_func("/client/origin/of-a-file", test_of_a_file);
         g_test_add_func("/client/origin/columns", test_columns);
         g_test_add_func("/client/origin/others", test_others);
         return g_test_run();

@@ -192,7 +192,7 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         try 3 'sched:sched_waking: not granted' --trigger "sched:sched_waking do stop"
         try 2 "--trigger \"$ENTER do enable $EXIT\": $EXIT is no event of the session" --trigger "$ENTER do enable $EXIT"
         try 2 'sched:sched_process_fork stays on' -e sched:sched_process_fork --trigger "$ENTER do disable sched:sched_process_fork"
-        try 2 '== 2 do start": start on .*excludes stop of triggers\[0\]' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do start"
+        try 2 '== 2 do start": start on .*excludes stop of --trigger "raw_syscalls:sys_enter if id == 1 do stop" there' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do start"
         try 2 'join their filters with ||' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do stop"
         try 2 '--trigger: snapshot on .*is for mode flight' --trigger "$ENTER do snapshot"
         try 3 'do stacktrace": stacktrace: kernel addresses are cut' --trigger "$ENTER do stacktrace"
@@ -203,6 +203,12 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         try 1 'turns each of the session.s .* events on or off, 32 at most' -e 'syscalls:sys_enter_*' --trigger "$ENTER do stop"
         # shellcheck disable=SC2046 # 65 of them
         try 2 'more than 64' $(yes -- "--trigger=$ENTER" | head -n 65)
+        # As they stand in the file.
+        echo '{"scope": "own", "events": [{"name": "raw_syscalls:sys_enter", "triggers": [{"when": "id == 1", "do": "stop"}]}], "triggers": [{"when": "raw_syscalls:sys_enter if id == 2", "do": "start"}]}' >two.json
+        refused 2 'triggers\[0\]: start on .*excludes stop of events\[0\].triggers\[0\] there' user ktracectl create bad --spec two.json
+        jq 'del(.triggers)' two.json >one.json
+        refused 2 'do start": start on .*excludes stop of events\[0\].triggers\[0\] there' user ktracectl create bad --spec one.json --trigger "$ENTER if id == 2 do start"
+        refused 2 '^ktracectl: --trigger "raw_syscalls:sys_enter do notify times 0", times: 0 is under the least' user ktracectl create bad --spec one.json --trigger "$ENTER do notify times 0"
         jq -nc '{scope: "own", events: ["raw_syscalls:sys_enter"], triggers: [range(1000) | {when: "raw_syscalls:sys_enter", do: "notify"}]}' >many.json
         refused 2 'triggers: more than 64 in a session' user ktracectl create bad --spec many.json
         if [ ! -e "$TRACEFS/events/sched/sched_switch/hist" ]; then

@@ -36,12 +36,7 @@ static const PolicyEvents kernel = { .names = names,
         .get_format = get_format };
 static Policy *policy;
 
-/* triggers: the JSON objects between the brackets. */
-static int decide(uid_t uid, const char *triggers, Grant **ret, Reason *reason) {
-        g_autofree char *text = g_strdup_printf(
-                        "{\"scope\":\"own\",\"where\":\"pid != 7\",\"events\":[\"a:one\",{\"name\":"
-                        "\"a:two\",\"enabled\":false}],\"triggers\":[%s]}",
-                        triggers);
+static int decide_spec(uid_t uid, const char *text, Grant **ret, Reason *reason) {
         const Subject subject = { .uid = uid, .gids = (gid_t[]){ uid }, .n_gids = 1 };
         _cleanup_json_ json_object *object = NULL;
         _cleanup_spec_ Spec *spec = spec_new();
@@ -50,6 +45,16 @@ static int decide(uid_t uid, const char *triggers, Grant **ret, Reason *reason) 
         r = r ?: spec_from_json(spec, object, reason);
         g_assert_cmpint(r, ==, 0);
         return policy_decide(policy, &subject, spec, &kernel, ret, reason);
+}
+
+/* triggers: the JSON objects between the brackets. */
+static int decide(uid_t uid, const char *triggers, Grant **ret, Reason *reason) {
+        g_autofree char *text = g_strdup_printf(
+                        "{\"scope\":\"own\",\"where\":\"pid != 7\",\"events\":[\"a:one\",{\"name\":"
+                        "\"a:two\",\"enabled\":false}],\"triggers\":[%s]}",
+                        triggers);
+
+        return decide_spec(uid, text, ret, reason);
 }
 
 static Grant *expect(uid_t uid, const char *triggers) {
@@ -135,6 +140,20 @@ static void test_refused(void) {
                         "triggers[0].do: stacktrace: kernel addresses are cut");
 }
 
+/* Both are named as they stand in the spec. */
+static void test_excluded_by_event(void) {
+        static const char text[] =
+                        "{\"scope\":\"own\",\"events\":[\"a:two\",{\"name\":\"a:one\",\"triggers\":"
+                        "[{\"do\":\"notify\"},{\"do\":\"start\"}]}],"
+                        "\"triggers\":[{\"when\":\"a:one\",\"do\":\"stop\"}]}";
+        Reason reason = { "" };
+        Grant *grant = NULL;
+
+        g_assert_cmpint(decide_spec(1000, text, &grant, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_nonnull(strstr(reason.text,
+                        "triggers[0]: stop on a:one excludes start of events[1].triggers[1] there"));
+}
+
 static void test_excluded(void) {
         expect_refused("{\"when\":\"a:one if pid == 1\",\"do\":\"start\"},"
                        "{\"when\":\"a:one if pid == 2\",\"do\":\"stop\"}",
@@ -186,6 +205,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/grant-trigger/unrecorded", test_unrecorded);
         g_test_add_func("/grant-trigger/refused", test_refused);
         g_test_add_func("/grant-trigger/excluded", test_excluded);
+        g_test_add_func("/grant-trigger/excluded-by-event", test_excluded_by_event);
         g_test_add_func("/grant-trigger/same", test_same);
         int r = g_test_run();
         policy_free(policy);
