@@ -3,9 +3,10 @@
 /* Texts that a crash of the machine has left, one batch after the other into an entry of root's.
  * Owned by the registry. They were collected by another process (manager/collect.c), which renames
  * a batch, a directory of files, to where inotify tells of it; a batch is removed when its entry
- * is whole, so a daemon that ends in between leaves it to the next one, which begins anew. Bytes go
- * through untouched: the spool's thread copies them. The directory is root's alone and in memory,
- * so looking at it waits for nobody. */
+ * is whole, so a daemon that ends in between leaves it to the next one, which begins anew. Where
+ * the disk takes only a part, the same entry is gone on with; what comes to nothing has one entry
+ * that says why. Bytes go through untouched: the spool's thread copies them. The directory is
+ * root's alone and in memory, so looking at it waits for nobody. */
 
 #include "crash.h"
 
@@ -31,7 +32,7 @@ struct Crash {
         Registry *registry;
         int fd; /* the directory */
         sd_event_source *watch, *timer;
-        unsigned n_tries;
+        unsigned n_tries; /* of a batch */
 
         /* The batch that is under way. */
         int batch_fd; /* -1: none is */
@@ -69,29 +70,56 @@ bool crash_is_idle(const Crash *crash) {
 }
 
 static void crash_look(Crash *crash);
+static void batch_copy_next(Crash *crash);
 
 static int on_retry(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
         Crash *crash = userdata;
 
         crash->timer = sd_event_source_disable_unref(crash->timer);
-        crash_look(crash);
+        if (crash->entry)
+                batch_copy_next(crash);
+        else
+                crash_look(crash);
         return 0;
 }
 
-/* It stays where it is: for later, or for the next daemon. */
-static void batch_fail(Crash *crash, const char *why) {
-        log_error("cannot keep what a crash has left: %s", why);
-        if (crash->entry)
-                spool_end(crash->entry, "failed", why);
+/* Put aside, or each daemon of this boot would leave an entry of it. */
+static void batch_give_up(Crash *crash, const char *why) {
+        char aside[sizeof(crash->batch) + 1];
+
+        (void)snprintf(aside, sizeof(aside), ".%s", crash->batch);
+        log_warning("entry %s of the spool has only a part of what a crash has left: the rest stays "
+                    "in %s/%s",
+                        spool_get_id(crash->entry),
+                        crash->registry->options.crash_dir,
+                        aside);
+        spool_end(TAKE_PTR(crash->entry), "failed", why);
+        bool is_aside = renameat(crash->fd, crash->batch, crash->fd, aside) == 0;
+        if (!is_aside)
+                log_errno(-errno, LOG_WARNING, NULL, "cannot rename %s", crash->batch);
         batch_clear(crash);
-        if (!crash->timer && crash->n_tries++ < RETRIES)
-                (void)sd_event_add_time_relative(crash->registry->options.event,
-                                &crash->timer,
-                                CLOCK_MONOTONIC,
-                                RETRY_USEC,
-                                0,
-                                on_retry,
-                                crash);
+        if (!is_aside)
+                return;
+        crash->n_tries = 0;
+        crash_look(crash);
+}
+
+/* It stays where it is: for later, or, where the spool has nothing of it, for the next daemon. */
+static void batch_fail(Crash *crash, const char *why) {
+        if (crash->n_tries == 0)
+                log_error("cannot keep what a crash has left: %s", why);
+        bool is_over = crash->n_tries++ >= RETRIES ||
+                       sd_event_add_time_relative(crash->registry->options.event,
+                                       &crash->timer,
+                                       CLOCK_MONOTONIC,
+                                       RETRY_USEC,
+                                       0,
+                                       on_retry,
+                                       crash) < 0;
+        if (!crash->entry)
+                batch_clear(crash);
+        else if (is_over)
+                batch_give_up(crash, why);
         registry_changed(crash->registry);
 }
 
@@ -104,11 +132,10 @@ static void batch_end(Crash *crash) {
         if (unlinkat(crash->fd, crash->batch, AT_REMOVEDIR) < 0)
                 log_errno(-errno, LOG_WARNING, NULL, "cannot remove %s", crash->batch);
         batch_clear(crash);
+        crash->n_tries = 0;
         crash_look(crash);
         registry_changed(crash->registry);
 }
-
-static void batch_copy_next(Crash *crash);
 
 static void on_copied(SpoolEntry *entry _unused_,
                 int result,
@@ -118,10 +145,12 @@ static void on_copied(SpoolEntry *entry _unused_,
 
         if (crash->batch_fd < 0 || crash->registry->is_closing)
                 return;
-        if (result != 0)
+        if (result != 0) {
                 batch_fail(crash, result > 0 ? reason->text : strerror(-result));
-        else
-                batch_copy_next(crash);
+                return;
+        }
+        crash->next++;
+        batch_copy_next(crash);
 }
 
 static void batch_copy_next(Crash *crash) {
@@ -131,7 +160,7 @@ static void batch_copy_next(Crash *crash) {
                 batch_end(crash);
                 return;
         }
-        const char *file = crash->files[crash->next++];
+        const char *file = crash->files[crash->next];
         int fd = openat(crash->batch_fd, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         int r = fd < 0 || fstat(fd, &status) < 0 ? -errno : 0;
         if (r == 0 && !S_ISREG(status.st_mode))

@@ -158,10 +158,35 @@ static void test_odd(Fixture *f, gconstpointer userdata G_GNUC_UNUSED) {
         g_assert_false(path && g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
+/* What could not be copied is tried again, ten seconds later, into the same entry. */
+static void test_again(Fixture *f, gconstpointer userdata G_GNUC_UNUSED) {
+        g_autofree char *link = g_build_filename(f->crash, "0001", "2-link", NULL);
+
+        registry_free(f->registry);
+        put(f, "0001", "1-dmesg", "first");
+        put(f, "0001", "3-dmesg", "third");
+        g_assert_cmpint(symlink("/etc/shadow", link), ==, 0);
+        open_registry(f);
+        run(f, 300);
+        g_assert_true(is_there(f, "0001"));
+        g_assert_cmpint(unlink(link), ==, 0);
+        put(f, "0001", "2-link", "second");
+        run(f, 20000);
+        g_assert_false(is_there(f, "0001"));
+        g_autofree char *entry = get_entry(f);
+        g_assert_nonnull(entry);
+        assert_holds(entry, "1-dmesg", "first");
+        assert_holds(entry, "2-link", "second");
+        assert_holds(entry, "3-dmesg", "third");
+        assert_holds(entry, "session.json", "\"crash\"");
+        g_assert_true(registry_is_idle(f->registry));
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add("/crash/taken", Fixture, NULL, set_up, test_taken, tear_down);
         g_test_add("/crash/waiting", Fixture, NULL, set_up, test_waiting, tear_down);
         g_test_add("/crash/odd", Fixture, NULL, set_up, test_odd, tear_down);
+        g_test_add("/crash/again", Fixture, NULL, set_up, test_again, tear_down);
         return g_test_run();
 }
