@@ -21,8 +21,6 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "log.h"
-
 #define POLKIT_NAME      "org.freedesktop.PolicyKit1"
 #define POLKIT_OBJECT    "/org/freedesktop/PolicyKit1/Authority"
 #define POLKIT_INTERFACE "org.freedesktop.PolicyKit1.Authority"
@@ -117,13 +115,11 @@ static int judge_answer(const Question *question, sd_bus_message *m, Reason *rea
                 r = sd_bus_message_enter_container(m, SD_BUS_TYPE_STRUCT, "bba{ss}");
         if (r >= 0)
                 r = sd_bus_message_read(m, "bb", &is_authorized, &is_challenge);
-        if (r < 0) {
-                log_errno(r, LOG_WARNING, NULL, "polkit's answer cannot be read");
+        if (r < 0)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
                                 "this needs authentication by polkit (%s), which answers nonsense",
                                 question->action);
-        }
         if (is_authorized)
                 return 0;
         if (!is_challenge)
@@ -168,12 +164,6 @@ static int judge_error(const Question *question, const sd_bus_error *error, Reas
                                 "this needs authentication by polkit (%s), which is not available: "
                                 "is polkitd installed and running?",
                                 question->action);
-        log_write(LOG_WARNING,
-                        NULL,
-                        "polkit does not decide about %s: %s: %s",
-                        question->action,
-                        error->name,
-                        error->message ? error->message : "");
         if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
@@ -181,9 +171,10 @@ static int judge_error(const Question *question, const sd_bus_error *error, Reas
                                 question->action);
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
-                        "this needs authentication by polkit (%s), which cannot decide: 'journalctl -u ktraced' "
-                        "tells why",
-                        question->action);
+                        "this needs authentication by polkit (%s), which cannot decide: %s: %s",
+                        question->action,
+                        error->name,
+                        error->message ?: "");
 }
 
 static int on_answer(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {

@@ -149,7 +149,9 @@ static void test_no(void) {
         expect_refused(G_DBUS_CALL_FLAGS_NONE, REQUIRED, "--no-ask-password");
         expect_refused(G_DBUS_CALL_FLAGS_ALLOW_INTERACTIVE_AUTHORIZATION, REQUIRED, "no agent");
         polkit_stub_set_mode(STUB_ERROR);
-        expect_refused(G_DBUS_CALL_FLAGS_NONE, DENIED, "cannot decide");
+        expect_refused(G_DBUS_CALL_FLAGS_NONE,
+                        DENIED,
+                        "cannot decide: org.freedesktop.PolicyKit1.Error.Failed: no such action");
         polkit_stub_stop();
         g_assert_cmpuint(count_sessions(), ==, 0);
 }
