@@ -212,7 +212,7 @@ int probe_file_from_json(json_object *object,
         }
         r = read_inspected(object, &spot, fd, &inspected);
         if (r == 0)
-                r = probe_file_adopt(inspected, uid, dir, spot.path, ret, reason);
+                r = probe_file_new(inspected, uid, dir, spot.path, ret, reason);
         user_spot_clear(&spot);
         return r;
 }

@@ -209,28 +209,13 @@ static int make(Inspected *inspected, const char *dir, const char *path, ProbeFi
 int probe_file_new(Inspected *inspected,
                 uid_t uid,
                 const char *dir,
-                ProbeFile **ret,
-                Reason *reason) {
-        _cleanup_(probe_file_free_cleanup) ProbeFile *file = NULL;
-
-        int r = make(inspected, dir, NULL, &file);
-        r = r ?: check_named(file, reason);
-        r = r ?: check_place(file, uid, reason);
-        if (r == 0)
-                *ret = TAKE_PTR(file);
-        return r;
-}
-
-int probe_file_adopt(Inspected *inspected,
-                uid_t uid,
-                const char *dir,
                 const char *path,
                 ProbeFile **ret,
                 Reason *reason) {
         _cleanup_(probe_file_free_cleanup) ProbeFile *file = NULL;
 
         int r = make(inspected, dir, path, &file);
-        r = r ?: check_kept(file, reason);
+        r = r ?: path ? check_kept(file, reason) : check_named(file, reason);
         r = r ?: check_place(file, uid, reason);
         if (r == 0)
                 *ret = TAKE_PTR(file);

@@ -11,16 +11,11 @@ struct ProbeFile {
         bool is_ours; /* that path is the machine's own, not that of somebody's mount namespace */
 };
 
-/* Takes what was found. dir: the state directory. KT_E_FAILED: it is deleted; of a user's: it
- * cannot be told where it lies. */
+/* Takes what was found. dir: the state directory. path: where a daemon before this one has had it;
+ * NULL: it was found just now. KT_E_FAILED: it is deleted, or it is another one than was had, or
+ * not as it was when it was looked into. KT_E_ACCESS_DENIED: of a user's it cannot be told where it
+ * lies. */
 int probe_file_new(Inspected *inspected,
-                uid_t uid,
-                const char *dir,
-                ProbeFile **ret,
-                Reason *reason);
-/* The same of one that a daemon before this one has had, by that path. KT_E_FAILED: it is another
- * one, or is not as it was when it was looked into. */
-int probe_file_adopt(Inspected *inspected,
                 uid_t uid,
                 const char *dir,
                 const char *path,

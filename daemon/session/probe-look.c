@@ -36,7 +36,8 @@ static void on_inspected(int result, const Reason *said, Inspected *inspected, v
                 return;
         }
         if (result == 0)
-                result = probe_file_new(inspected, 0, look->set->state_dir, &probe->file, &reason);
+                result = probe_file_new(
+                                inspected, 0, look->set->state_dir, NULL, &probe->file, &reason);
         if (result == KT_E_CANCELLED)
                 return;
         if (result != 0)

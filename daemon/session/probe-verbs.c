@@ -136,7 +136,7 @@ static void on_inspected(int result, const Reason *said, Inspected *inspected, v
         ProbeFile *file = NULL;
 
         if (result == 0)
-                result = probe_file_new(inspected, look->uid, look->dir, &file, &reason);
+                result = probe_file_new(inspected, look->uid, look->dir, NULL, &file, &reason);
         if (result == 0)
                 result = definition_set_path(look->definition, file->path, &reason);
         if (result != 0)
