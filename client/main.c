@@ -81,18 +81,11 @@ static const Verb *verb_find(const char *name) {
 
 /* A slip of one or two letters. */
 static const char *verb_guess(const char *name) {
-        const Verb *best = NULL;
-        uint32_t least = 3;
+        Nearest near = { name, (uint32_t)MIN_OF(strlen(name), 3UL), NULL };
 
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
-                uint32_t distance = nearest_distance(name, verbs[i]->name);
-
-                if (distance < least && distance < strlen(name)) {
-                        least = distance;
-                        best = verbs[i];
-                }
-        }
-        return best ? best->name : NULL;
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                nearest_consider(&near, verbs[i]->name);
+        return near.name;
 }
 
 static int verb_run(Context *context, int argc, char **argv) {

@@ -197,30 +197,25 @@ const SpecField *spec_field_find(const char *key) {
 }
 
 int spec_refuse_key(const char *key, Reason *reason) {
-        uint32_t least = UINT32_MAX;
-        const char *nearest = NULL;
+        Nearest near = { key, 3, NULL };
         char known[384] = "";
 
         for (size_t i = 0; i < n_spec_fields; i++) {
-                uint32_t distance = nearest_distance(key, spec_fields[i].name);
                 size_t used = strlen(known);
 
-                if (distance < least) {
-                        least = distance;
-                        nearest = spec_fields[i].name;
-                }
+                nearest_consider(&near, spec_fields[i].name);
                 snprintf(known + used,
                                 sizeof(known) - used,
                                 "%s%s",
                                 i ? ", " : "",
                                 spec_fields[i].name);
         }
-        if (nearest && least <= 2 && least < strlen(nearest))
+        if (near.name && near.least < strlen(near.name))
                 return reason_set(reason,
                                 KT_E_UNKNOWN_KEY,
                                 "unknown key %s: did you mean \"%s\"?",
                                 quote(key).text,
-                                nearest);
+                                near.name);
         return reason_set(reason,
                         KT_E_UNKNOWN_KEY,
                         "unknown key %s: the known ones are %s",

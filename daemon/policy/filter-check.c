@@ -95,24 +95,18 @@ static Operand classify(const FormatField *field) {
 
 static int refuse_unknown(const FilterTree *tree, const FilterToken *token, const char *name) {
         const Format *format = tree->context->format;
-        uint32_t least = UINT32_MAX;
-        const char *nearest = NULL;
+        Nearest near = { name, (uint32_t)strlen(name) / 3 + 2, NULL };
 
-        for (size_t i = 0; i < format->n_fields; i++) {
-                uint32_t distance = nearest_distance(name, format->fields[i].name);
-
-                if (distance < least && may_read(tree, &format->fields[i])) {
-                        least = distance;
-                        nearest = format->fields[i].name;
-                }
-        }
-        if (nearest && least <= strlen(name) / 3 + 1 && least < strlen(nearest))
+        for (size_t i = 0; i < format->n_fields; i++)
+                if (may_read(tree, &format->fields[i]))
+                        nearest_consider(&near, format->fields[i].name);
+        if (near.name && near.least < strlen(near.name))
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 token->p,
                                 "no field %s; did you mean %s?",
                                 quote(name).text,
-                                nearest);
+                                near.name);
         return filter_refuse(tree,
                         KT_E_INVALID_SPEC,
                         token->p,

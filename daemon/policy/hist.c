@@ -68,18 +68,13 @@ static int split_word(const HistContext *context,
 }
 
 static int refuse_unknown(const HistContext *context, const Word *word, Reason *reason) {
-        const char *nearest = NULL;
-        uint32_t best = NEAREST_BYTES + 1;
+        Nearest near = { word->field, NEAREST_BYTES + 1, NULL };
 
         for (size_t i = 0; i < context->format->n_fields; i++) {
                 const FormatField *field = &context->format->fields[i];
-                uint32_t distance = nearest_distance(word->field, field->name);
 
-                if (distance < best && (!context->may_read || context->may_read(field,
-                                                                              context->userdata))) {
-                        best = distance;
-                        nearest = field->name;
-                }
+                if (!context->may_read || context->may_read(field, context->userdata))
+                        nearest_consider(&near, field->name);
         }
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
@@ -87,8 +82,8 @@ static int refuse_unknown(const HistContext *context, const Word *word, Reason *
                         word->place,
                         quote(word->text).text,
                         context->event,
-                        nearest ? ", did you mean " : "",
-                        nearest ?: "",
+                        near.name ? ", did you mean " : "",
+                        near.name ?: "",
                         context->event);
 }
 

@@ -27,41 +27,41 @@ static bool is_named(const Word *word, const char *name) {
         return name && strlen(name) == word->size && memcmp(name, word->p, word->size) == 0;
 }
 
-typedef struct NearMember {
-        char wanted[NEAREST_NAME_MAX + 1];
-        const char *name;
-        uint32_t distance;
-} NearMember;
+typedef struct Name {
+        char text[NEAREST_NAME_MAX + 1];
+} Name;
 
-static NearMember near_new(const Word *word) {
-        NearMember near = { .distance = NEAR_DISTANCE + 1 };
+static Name get_name(const Word *word) {
+        Name name;
 
-        (void)snprintf(near.wanted, sizeof(near.wanted), "%.*s", (int)word->size, word->p);
-        return near;
+        (void)snprintf(name.text, sizeof(name.text), "%.*s", (int)word->size, word->p);
+        return name;
+}
+
+static Nearest near_to(const Name *wanted) {
+        return (Nearest){
+                .wanted = wanted->text,
+                .least = (uint32_t)MIN_OF(strlen(wanted->text), NEAR_DISTANCE + 1UL),
+        };
 }
 
 static int near_member(const char *name, const TypeMember *member _unused_, void *userdata) {
-        NearMember *near = userdata;
-        uint32_t distance = nearest_distance(near->wanted, name);
-
-        if (distance < near->distance && distance < strlen(near->wanted)) {
-                near->distance = distance;
-                near->name = name;
-        }
+        nearest_consider(userdata, name);
         return 0;
 }
 
 static int refuse_argument(ProbeTree *tree, const Word *word) {
         const ProbeFunction *f = tree->context->function;
         const struct btf_param *params = btf_params(f->proto);
-        NearMember near = near_new(word);
+        Name wanted = get_name(word);
+        Nearest near = near_to(&wanted);
         char names[256] = "";
 
         for (uint16_t i = 0; i < btf_vlen(f->proto); i++) {
                 const char *name = btf__name_by_offset(f->btf, params[i].name_off) ?: "";
                 size_t used = strlen(names);
 
-                (void)near_member(name, NULL, &near);
+                nearest_consider(&near, name);
                 (void)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "", name);
         }
         if (near.name)
@@ -69,13 +69,13 @@ static int refuse_argument(ProbeTree *tree, const Word *word) {
                                 word->p,
                                 "%s has no argument %s: did you mean %s?",
                                 f->name,
-                                near.wanted,
+                                wanted.text,
                                 near.name);
         return probe_refuse(tree,
                         word->p,
                         "%s has no argument %s: it has %s",
                         f->name,
-                        near.wanted,
+                        wanted.text,
                         names[0] ? names : "none");
 }
 
@@ -234,14 +234,16 @@ static int evaluate_member(ProbeTree *tree, const ProbeNode *node, Place *place)
                 return r;
         if (!place->has_type || place->type.class != TYPE_STRUCT)
                 return refuse_type(tree, &node->word, place, "has no members that are known");
-        NearMember near = near_new(&node->word);
-        if (!type_find_member(&place->type, near.wanted, &member)) {
+        Name wanted = get_name(&node->word);
+        if (!type_find_member(&place->type, wanted.text, &member)) {
+                Nearest near = near_to(&wanted);
+
                 (void)type_visit_members(&place->type, near_member, &near);
                 return probe_refuse(tree,
                                 node->word.p,
                                 "%s has no member %s%s%s%s",
                                 type_format(place->type.btf, place->declared, type),
-                                near.wanted,
+                                wanted.text,
                                 near.name ? ": did you mean "
                                           : "; 'ktracectl probes resolve' lists them",
                                 near.name ?: "",
@@ -288,7 +290,7 @@ static int evaluate_star(ProbeTree *tree, const ProbeNode *node, Place *place) {
 
 static int evaluate_cast(ProbeTree *tree, const ProbeNode *node, Place *place) {
         const struct btf *btf = tree->context->function->btf;
-        NearMember name = near_new(&node->word);
+        Name name = get_name(&node->word);
 
         int r = evaluate(tree, node->inner, place);
         if (r != 0)
@@ -299,7 +301,7 @@ static int evaluate_cast(ProbeTree *tree, const ProbeNode *node, Place *place) {
                                 node->inner->word.p,
                                 "only what has the size of a pointer can be cast to one");
         int id = btf ? btf__find_by_name_kind(btf,
-                                       name.wanted,
+                                       name.text,
                                        node->is_union ? BTF_KIND_UNION : BTF_KIND_STRUCT)
                      : 0;
         if (id <= 0)
@@ -307,7 +309,7 @@ static int evaluate_cast(ProbeTree *tree, const ProbeNode *node, Place *place) {
                                 node->word.p,
                                 "this kernel describes no %s %s",
                                 node->is_union ? "union" : "struct",
-                                name.wanted);
+                                name.text);
         place->type = (Type){
                 .btf = btf,
                 .class = TYPE_POINTER,

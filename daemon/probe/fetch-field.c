@@ -25,34 +25,29 @@ static int refuse_absent(const ProbeTree *tree,
                 const Format *format,
                 const Word *word,
                 const char *name) {
-        uint32_t best = NEAR_DISTANCE + 1;
-        const char *near = NULL;
+        Nearest near = { name, (uint32_t)MIN_OF(strlen(name), NEAR_DISTANCE + 1UL), NULL };
         char names[NAMES_SIZE] = "";
 
         for (size_t i = 0; i < format->n_fields; i++) {
                 const FormatField *field = &format->fields[i];
-                uint32_t distance = nearest_distance(name, field->name);
                 size_t used = strlen(names);
 
                 if (field->is_common)
                         continue;
-                if (distance < best && distance < strlen(name)) {
-                        best = distance;
-                        near = field->name;
-                }
+                nearest_consider(&near, field->name);
                 (void)snprintf(names + used,
                                 sizeof(names) - used,
                                 "%s%s",
                                 used > 0 ? ", " : "",
                                 field->name);
         }
-        if (near)
+        if (near.name)
                 return probe_refuse(tree,
                                 word->p,
                                 "%s has no field %s: did you mean %s?",
                                 format->name,
                                 name,
-                                near);
+                                near.name);
         return probe_refuse(tree,
                         word->p,
                         "%s has no field %s: it has %s",
