@@ -187,13 +187,7 @@ static void undo_size(void *context) {
         Trace *trace = context;
 
         int r = trace_set_size(trace, trace->spec->buffer_kb);
-        if (r < 0)
-                log_errno(r,
-                                LOG_ERR,
-                                &(LogContext){ trace->id,
-                                                trace->instance->name,
-                                                trace->owner->uid },
-                                "cannot undo the buffer's size");
+        trace_tell_undo(trace, r, "the buffer's size");
 }
 
 static const PlanStep resize_steps[] = {

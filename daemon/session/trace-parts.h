@@ -3,10 +3,12 @@
 
 #include "trace.h"
 
-/* What the files of a trace (trace.c, trace-adopt.c, trace-change.c, trace-rings.c) have of each
- * other; for nobody else. */
+/* What the files of a trace (trace.c, trace-adopt.c, trace-change.c, trace-rings.c,
+ * trace-triggers.c) have of each other; for nobody else. */
 
 void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent);
+/* How an undo went: nobody else is told. r: 0 or an errno. */
+void trace_tell_undo(const Trace *trace, int r, const char *what);
 /* Each that is open; frees the array. */
 void trace_close_fds(int **fds, size_t n);
 /* Of create: which events are off at first. */

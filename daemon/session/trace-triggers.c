@@ -28,8 +28,8 @@
 
 #include "cred-guard.h"
 #include "defence.h"
-#include "log.h"
 #include "trace-fence.h"
+#include "trace-parts.h"
 
 /* Of each task that may be in the list: 0 is the idle tasks'. */
 #define LISTED "common_pid != 0"
@@ -293,13 +293,7 @@ void trace_undo_triggers(void *context) {
         for (size_t i = 0; i < trace->n_triggers; i++) {
                 int r = lift(trace, &trace->triggers[i], true);
 
-                if (r < 0)
-                        log_errno(r,
-                                        LOG_ERR,
-                                        &(LogContext){ trace->id,
-                                                        trace->instance->name,
-                                                        trace->owner->uid },
-                                        "cannot undo a trigger");
+                trace_tell_undo(trace, r, "a trigger");
         }
 }
 

@@ -105,6 +105,17 @@ static int trace_remove_instance(Trace *trace) {
         return 0;
 }
 
+void trace_tell_undo(const Trace *trace, int r, const char *what) {
+        const LogContext context = {
+                trace->id,
+                trace->instance ? trace->instance->name : NULL,
+                trace->owner->uid,
+        };
+
+        if (r < 0)
+                log_errno(r, LOG_ERR, &context, "cannot undo %s", what);
+}
+
 /* Steps of create */
 
 static int step_pid_namespace(void *context, Reason *reason) {
@@ -136,11 +147,7 @@ static void undo_instance(void *context) {
                 return;
         int r = trace_remove_instance(trace);
         trace->is_leftover = r < 0;
-        if (r < 0)
-                log_errno(r,
-                                LOG_ERR,
-                                &(LogContext){ trace->id, NULL, trace->owner->uid },
-                                "cannot undo the instance");
+        trace_tell_undo(trace, r, "the instance");
 }
 
 static int step_buffer(void *context, Reason *reason) {
@@ -320,13 +327,7 @@ static void undo_pids(void *context) {
         if (!trace_lists_pids(trace) || (trace->is_armed && !scope_has_newcomers(trace->spec)))
                 return;
         int r = trace_reset_pids(trace);
-        if (r < 0)
-                log_errno(r,
-                                LOG_ERR,
-                                &(LogContext){ trace->id,
-                                                trace->instance->name,
-                                                trace->owner->uid },
-                                "cannot undo the pid list");
+        trace_tell_undo(trace, r, "the pid list");
 }
 
 static int step_filters(void *context, Reason *reason) {
@@ -428,13 +429,7 @@ static void undo_events(void *context) {
         Trace *trace = context;
 
         int r = trace_disable(trace);
-        if (r < 0)
-                log_errno(r,
-                                LOG_ERR,
-                                &(LogContext){ trace->id,
-                                                trace->instance->name,
-                                                trace->owner->uid },
-                                "cannot undo the events");
+        trace_tell_undo(trace, r, "the events");
 }
 
 static const PlanStep arm_steps[] = {
