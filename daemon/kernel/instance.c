@@ -97,8 +97,6 @@ char **instance_list_free(char **names) {
         return NULL;
 }
 
-DEFINE_CLEANUP(char *, instance_list_free)
-
 static DIR *open_directory(int dirfd, const char *path) {
         int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)

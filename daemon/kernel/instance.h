@@ -43,6 +43,7 @@ int instance_remove(const Tracefs *tracefs, const char *name);
  * instance_list_free. */
 int instance_list(const Tracefs *tracefs, char ***ret);
 char **instance_list_free(char **names);
+DEFINE_CLEANUP(char *, instance_list_free);
 
 /* Grows or shrinks in a short-lived child, because the kernel makes the writer the first victim of
  * the OOM killer while it allocates. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What stands in the kernel under our names without a session or a probe that answers for it: left
- * by a daemon that was killed, of what the next one could not take over. Called once, when the
- * tracefs is opened, behind adopt.c; blocks, also on consumers that are about to end. */
+ * by a daemon that was killed, of what the next one could not take over. Looked for once, when the
+ * tracefs is opened, behind adopt.c. An instance that a consumer still holds, about to end or hung,
+ * records nothing more; it is tried again by the worker until it is gone. */
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "boot-mark.h"
 #include "cred-guard.h"
@@ -15,9 +15,21 @@
 #include "probe.h"
 #include "registry.h"
 
-/* Consumers of a killed daemon let their rings go within a moment. */
+/* Consumers of a killed daemon let their rings go within a moment. After that it is told, and the
+ * tries become rare. */
 #define ORPHAN_TRIES      20
 #define ORPHAN_RETRY_USEC 50000
+#define ORPHAN_RARE_USEC  1000000
+
+struct Orphans {
+        Registry *registry;
+        const Tracefs *tracefs;
+        char **names; /* of instances that somebody holds */
+        size_t n;
+        unsigned n_tries;
+        sd_event_source *timer;
+        Plan plan;
+};
 
 /* What keeps it from going, or (events) what keeps its pairs' events from going after it. */
 static void lift_pairs(const Tracefs *tracefs, const char *name, bool events) {
@@ -30,7 +42,6 @@ static void lift_pairs(const Tracefs *tracefs, const char *name, bool events) {
                 log_errno(r, LOG_WARNING, NULL, "cannot lift the triggers of %s", name);
 }
 
-/* One that somebody holds for longer than this waits stays, but records nothing more. */
 static void silence(const Tracefs *tracefs, const char *name) {
         _cleanup_(instance_free_cleanup) Instance *instance = NULL;
 
@@ -43,25 +54,28 @@ static void silence(const Tracefs *tracefs, const char *name) {
                 log_errno(r, LOG_WARNING, NULL, "cannot turn off what records into %s", name);
 }
 
-static void remove_orphan(const Tracefs *tracefs, const char *name) {
+/* 0: it is gone. -EBUSY: somebody holds it. */
+static int remove_orphan(const Tracefs *tracefs, const char *name) {
+        int r = instance_remove(tracefs, name);
+
+        if (r == 0)
+                log_notice("removed orphaned instance %s", name);
+        else if (r != -EBUSY)
+                log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned instance %s", name);
+        return r == -EBUSY ? r : 0;
+}
+
+static int end_orphan(const Tracefs *tracefs, const char *name) {
         bool has_pairs = pair_is_supported(tracefs);
-        int r = 0;
 
         silence(tracefs, name);
         if (has_pairs)
                 lift_pairs(tracefs, name, true);
-        for (unsigned i = 0; i < ORPHAN_TRIES; i++) {
-                r = instance_remove(tracefs, name);
-                if (r != -EBUSY)
-                        break;
-                if (i == 0 && has_pairs)
-                        lift_pairs(tracefs, name, false);
-                (void)usleep(ORPHAN_RETRY_USEC);
-        }
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned instance %s", name);
-        else
-                log_notice("removed orphaned instance %s", name);
+        int r = remove_orphan(tracefs, name);
+        if (r == 0 || !has_pairs)
+                return r;
+        lift_pairs(tracefs, name, false);
+        return remove_orphan(tracefs, name);
 }
 
 /* An administrator's ktrace-something is not ours. */
@@ -111,27 +125,140 @@ static bool keeps_probe(const char *event, size_t size, void *userdata) {
         return probe && (!probe->source || atomic_load(&probe->n_users) > 0);
 }
 
-void registry_remove_orphans(const Registry *registry) {
-        const ProbeKeeper keeper = { keeps_probe, (void *)registry };
-        const Tracefs *tracefs = registry->tracefs;
-        char **names = NULL;
+static void remove_events(Registry *registry) {
+        const ProbeKeeper keeper = { keeps_probe, registry };
+        int r = pair_remove_all(registry->tracefs, PROBE_GROUP_PREFIX, keeps_pair, registry);
 
-        int r = instance_list(tracefs, &names);
-        if (r < 0) {
-                log_errno(r, LOG_WARNING, NULL, "cannot look for orphaned instances");
-                return;
-        }
-        for (char **name = names; *name; name++)
-                if (is_session_instance(*name) && !is_owned(registry, *name))
-                        remove_orphan(tracefs, *name);
-        instance_list_free(names);
-        r = cred_guard_remove_unused(tracefs);
-        if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot remove an orphaned guard");
-        r = pair_remove_all(tracefs, PROBE_GROUP_PREFIX, keeps_pair, (void *)registry);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned events");
-        r = probe_remove_groups(tracefs, PROBE_GROUP_PREFIX, &keeper);
+        r = probe_remove_groups(registry->tracefs, PROBE_GROUP_PREFIX, &keeper);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned probes");
+}
+
+static int step_remove(void *context, Reason *reason _unused_) {
+        Orphans *orphans = context;
+        size_t n = 0;
+
+        for (size_t i = 0; i < orphans->n; i++) {
+                char *name = orphans->names[i];
+
+                orphans->names[i] = NULL;
+                if (remove_orphan(orphans->tracefs, name) < 0)
+                        orphans->names[n++] = name;
+                else
+                        free(name);
+        }
+        orphans->n = n;
+        return n > 0 ? 0 : cred_guard_remove_unused(orphans->tracefs);
+}
+
+static void wait_for_holders(Orphans *orphans) {
+        bool is_rare = orphans->n_tries >= ORPHAN_TRIES;
+
+        (void)sd_event_source_set_time_relative(
+                        orphans->timer, is_rare ? ORPHAN_RARE_USEC : ORPHAN_RETRY_USEC);
+        (void)sd_event_source_set_enabled(orphans->timer, SD_EVENT_ONESHOT);
+}
+
+static void on_tried(Plan *plan, int result, const Reason *reason _unused_) {
+        Orphans *orphans = plan->userdata;
+        Registry *registry = orphans->registry;
+
+        if (registry->is_closing) /* they are the next daemon's */
+                return;
+        if (result < 0)
+                log_errno(result, LOG_WARNING, NULL, "cannot remove an orphaned guard");
+        if (orphans->n == 0) {
+                remove_events(registry);
+                registry->orphans = orphans_free(orphans);
+                registry_changed(registry);
+                return;
+        }
+        if (++orphans->n_tries == ORPHAN_TRIES)
+                log_warning("%zu orphaned instance%s, the first %s, still held by a process: removed when that ends",
+                                orphans->n,
+                                orphans->n == 1 ? "" : "s",
+                                orphans->names[0]);
+        wait_for_holders(orphans);
+}
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        static const PlanStep steps[] = { { "remove", step_remove, NULL } };
+        Orphans *orphans = userdata;
+
+        orphans->plan = (Plan){ .context = orphans, .done = on_tried, .userdata = orphans };
+        plan_init(&orphans->plan, steps, ELEMENTSOF(steps));
+        worker_submit(orphans->registry->worker, &orphans->plan);
+        return 0;
+}
+
+Orphans *orphans_free(Orphans *orphans) {
+        if (!orphans)
+                return NULL;
+        sd_event_source_disable_unref(orphans->timer);
+        for (size_t i = 0; i < orphans->n; i++)
+                free(orphans->names[i]);
+        free(orphans->names);
+        free(orphans);
+        return NULL;
+}
+
+DEFINE_CLEANUP(Orphans, orphans_free);
+
+/* Takes names from an instance list of that length. */
+static int orphans_new(Registry *registry, size_t n, Orphans **ret) {
+        _cleanup_(orphans_free_cleanup) Orphans *orphans = calloc(1, sizeof(*orphans));
+
+        if (!orphans)
+                return -ENOMEM;
+        orphans->registry = registry;
+        orphans->tracefs = registry->tracefs;
+        orphans->names = calloc(n + 1, sizeof(char *));
+        if (!orphans->names)
+                return -ENOMEM;
+        int r = sd_event_add_time_relative(registry->options.event,
+                        &orphans->timer,
+                        CLOCK_MONOTONIC,
+                        0,
+                        0,
+                        on_timer,
+                        orphans);
+        r = r < 0 ? r : sd_event_source_set_enabled(orphans->timer, SD_EVENT_OFF);
+        if (r >= 0)
+                *ret = TAKE_PTR(orphans);
+        return r < 0 ? r : 0;
+}
+
+static int remove_instances(Registry *registry) {
+        _cleanup_(orphans_free_cleanup) Orphans *held = NULL;
+        _cleanup_(instance_list_free_cleanup) char **names = NULL;
+        size_t n = 0;
+
+        int r = instance_list(registry->tracefs, &names);
+        if (r < 0)
+                return r;
+        while (names[n])
+                n++;
+        r = orphans_new(registry, n, &held);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                if (is_session_instance(names[i]) && !is_owned(registry, names[i]) &&
+                                end_orphan(registry->tracefs, names[i]) < 0)
+                        r = (held->names[held->n++] = strdup(names[i])) ? 0 : -ENOMEM;
+        if (r < 0 || held->n == 0)
+                return r;
+        wait_for_holders(held);
+        registry->orphans = TAKE_PTR(held);
+        return 0;
+}
+
+void registry_remove_orphans(Registry *registry) {
+        int r = remove_instances(registry);
+
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned instances");
+        r = cred_guard_remove_unused(registry->tracefs);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot remove an orphaned guard");
+        remove_events(registry);
 }

@@ -181,6 +181,7 @@ static Registry *free_rest(Registry *registry) {
 
         while ((drain = TAILQ_FIRST(&registry->drains)))
                 drain_free(drain);
+        orphans_free(registry->orphans);
         boot_free(registry->boot);
         crash_free(registry->crash);
         spool_free(registry->spool);
@@ -222,9 +223,9 @@ void registry_changed(Registry *registry) {
 
 bool registry_is_idle(const Registry *registry) {
         return (!registry->spool || spool_is_idle(registry->spool)) && !registry->boot &&
-               crash_is_idle(registry->crash) && TAILQ_EMPTY(&registry->sessions) &&
-               TAILQ_EMPTY(&registry->drains) && probe_set_is_idle(registry->probes) &&
-               inspections_are_idle(registry->inspections);
+               !registry->orphans && crash_is_idle(registry->crash) &&
+               TAILQ_EMPTY(&registry->sessions) && TAILQ_EMPTY(&registry->drains) &&
+               probe_set_is_idle(registry->probes) && inspections_are_idle(registry->inspections);
 }
 
 Audit *registry_get_audit(const Registry *registry) {

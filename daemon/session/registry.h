@@ -35,6 +35,7 @@ typedef enum SessionEnd {
 typedef struct Snapshot Snapshot;
 typedef struct HistCall HistCall;
 typedef struct Look Look;
+typedef struct Orphans Orphans;
 
 struct Session {
         Registry *registry;
@@ -118,6 +119,7 @@ struct Registry {
         Store *store;        /* NULL: nothing outlives this daemon */
         unsigned n_adopting; /* sessions of the last daemon, on their way */
         Boot *boot;          /* NULL: none is under way */
+        Orphans *orphans;    /* NULL: none is left */
         Crash *crash;
         Spool *spool; /* NULL: none */
         bool is_closing;
@@ -173,8 +175,10 @@ int registry_judge(Registry *registry,
 void registry_drain(Registry *registry, Feed *feed, uid_t uid);
 Spool *registry_get_spool(Registry *registry);
 void registry_changed(Registry *registry);
-/* Of ours, what neither a session nor a probe answers for. Blocks. */
-void registry_remove_orphans(const Registry *registry);
+/* Of ours, what neither a session nor a probe answers for. What somebody holds is removed later:
+ * `orphans` until then. */
+void registry_remove_orphans(Registry *registry);
+Orphans *orphans_free(Orphans *orphans);
 
 /* Any reason but the owner's own Destroy; told to the owner. */
 void session_end(Session *session, const char *code, const char *reason);

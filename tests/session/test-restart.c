@@ -328,13 +328,23 @@ static void test_starting(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
 }
 
-/* What cannot be removed yet records nothing any more. */
+static bool has_no_instance(void *userdata _unused_) {
+        return fake_kernel_n_instances() == 0;
+}
+
+static bool is_idle(void *userdata) {
+        const Fixture *f = userdata;
+
+        return registry_is_idle(f->registry);
+}
+
+/* What cannot be removed yet records nothing any more, and is removed when nobody holds it. Until
+ * then the daemon stays. */
 static void test_held_orphan(Fixture *f, gconstpointer userdata) {
         g_autofree char *held = NULL;
 
-        (void)userdata;
         start(f, make(f, 0, ":1.5", SPEC_FLIGHT));
-        fake_kernel_fail_verb(FAKE_REMOVE, 20, -EBUSY);
+        fake_kernel_fail_verb(FAKE_REMOVE, GPOINTER_TO_UINT(userdata), -EBUSY);
         g_autofree char *command = g_strdup_printf("rm '%s'/*", f->state_dir);
         g_assert_cmpint(system(command), ==, 0);
         fixture_restart(f);
@@ -342,8 +352,21 @@ static void test_held_orphan(Fixture *f, gconstpointer userdata) {
         held = fake_kernel_describe();
         g_assert_nonnull(strstr(held, "tracing off"));
         g_assert_null(strstr(held, "event sched:sched_switch on"));
+        g_assert_false(registry_is_idle(f->registry));
+        fixture_run_until(f, has_no_instance, NULL);
+        fixture_run_until(f, is_idle, f);
+}
+
+/* The next daemon's, when this one ends before. */
+static void test_held_orphan_left(Fixture *f, gconstpointer userdata) {
+        start(f, make(f, 0, ":1.5", SPEC_FLIGHT));
+        fake_kernel_fail_verb(FAKE_REMOVE, 3, -EBUSY);
+        g_autofree char *command = g_strdup_printf("rm '%s'/*", f->state_dir);
+        g_assert_cmpint(system(command), ==, 0);
         fixture_restart(f);
-        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
+        fixture_restart(f);
+        fixture_run_until(f, has_no_instance, NULL);
 }
 
 int main(int argc, char **argv) {
@@ -363,6 +386,18 @@ int main(int argc, char **argv) {
         ADD("connection", test_connection);
         ADD("late-bus", test_late_bus);
         ADD("starting", test_starting);
-        ADD("held-orphan", test_held_orphan);
+        g_test_add("/restart/held-orphan",
+                        Fixture,
+                        GUINT_TO_POINTER(3),
+                        fixture_set_up,
+                        test_held_orphan,
+                        fixture_tear_down);
+        g_test_add("/restart/long-held-orphan",
+                        Fixture,
+                        GUINT_TO_POINTER(22),
+                        fixture_set_up,
+                        test_held_orphan,
+                        fixture_tear_down);
+        ADD("held-orphan-left", test_held_orphan_left);
         return g_test_run();
 }
