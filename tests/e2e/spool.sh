@@ -301,8 +301,9 @@ case_spool_pinned() { # a dropped file that somebody still reads counts for who 
         within 40 dropped 1 || fail "nothing is dropped: $(spooled)"
         # Seven of 388 KiB, and the one that is written; the next one is not listed.
         within 30 is_full || fail "less than there is room for: $(spooled)"
-        user sh -c "exec ktracectl spool fetch $(entry id) -o - --to kts" >unread 2>fetch.err &
+        AS_EXEC=exec user sh -c "exec ktracectl spool fetch $(entry id) -o - --to kts" >unread 2>fetch.err &
         fetch=$!
+        started+=("$fetch")
         head -c 1 <&8 >/dev/null # it has the oldest one
         within 60 dropped $(($(entry '"dropped-files"') + 2)) || fail "nothing more is dropped: $(spooled)"
         within 20 is_pinned || fail "nobody reads what was dropped: $(cat fetch.err)"

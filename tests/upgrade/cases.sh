@@ -80,8 +80,9 @@ case_upgrade_build() { # another build: sessions, streams, recordings and probes
                 install -o "$USER_UID" -g "$USER_UID" -m 755 "$PROBED" prog
                 user ktracectl probes add add --on ./prog:probed_add 'a = $arg1 : s64'
                 user ktracectl probes add step --on ./prog:probed:step
-                user ktracectl record -q --probe add --probe step -o p.kts -- ./prog until stop >probed.out 2>probed.err &
+                AS_EXEC=exec user ktracectl record -q --probe add --probe step -o p.kts -- ./prog until stop >probed.out 2>probed.err &
                 probed=$!
+                started+=("$probed")
                 within 30 all_run 4 || fail "did not start: $(cat probed.err)"
         fi
         old=$(workers)
