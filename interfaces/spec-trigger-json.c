@@ -62,7 +62,9 @@ int spec_triggers_from_json(Spec *spec,
                 json_object *trigger = json_object_array_get_idx(list, i);
 
                 r = spec_triggers_add(&triggers, reason);
-                if (r == 0 && !json_object_is_type(trigger, json_type_object))
+                if (r != 0)
+                        return r;
+                if (!json_object_is_type(trigger, json_type_object))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "%s: an object is wanted, not %s",

@@ -177,7 +177,7 @@ static void test_what_belongs_together(void) {
 
 static void test_limits(void) {
         g_autoptr(GString) text = g_string_new("{\"scope\":\"own\",\"triggers\":[");
-        _cleanup_spec_ Spec *spec = spec_new(), *many = spec_new();
+        _cleanup_spec_ Spec *spec = spec_new(), *none = spec_new(), *many = spec_new();
         Reason reason = { "" };
 
         for (unsigned i = 0; i < 1000; i++)
@@ -187,6 +187,14 @@ static void test_limits(void) {
                                 i);
         g_string_append(text, "]}");
         g_assert_cmpint(feed(spec, text->str, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text, ==, "triggers: more than 64 in a session");
+
+        /* One more, which is none. */
+        g_string_assign(text, "{\"scope\":\"own\",\"triggers\":[");
+        for (unsigned i = 0; i < 64; i++)
+                g_string_append(text, "{},");
+        g_string_append(text, "1]}");
+        g_assert_cmpint(feed(none, text->str, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_cmpstr(reason.text, ==, "triggers: more than 64 in a session");
 
         g_string_assign(text, "{\"scope\":\"own\",\"triggers\":[");
