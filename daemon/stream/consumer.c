@@ -174,6 +174,7 @@ static int finish(Consumer *c) {
         if (c->is_finishing)
                 return 0;
         c->is_finishing = true;
+        watchdog_expect_end(&c->watchdog);
         int r = 0;
         if (c->has_sink) {
                 r = c->is_left && c->queue.spool ? consumer_leave_spool(c) : pump_end(&c->pump);

@@ -11,7 +11,8 @@
  *
  * It looks only when the daemon says something (or hangs up), so an idle consumer has no second
  * wake-up, and a slow sink is nobody's business until the session ends: the kernel counts what is
- * lost. After the sandbox it does nothing but wait, close and send; it allocates nothing. */
+ * lost. That it ends a loop that hangs has not read: it is looked for among what is waiting. After
+ * the sandbox it does nothing but wait, peek, close and send; it allocates nothing. */
 
 #include "watchdog.h"
 
@@ -21,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "control.h"
@@ -43,6 +45,22 @@ static bool loop_hangs(Watchdog *watchdog) {
                         return false;
         }
         return true;
+}
+
+/* What was peeked at is behind SO_PEEK_OFF; what the loop reads is not. */
+static bool is_end_wanted(Watchdog *watchdog) {
+        ControlMessage message;
+        struct iovec part = { &message, sizeof(message) };
+        struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+        ssize_t n;
+
+        if (atomic_load(&watchdog->is_ending))
+                return true;
+        do
+                n = recvmsg(watchdog->control_fd, &header, MSG_PEEK | MSG_DONTWAIT);
+        while ((n > 0 && (n != sizeof(message) || message.type != CONTROL_FINISH)) ||
+                        (n < 0 && errno == EINTR));
+        return n >= 0; /* 0: it has hung up */
 }
 
 bool watchdog_release(Watchdog *watchdog) {
@@ -79,9 +97,10 @@ static void *run(void *p) {
                 if (epoll_wait(watchdog->epoll_fd, &event, 1, -1) < 0)
                         continue;
                 while (atomic_load(&watchdog->fds)) {
-                        if (loop_hangs(watchdog))
-                                bite(watchdog);
-                        else if (atomic_load(&watchdog->loop_sleeps))
+                        if (loop_hangs(watchdog)) {
+                                if (is_end_wanted(watchdog))
+                                        bite(watchdog);
+                        } else if (atomic_load(&watchdog->loop_sleeps))
                                 break;
                 }
         }
@@ -91,11 +110,13 @@ static void *run(void *p) {
 int watchdog_start(Watchdog *watchdog, int control_fd) {
         /* Edges only: the messages are the loop's to read. */
         struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+        const int none = 0;
         pthread_attr_t attributes;
         pthread_t thread;
 
         *watchdog = (Watchdog){ .control_fd = control_fd };
-        if (sem_init(&watchdog->is_up, 0, 0) < 0)
+        if (sem_init(&watchdog->is_up, 0, 0) < 0 ||
+                        setsockopt(control_fd, SOL_SOCKET, SO_PEEK_OFF, &none, sizeof(none)) < 0)
                 return -errno;
         watchdog->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
         if (watchdog->epoll_fd < 0 ||

@@ -12,6 +12,7 @@ typedef struct Watchdog {
         sem_t is_up;
         atomic_uint n_beats;     /* the loop goes on */
         atomic_bool loop_sleeps; /* in epoll_wait: waits for nobody */
+        atomic_bool is_ending;   /* the loop was told to, or the daemon has gone */
         atomic_bool has_bitten;  /* the fds were closed behind the loop's back */
         _Atomic(int *) fds;      /* what keeps the instance in the kernel, ends with -1 */
 } Watchdog;
@@ -26,6 +27,11 @@ bool watchdog_release(Watchdog *watchdog);
 static inline void watchdog_beat(Watchdog *watchdog, bool loop_sleeps) {
         atomic_fetch_add_explicit(&watchdog->n_beats, 1, memory_order_relaxed);
         atomic_store_explicit(&watchdog->loop_sleeps, loop_sleeps, memory_order_relaxed);
+}
+
+/* From now on a loop that hangs keeps the rings no longer. */
+static inline void watchdog_expect_end(Watchdog *watchdog) {
+        atomic_store(&watchdog->is_ending, true);
 }
 
 static inline bool watchdog_has_bitten(Watchdog *watchdog) {
