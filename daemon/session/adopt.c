@@ -398,7 +398,8 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                 session_end_continue(session);
                 return;
         }
-        if (result != 0) {
+        /* One whose instance has gone already was all but ended. */
+        if (result != 0 && (!session->end_code[0] || session->trace.instance)) {
                 /* Whose the records are that nobody has yet is not certain any more. */
                 if (session->feed && trace_is_judged(&session->trace))
                         feed_discard(session->feed, reason->text);

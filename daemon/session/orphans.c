@@ -170,7 +170,6 @@ static void on_tried(Plan *plan, int result, const Reason *reason _unused_) {
         if (result < 0)
                 log_errno(result, LOG_WARNING, NULL, "cannot remove an orphaned guard");
         if (orphans->n == 0) {
-                remove_events(registry);
                 registry->orphans = orphans_free(orphans);
                 registry_changed(registry);
                 return;

@@ -97,6 +97,7 @@ void session_end_continue(Session *session) {
                 return;
         switch (session->end) {
         case END_WANTED:
+                session_keep_end(session);
                 session->end = END_QUIESCE;
                 trace_plan_quiesce(&session->trace, &session->plan);
                 session_submit(session, session_then_quiesced);
@@ -124,7 +125,8 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         snprintf(session->end_code, sizeof(session->end_code), "%s", code);
         snprintf(session->end_reason, sizeof(session->end_reason), "%s", reason);
         session->end = END_WANTED;
-        session_keep_end(session);
+        if (session->plan_in_flight) /* what is in the kernel is not certain before it is over */
+                session_unkeep(session);
         session_set_timer(session, 0);
         session_forget_looks(session);
         session_forget_spool(session);
