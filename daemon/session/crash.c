@@ -116,9 +116,10 @@ static void batch_fail(Crash *crash, const char *why) {
                                        0,
                                        on_retry,
                                        crash) < 0;
-        if (!crash->entry)
+        if (!crash->entry) {
                 batch_clear(crash);
-        else if (is_over)
+                crash->n_tries = is_over ? 0 : crash->n_tries; /* the next one is another */
+        } else if (is_over)
                 batch_give_up(crash, why);
         registry_changed(crash->registry);
 }
