@@ -31,7 +31,7 @@ int flight_watch(Flight *flight, const FlightOutput *output, Watch *watch);
 /* Something asks for one. */
 bool flight_is_wanted(const Flight *flight);
 bool flight_is_at_exit(const Flight *flight);
-/* One now: its file is told on stderr. -ECONNRESET: ktraced has ended meanwhile, to be asked again
- * of the next one. */
+/* One now: its file is told on stderr. -ECONNRESET: ktraced has let its worker go, as
+ * it does when it ends: to be asked again of the next one. */
 int flight_take(Flight *flight, Reason *reason);
 unsigned flight_get_n_taken(const Flight *flight);

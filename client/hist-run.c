@@ -101,9 +101,9 @@ static int take_away(HistRun *run) {
         watch_await_daemon(&run->watch);
         if (run->session && !watch_is_cut(&run->watch))
                 r = call(run, "Destroy", &reason);
-        /* Whether that was done the next one says. */
+        /* Whether that was done the next one says. The probe is nobody's but ours to remove. */
         watch_await_daemon(&run->watch);
-        if (!run->proxy->lost && !run->watch.daemon_gone) {
+        if (!run->proxy->lost) {
                 Reason other = {};
                 int r2 = hist_wish_undefine(run->wish, run->proxy, &other);
 

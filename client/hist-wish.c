@@ -17,6 +17,9 @@
 #define LATENCY "latency" /* the field, in us */
 /* What nobody reads need not be large. */
 #define BUFFER_KB "64"
+/* A session that ends under the next daemon holds the probe for another moment: 5 s. */
+#define BUSY_TRIES      50
+#define BUSY_RETRY_USEC 100000
 
 void hist_wish_done(HistWish *wish) {
         spec_options_done(&wish->spec);
@@ -145,9 +148,17 @@ int hist_wish_define(HistWish *wish, Proxy *proxy, Reason *reason) {
 }
 
 int hist_wish_undefine(HistWish *wish, Proxy *proxy, Reason *reason) {
+        int r;
+
         if (!wish->probe[0])
                 return 0;
-        int r = proxy_order(proxy, NULL, "RemoveProbe", wish->probe, reason);
+        for (unsigned i = 0;; i++) {
+                *reason = (Reason){};
+                r = proxy_order(proxy, NULL, "RemoveProbe", wish->probe, reason);
+                if (r != KT_E_BUSY || i == BUSY_TRIES)
+                        break;
+                (void)usleep(BUSY_RETRY_USEC);
+        }
         wish->probe[0] = '\0';
         return r;
 }

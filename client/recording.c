@@ -25,6 +25,7 @@
 
 /* A consumer without its daemon drains and leaves within its own limit; this is beyond it. */
 #define RECORDING_ORPHAN_USEC ((uint64_t)10 * 1000 * 1000)
+#define SNAPSHOT_TRIES        3 /* each of another daemon */
 
 typedef struct Recording {
         const RecordingOptions *options;
@@ -240,11 +241,14 @@ static int recording_ask(Recording *recording, int (*ask)(Recording *recording, 
                 reason = (Reason){};
                 r = ask(recording, &reason);
                 n_asked++;
-        } while (r == -ECONNRESET || (r != 0 && recording->watch.daemon_away));
+        } while ((r == -ECONNRESET && n_asked < SNAPSHOT_TRIES) ||
+                        (r != 0 && recording->watch.daemon_away));
         /* Stopped, and nobody was left to say so. */
         if (ask == ask_stop && r == KT_E_WRONG_STATE && n_asked > 1)
                 return 0;
-        if (r != 0 && !watch_is_cut(&recording->watch))
+        if (r == -ECONNRESET) /* it is told */
+                recording->failed = true;
+        else if (r != 0 && !watch_is_cut(&recording->watch))
                 recording_fail(recording, r, &reason);
         return r;
 }
@@ -343,7 +347,8 @@ static bool recording_await(Recording *recording, bool (*reached)(const Recordin
 }
 
 static bool is_destroyed(const Recording *recording) {
-        return recording->destroyed || watch_is_cut(&recording->watch);
+        return (recording->destroyed && !recording->destroy_lost) ||
+               watch_is_cut(&recording->watch);
 }
 
 /* Of a flight recorder: what it held at the end, unless nothing ever ran. */

@@ -334,7 +334,7 @@ const char *tap_find_missing(const Tap *tap, const ExportSummary *summary) {
         /* Its worker was left alone: maybe before it had anything to read, or without a word of
          * whose that is. */
         return strcmp(summary->end_code, "daemon-gone") == 0
-                               ? "ktraced has ended meanwhile, and not all that was recorded may be in it"
+                               ? "ktraced has let its worker go before the end, and not all that was recorded may be in it"
                                : NULL;
 }
 

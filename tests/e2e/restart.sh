@@ -275,7 +275,7 @@ case_restart_stream_left() { # without a service manager a stream ends with its 
         killed
         wait "$BACKGROUND" || status=$?
         same 4 "$status" "status: $(cat background.err)"
-        grep -q 'ktraced has ended meanwhile' background.err || fail "not told: $(cat background.err)"
+        grep -q 'ktraced has let its worker go' background.err || fail "not told: $(cat background.err)"
         same 'running 5' "$(state_of box) $(has t.kts 1000)" "session, and calls"
 }
 
