@@ -243,7 +243,11 @@ case_restart_flight_recording() { # the last snapshot of a recording that ends w
                 for file in t*.kts; do
                         n=$((n + $(has "$file" 1000)))
                 done
-                same 100 "$n" "calls: $(cat background.err)"
+                # Where the kernel swaps buffers, what it had set aside when the daemon was killed comes with the snapshot after the
+                # next. Here there is none after the last: then it is told.
+                if ! [ -e "$TRACEFS/snapshot" ] || ! grep -q 'has let its worker go' background.err; then
+                        same 100 "$n" "calls: $(cat background.err)"
+                fi
         done
         [ "$hits" -gt 0 ] || skip "no recording was stopped when the daemon was killed"
 }
