@@ -205,7 +205,7 @@ Orphans *orphans_free(Orphans *orphans) {
 
 DEFINE_CLEANUP(Orphans, orphans_free);
 
-/* Takes names from an instance list of that length. */
+/* With room for n names. */
 static int orphans_new(Registry *registry, size_t n, Orphans **ret) {
         _cleanup_(orphans_free_cleanup) Orphans *orphans = calloc(1, sizeof(*orphans));
 
