@@ -25,7 +25,7 @@
 
 /* A consumer without its daemon drains and leaves within its own limit; this is beyond it. */
 #define RECORDING_ORPHAN_USEC ((uint64_t)10 * 1000 * 1000)
-#define SNAPSHOT_TRIES        3 /* each of another daemon */
+#define SNAPSHOT_TRIES        3 /* of one whose worker was let go before the end */
 
 typedef struct Recording {
         const RecordingOptions *options;
