@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test.sh [tree|unit|native|asan|tsan|guest|attack]...: installs what is missing, builds, runs the suites (all
-# without arguments). All but tree, unit and tsan need root. The last line sums up; the exit status is 0 only when nothing failed.
+# test.sh [tree|unit|attack|guest|native|asan|tsan]...: installs what is missing, builds, runs the suites (all without
+# arguments), those in guests beside the others. All but tree, unit and tsan need root. The last line sums up; the exit status is 0 only when nothing failed.
 set -eu
 cd "$(dirname "$0")"
 
-suites=${*:-tree unit native asan tsan guest attack}
+suites=${*:-tree unit attack guest native asan tsan}
 passed=0 failed=0 skipped=0
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 
 # configure DIR OPTIONS...: sets up and builds a build directory.
 configure() {
@@ -38,26 +37,42 @@ tap() {
         tally
 }
 
-# in_guest COMMAND...: to be run by run_guests, which comes when all suites have named theirs.
+# in_guest COMMAND...: begun at once, beside the suites that come; an emulated guest takes one CPU and no more, so there
+# are as many at a time as there are CPUs. It gives way to those, which are the ones that somebody is looking at.
 guests=()
-in_guest() { guests+=("$*"); }
+outputs=$(mktemp -d)
+mkfifo "$outputs/free"
+exec 8<>"$outputs/free"
+printf "%$(nproc)s" >&8
+in_guest() {
+        local job=${#guests[@]}
+        guests+=("$*")
+        set -m # a process group of its own, to be ended with all that is in it
+        (
+                read -rn1 -u8
+                status=0
+                nice "$@" >"$outputs/$job" 2>&1 8>&- || status=$?
+                echo "$status" >"$outputs/$job.status"
+                printf ' ' >&8
+        ) &
+        set +m
+}
+end_guests() {
+        local pid
+        for pid in $(jobs -rp); do kill -- "-$pid" || true; done
+        wait
+        rm -rf "$log" "$outputs"
+}
+trap end_guests EXIT
 
-# run_guests: an emulated guest takes one CPU and no more, so there are as many at a time as there are CPUs. What each
-# prints is shown, and counted, when it has ended.
-run_guests() {
-        local job outputs
-        outputs=$(mktemp -d)
-        for job in "${!guests[@]}"; do
-                while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
-                # shellcheck disable=SC2086 # words are wanted
-                (status=0; ${guests[job]} >"$outputs/$job" 2>&1 || status=$?; echo "$status" >"$outputs/$job.status") &
-        done
+# guests_said: what each has printed is shown, and counted, when all have ended.
+guests_said() {
+        local job
         wait
         for job in "${!guests[@]}"; do
                 echo "== ${guests[job]}"
                 tap guest_said "$outputs/$job"
         done
-        rm -r "$outputs"
 }
 
 # guest_said FILE: what was printed, and the status.
@@ -136,7 +151,7 @@ for suite in $suites; do
         echo "== $suite: $SECONDS s"
 done
 SECONDS=0
-run_guests
-[ ${#guests[@]} = 0 ] || echo "== in guests: $SECONDS s"
+guests_said
+[ ${#guests[@]} = 0 ] || echo "== waited for guests: $SECONDS s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

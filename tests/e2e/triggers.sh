@@ -86,9 +86,9 @@ case_trigger_switches() { # an event that begins off is turned on as often as wa
                 --trigger "$ENTER if id == 1001 do enable $ENTER times 1" --trigger "$EXIT if id == 1002 do disable $ENTER"
         streamed user box
         calls 3 1000
-        same '[{"trigger":0,"left":1}]' "$(user ktracectl --json=short show box | jq -c .left)" "what is left of the count"
+        same '[{"left":1,"trigger":0}]' "$(user ktracectl --json=short show box | jq -cS .left)" "what is left of the count"
         calls 1 1001
-        same '[{"trigger":0,"left":0}]' "$(user ktracectl --json=short show box | jq -c .left)" "what is left of the count"
+        same '[{"left":0,"trigger":0}]' "$(user ktracectl --json=short show box | jq -cS .left)" "what is left of the count"
         calls 5 1000
         calls 1 1002
         calls 4 1000
@@ -170,7 +170,7 @@ case_trigger_explained() { # what is asked for is shown by policy explain and sh
         grep -q 'Triggers: raw_syscalls:sys_exit if .*id == 1.* do stop' out || fail "$(cat out)"
         expect 0 user ktracectl create box --spec s.json
         expect 0 user ktracectl show box --json=short
-        same '{"when":"raw_syscalls:sys_exit if id == 1","do":"stop"}' "$(jq -c '.spec.triggers[0]' out)" "the trigger"
+        same '{"do":"stop","when":"raw_syscalls:sys_exit if id == 1"}' "$(jq -cS '.spec.triggers[0]' out)" "the trigger"
         same '["raw_syscalls:sys_enter"]' "$(jq -c .events out)" "events that are recorded"
 }
 
