@@ -174,9 +174,12 @@ case_restart_record() { # a recording does not notice: not one event is missing,
         ktracectl report t.kts --receipt | grep -q . || fail "no receipt"
 }
 
-# killed_at_the_end STATE: three recordings, or as many as there is time for; the daemon is killed when theirs is that.
+# killed_at_the_end STATE: three recordings, or as many as there is time for; the daemon is killed when theirs is that. All
+# the while somebody else makes the same calls, of which none may be seen.
 killed_at_the_end() {
         local hits=0 ends=$((SECONDS + 30))
+        AS_EXEC=exec stranger "$TARGET" until never 2000 >/dev/null &
+        started+=("$!")
         while [ "$hits" -lt 3 ] && [ "$SECONDS" -lt "$ends" ]; do
                 recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 500 2000
                 ! killed_when "$1" || hits=$((hits + 1))

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 packages=systemd,systemd-sysv,dbus,polkitd,trace-cmd,libjson-c5,libseccomp2,libtraceevent1,libbpf1
 packages=$packages,libtraceevent1-plugin,libzstd1,libsystemd0,libelf1,libdw1,libzydis4.0,libglib2.0-bin,procps,util-linux,mount,kmod
-packages=$packages,strace,gojq,python3-minimal,python3-dbus,libcap2-bin,passwd,linux-perf,bpftrace,socat
+packages=$packages,strace,gojq,python3-minimal,python3-dbus,libcap2-bin,passwd,e2fsprogs,linux-perf,bpftrace,socat
 
 . /etc/os-release
 suite=$VERSION_CODENAME
@@ -42,7 +42,7 @@ mmdebstrap --quiet --variant=minbase --mode=root --aptopt='APT::Install-Recommen
 (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download "$kernel" busybox-static >&2 && for deb in ./*.deb; do dpkg-deb -x "$deb" unpacked; done)
 cp "$work/unpacked/boot/vmlinuz-$release" "$work/vmlinuz"
 modules=$work/unpacked/lib/modules/$release/kernel
-for module in fs/fuse/fuse.ko fs/pstore/ramoops.ko lib/reed_solomon/reed_solomon.ko; do
+for module in fs/fuse/fuse.ko drivers/block/loop.ko fs/pstore/ramoops.ko lib/reed_solomon/reed_solomon.ko; do
         install -D "$modules/$module" "$root/lib/modules/$release/kernel/$module"
 done
 cp "$work/unpacked/lib/modules/$release"/modules.builtin* "$root/lib/modules/$release/"

@@ -6,7 +6,7 @@ sh guest/install.sh
 mkdir -p /etc/ktrace
 # The machine's disk is a small one.
 echo '{"setup-timeout-usec": 20000000, "spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json
-modprobe fuse
+modprobe -a fuse loop
 IFS=/ read -r part parts <part
 TAP_CASE=$(cat pattern)
 TAP_DOOR=$(cat door)

@@ -134,6 +134,23 @@ boot2_broken() { # a file with a mistake fails the unit, and its status has the 
         date +%s >/var/lib/went
 }
 
+boot2_spool() { # another, onto the disk, is running when the machine goes down
+        echo '{"spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json # it is a small one
+        echo '{"scope": "system", "spool": {}, "events": [{"name": "sched:sched_process_exec", "filter": "filename == \"/bin/true\""}]}' \
+                >/etc/ktrace/sessions.d/log.json
+        systemctl restart ktraced.service
+        systemctl start ktrace-session@log.service
+        for _ in $(seq 50); do /bin/true; done
+}
+
+boot3_spool() { # what it had recorded has its end, and is whole
+        local entry
+        entry=$(ktracectl spool list --json=short | jq '.[] | select(.name == "log")')
+        same "ended 0" "$(jq -r '"\(.state) \(.lost)"' <<<"$entry")" "state and loss of $entry"
+        expect 0 ktracectl spool fetch "$(jq -r .id <<<"$entry")" -o log.kts
+        same 50 "$(count log.kts '.fields.filename == "/bin/true"')" events
+}
+
 boot3_clean() { # the machine went down with the session at once, and came up with it
         # Without this boot's own time. A stop job that hangs takes 400 s.
         took=$(($(date +%s) - $(cut -d. -f1 /proc/uptime) - $(cat /var/lib/went || echo 0)))
