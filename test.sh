@@ -29,7 +29,7 @@ tally() {
 # tap COMMAND...: a suite that prints TAP. One that dies without a `not ok` is a failure of its own.
 tap() {
         local status
-        "$@" 2>&1 | tee "$log"
+        "$@" 2>&1 8>&- | tee "$log"
         status=${PIPESTATUS[0]}
         if [ "$status" != 0 ] && ! grep -q '^not ok ' "$log"; then
                 echo "not ok 1 - $* ended with status $status" | tee -a "$log"
@@ -37,8 +37,8 @@ tap() {
         tally
 }
 
-# in_guest COMMAND...: begun at once, beside the suites that come; an emulated guest takes one CPU and no more, so there
-# are as many at a time as there are CPUs. It gives way to those, which are the ones that somebody is looking at.
+# in_guest COMMAND...: begun at once, beside the suites that come, which wait more than they compute; an emulated guest takes
+# one CPU and no more, so there are as many at a time as there are CPUs.
 guests=()
 outputs=$(mktemp -d)
 mkfifo "$outputs/free"
@@ -51,7 +51,7 @@ in_guest() {
         (
                 read -rn1 -u8
                 status=0
-                nice "$@" >"$outputs/$job" 2>&1 8>&- || status=$?
+                "$@" >"$outputs/$job" 2>&1 8>&- || status=$?
                 echo "$status" >"$outputs/$job.status"
                 printf ' ' >&8
         ) &
@@ -87,7 +87,7 @@ tests() {
         local dir=$1
         shift
         rm -f "$dir/meson-logs/testlog.json"
-        meson test -C "$dir" --no-rebuild --timeout-multiplier 4 "$@" >"$log" 2>&1 || true
+        meson test -C "$dir" --no-rebuild --timeout-multiplier 4 "$@" >"$log" 2>&1 8>&- || true
         if [ ! -s "$dir/meson-logs/testlog.json" ]; then
                 echo "not ok 1 - meson test $*: $(tail -n 1 "$log")" | tee "$log"
                 tally
@@ -101,39 +101,16 @@ tests() {
         tally
 }
 
-run_suite() {
+# build_suite SUITE: all before the first of them runs, for compilers take all CPUs.
+build_suite() {
         case $1 in
         native | asan | guest | attack) [ "$(id -u)" = 0 ] || { echo "only root can run it: sudo ./test.sh $1"; return 1; } ;;
         esac
         case $1 in
-        tree | unit)
-                configure build --werror || return
-                tests build --suite "$1"
-                ;;
-        native)
-                configure build --werror || return
-                tests build --suite native
-                tap tests/native/run.sh build
-                tap tests/native/upgrade.sh build
-                ;;
-        asan)
-                configure build-asan -Db_sanitize=address,undefined -Db_lundef=false || return
-                tests build-asan --suite unit --suite native --timeout-multiplier 12
-                tap tests/native/run.sh build-asan
-                ;;
-        tsan)
-                configure build-tsan -Db_sanitize=thread -Db_lundef=false || return
-                tests build-tsan session-worker
-                ;;
-        guest)
-                configure build --werror || return
-                for part in 1 2 3; do in_guest tests/guest/suite.sh build "$part/3"; done
-                in_guest tests/guest/boots.sh build
-                ;;
-        attack)
-                configure build --werror && configure build-attack --werror -Dtests=false -Ddefence_switches=true || return
-                in_guest tests/attack/suite.sh build build-attack
-                ;;
+        tree | unit | native | guest) configure build --werror ;;
+        asan) configure build-asan -Db_sanitize=address,undefined -Db_lundef=false ;;
+        tsan) configure build-tsan -Db_sanitize=thread -Db_lundef=false ;;
+        attack) configure build --werror && configure build-attack --werror -Dtests=false -Ddefence_switches=true ;;
         *)
                 echo "test.sh: no such suite: $1" >&2
                 exit 2
@@ -141,13 +118,52 @@ run_suite() {
         esac
 }
 
+run_suite() {
+        case $1 in
+        tree | unit)
+                tests build --suite "$1"
+                ;;
+        native)
+                tests build --suite native
+                tap tests/native/run.sh build
+                tap tests/native/upgrade.sh build
+                ;;
+        asan)
+                tests build-asan --suite unit --suite native --timeout-multiplier 12
+                tap tests/native/run.sh build-asan
+                ;;
+        tsan)
+                tests build-tsan session-worker
+                ;;
+        guest)
+                for part in 1 2 3; do in_guest tests/guest/suite.sh build "$part/3"; done
+                in_guest tests/guest/boots.sh build
+                ;;
+        attack)
+                in_guest tests/attack/suite.sh build build-attack
+                ;;
+        esac
+}
+
 SECONDS=0
 tests/packages.sh build test
 echo "== packages: $SECONDS s"
+SECONDS=0
+built=
 for suite in $suites; do
+        if build_suite "$suite"; then
+                built="$built $suite"
+        else
+                echo "not ok 0 - $suite could not be built" >"$log"
+                tail -n 1 "$log"
+                tally
+        fi
+done
+echo "== builds: $SECONDS s"
+for suite in $built; do
         SECONDS=0
         echo "== $suite"
-        run_suite "$suite" || { echo "not ok 0 - $suite could not be run" >"$log"; tail -n 1 "$log"; tally; }
+        run_suite "$suite"
         echo "== $suite: $SECONDS s"
 done
 SECONDS=0

@@ -10,6 +10,7 @@ open=$2
 job=$(mktemp -d)
 result=$(mktemp -d)
 trap 'rm -rf "$job" "$result"' EXIT
+trap 'exit 143' HUP INT TERM
 DESTDIR=$job/root meson install -C "$build" --no-rebuild --quiet >/dev/null
 DESTDIR=$job/whole meson install -C "$open" --no-rebuild --quiet >/dev/null
 # Of the second build only what has switches.

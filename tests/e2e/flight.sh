@@ -121,11 +121,11 @@ case_readme_flight() { # README: what was last, with a mark in it
         ktracectl mark box 'here it began'
         sleep 0.2
         expect 0 ktracectl snapshot box -o before.dat
-        same 1 "$(ktracectl convert before.dat --to json | jq -c 'select(.event == "print" and .fields.buf == "here it began")' | wc -l)" "marks"
-        [ "$(ktracectl convert before.dat --to json | jq -c 'select(.event == "sched_switch")' | wc -l)" -gt 0 ] || fail "no events"
+        same 1 "$(count before.dat '.event == "print" and .fields.buf == "here it began"')" "marks"
+        [ "$(count before.dat '.event == "sched_switch"')" -gt 0 ] || fail "no events"
         ktracectl destroy box
         expect 143 ktracectl record --flight -o last.dat -e raw_syscalls:sys_enter -- sh -c 'kill $$'
-        [ "$(ktracectl convert last.dat --to json | jq -c 'select(.event == "sys_enter" and .fields.id == 62)' | wc -l)" = 1 ] ||
+        [ "$(count last.dat '.event == "sys_enter" and .fields.id == 62')" = 1 ] ||
                 [ "$(uname -m)" != x86_64 ] || fail "no kill"
 }
 

@@ -18,8 +18,8 @@ case_scope_every_thread() { # -p: what each thread of a running process does, an
         # Each calls every 10 ms.
         ends_well 400
         tids=$(cd "/proc/$process/task" && ls)
-        same 4 "$(ktracectl convert t.kts --to json | jq "select(.fields.id == $GETPPID) | .pid" | sort -u | wc -l)" "threads that called"
-        ktracectl convert t.kts --to json | jq 'select(.event != null) | .pid' | sort -u >seen
+        same 4 "$(ktracectl convert t.kts --to json | jq -n "[inputs | select(.fields.id == $GETPPID) | .pid] | unique | length")" "threads that called"
+        ktracectl convert t.kts --to json | jq -n '[inputs | select(.event != null) | .pid] | unique[]' >seen
         for tid in $(cat seen); do
                 echo "$tids" | grep -qx "$tid" || fail "$tid is no thread of it"
         done
@@ -141,7 +141,7 @@ case_scope_container() { # -p in a pid namespace: the number that the process ha
                 kill -INT $recording; wait $recording; s=$?; echo $target; kill $target; exit $s' "$TARGET"
         [ "$(cat out)" -lt 20 ] || fail "not a namespace: pid $(cat out)"
         [ "$(count t.kts ".fields.id == $GETPPID")" -gt 3 ] || fail "too few"
-        same 1 "$(ktracectl convert t.kts --to json | jq 'select(.event != null) | .pid' | sort -u | wc -l)" "processes seen"
+        same 1 "$(ktracectl convert t.kts --to json | jq -n '[inputs | select(.event != null) | .pid] | unique | length')" "processes seen"
         # A number of ours is none in there.
         paced
         expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups sh -c \

@@ -209,8 +209,9 @@ soon() {
         timeout 4 "$@" >out 2>err || fail "status $? from: $*: $(cat err)"
 }
 
-# count FILE EXPRESSION: events for which the jq expression holds.
-count() { ktracectl convert "$1" --to json | jq -c "select(.event != null) | select($2)" | wc -l; }
+# count FILE EXPRESSION: events for which the jq expression holds. In one word: jq writes each result for itself.
+count() { ktracectl convert "$1" --to json | count_events "$2"; }
+count_events() { jq -n "reduce (inputs | select(.event != null) | select($1)) as \$event (0; . + 1)"; }
 
 # all_called STREAM: who calls `until stop` does it no more; the recording ends well and has each of the calls once.
 all_called() {
@@ -218,7 +219,8 @@ all_called() {
         : >stop
         wait "$RECORDING" || fail "status $?: $(cat background.err)"
         n=$(cat background.out)
-        ktracectl convert "$1" --to json | jq 'select(.event == "sys_enter" and .fields.id == 110) | .fields.args[0]' | sort -n >called
+        ktracectl convert "$1" --to json |
+                jq -nr '[inputs | select(.event == "sys_enter" and .fields.id == 110) | .fields.args[0]] | sort | map(tostring) | join("\n")' >called
         seq "$n" | cmp - called || fail "not each of the $n calls: $(wc -l <called): $(cat background.err)"
 }
 

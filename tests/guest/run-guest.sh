@@ -14,7 +14,9 @@ no_reboot=-no-reboot
 [ -z "${GUEST_BOOTS:-}" ] || no_reboot='' GUEST_APPEND="reboot=t ${GUEST_APPEND:-}"
 image=$("$here/build-image.sh")
 work=$(mktemp -d "${TMPDIR:-/tmp}/ktrace-guest.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+guest=
+trap '[ -z "$guest" ] || kill "$guest" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 143' HUP INT TERM
 result=${2:-$work/result}
 mkdir -p "$result"
 
@@ -88,6 +90,7 @@ for _ in 1 2 3 4 5; do
         done
         status=0
         wait "$guest" || status=$?
+        guest=
         [ -n "$hung" ] || break
         echo "# the guest was silent for $silent s, after these words:" >&2
         tail -n 5 "$work/console" | sed 's/^/#   /' >&2
