@@ -214,7 +214,7 @@ if forger == 0:
             print(e, flush=True)
     forge(mine, daemon)
 wait_for("forging")
-for _ in range(20):
+for _ in range(8):
     try:
         manager.CreateSession(dbus.Dictionary({"scope": f"command:{os.getpid()}", "events": dbus.Array(ENTER)}, signature="sv"))
         print("GAINED a session")
