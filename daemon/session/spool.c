@@ -220,7 +220,20 @@ void spool_leave(Spool *spool) {
                 spool->is_leaving = true;
 }
 
-/* The thread is gone: what has to be said of those that still record is written by another one. */
+/* Whether session.json does not say yet how the entry ends: it still records, or its end was on its
+ * way through the thread. What a session goes on to record is the next daemon's. */
+static bool wants_end(SpoolEntry *entry) {
+        if (entry->state == SPOOL_CLOSING)
+                return true;
+        if (entry->state != SPOOL_RECORDING || entry->spool->is_leaving)
+                return false;
+        (void)snprintf(entry->code, sizeof(entry->code), "shutdown");
+        (void)snprintf(entry->reason, sizeof(entry->reason), "ktraced ended");
+        entry->ended_usec = spool_now_usec();
+        return true;
+}
+
+/* The thread is gone: what has to be said of those that have no end is written by another one. */
 static void *end_rest(void *userdata) {
         Spool *spool = userdata;
         SpoolEntry *entry;
@@ -228,15 +241,7 @@ static void *end_rest(void *userdata) {
         TAILQ_FOREACH(entry, &spool->entries, entries) {
                 _cleanup_free_ char *text = NULL;
 
-                if (entry->state != SPOOL_RECORDING || spool->is_leaving)
-                        continue;
-                (void)snprintf(entry->code, sizeof(entry->code), "shutdown");
-                (void)snprintf(entry->reason, sizeof(entry->reason), "ktraced ended");
-                entry->ended_usec = entry->created_usec;
-                struct timespec now;
-                if (clock_gettime(CLOCK_REALTIME, &now) == 0)
-                        entry->ended_usec = control_nsec(&now) / 1000;
-                if (spool_entry_save(entry, &text) == 0)
+                if (wants_end(entry) && spool_entry_save(entry, &text) == 0)
                         (void)spool_disk_save(&spool->disk, entry->id, text);
         }
         return NULL;

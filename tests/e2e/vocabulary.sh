@@ -181,7 +181,8 @@ wait_clean() {
 }
 
 leave_case() {
-        local pid dir
+        local status=$? pid dir
+        case $status in 0 | 77) ;; *) clear_up || true ;; esac
         kept_end
         for pid in "${started[@]}"; do
                 kill -9 "$pid" 2>/dev/null || true
@@ -193,6 +194,12 @@ leave_case() {
         cd /
         umount -l "$T"/* 2>/dev/null || true # of a case that failed half-way
         rm -rf --one-file-system "$T" "$T.door"
+}
+
+# What a case that failed has left is no failure of the next one's.
+clear_up() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        ktracectl --json=short probes list | jq -r '.[] | select(.uid != null) | .event' | xargs -rn 1 ktracectl probes remove
 }
 
 # disk_to_freeze DIRECTORY: there a file system of its own, of which a freeze (fsfreeze -f) makes every write hang, beyond SIGKILL.

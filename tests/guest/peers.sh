@@ -11,6 +11,7 @@ beside() {
 }
 stop_peer() {
         kill -INT "$PEER"
+        within 60 sh -c "! kill -0 $PEER 2>/dev/null" || fail "bpftrace does not end"
         wait "$PEER" || fail "bpftrace: status $?"
         grep -v -e watching -e '^$' background.out | sort >theirs || true
         [ -s theirs ] || fail "bpftrace has seen nothing"

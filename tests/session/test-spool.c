@@ -393,6 +393,26 @@ static void test_room(void) {
         g_assert_cmpuint(spool_room_rotate(1), ==, SPEC_ROTATE_MIN);
 }
 
+/* An end that is on its way to the disk when the daemon goes, whichever way it goes, is no crash.
+ */
+static void test_ending(Fixture *f, gconstpointer data _unused_) {
+        for (int leaves = 0; leaves < 2; leaves++) {
+                g_autofree char *name = g_strdup_printf("ending-%d", leaves);
+
+                begin(f);
+                SpoolEntry *entry = make(f, name, 0, true);
+                g_autofree char *path =
+                                g_strdup_printf("%s/%s/session.json", f->path, spool_get_id(entry));
+                g_autofree char *text = NULL;
+                spool_end(entry, "stopped", "its unit was stopped");
+                if (leaves)
+                        spool_leave(f->spool);
+                f->spool = spool_free(f->spool);
+                g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+                g_assert_nonnull(strstr(text, "\"code\":\"stopped\""));
+        }
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *name;
@@ -404,6 +424,7 @@ int main(int argc, char **argv) {
                 { "/spool/user", test_user },
                 { "/spool/next-daemon", test_next },
                 { "/spool/left-over", test_left },
+                { "/spool/ending", test_ending },
                 { "/spool/disk", test_disk },
                 { "/spool/copy", test_copy },
                 { "/spool/trust", test_trust },
