@@ -220,20 +220,15 @@ void spool_leave(Spool *spool) {
                 spool->is_leaving = true;
 }
 
-/* Whether session.json does not say yet how the entry ends: it still records, or its end was on its
- * way through the thread. What a session goes on to record is the next daemon's. */
-static bool wants_end(SpoolEntry *entry) {
-        if (entry->state == SPOOL_CLOSING)
-                return true;
-        if (entry->state != SPOOL_RECORDING || entry->spool->is_leaving)
-                return false;
+static void shut_down(SpoolEntry *entry) {
         (void)snprintf(entry->code, sizeof(entry->code), "shutdown");
         (void)snprintf(entry->reason, sizeof(entry->reason), "ktraced ended");
         entry->ended_usec = spool_now_usec();
-        return true;
+        entry->state = SPOOL_CLOSING;
 }
 
-/* The thread is gone: what has to be said of those that have no end is written by another one. */
+/* The thread is gone: what session.json does not say yet is written by another one, of those that
+ * still record and of those whose end was on its way. What goes on is the next daemon's. */
 static void *end_rest(void *userdata) {
         Spool *spool = userdata;
         SpoolEntry *entry;
@@ -241,7 +236,9 @@ static void *end_rest(void *userdata) {
         TAILQ_FOREACH(entry, &spool->entries, entries) {
                 _cleanup_free_ char *text = NULL;
 
-                if (wants_end(entry) && spool_entry_save(entry, &text) == 0)
+                if (entry->state == SPOOL_RECORDING && !spool->is_leaving)
+                        shut_down(entry);
+                if (entry->state == SPOOL_CLOSING && spool_entry_save(entry, &text) == 0)
                         (void)spool_disk_save(&spool->disk, entry->id, text);
         }
         return NULL;
