@@ -75,7 +75,7 @@ typedef struct Passed {
 } Passed;
 
 static void look_near(const char *name, const char *wanted, Passed *passed) {
-        uint32_t distance = nearest_distance(name, wanted);
+        uint32_t distance = nearest_distance(name, wanted, passed->distance);
 
         if (distance >= passed->distance)
                 return;

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* "Did you mean …?": how far a mistyped name is from a known one (Levenshtein's distance). Called
- * where a key of a spec or a field of an event is refused; it has no tables of its own. The length
- * is bounded because strangers choose the names and the work is their product. */
+/* "Did you mean ...?": how far a mistyped name is from a known one (Levenshtein's distance), and
+ * the names that are nearest. Called where a name is refused; it has no tables of its own.
+ * Strangers choose the names, and a refusal compares one with thousands. So the length is bounded,
+ * and a comparison ends as soon as the distance cannot be small enough any more. */
 
 #include "nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cleanup.h"
 
-uint32_t nearest_distance(const char *a, const char *b) {
+uint32_t nearest_distance(const char *a, const char *b, uint32_t below) {
         uint32_t row[NEAREST_NAME_MAX + 1];
         size_t n_a = strnlen(a, ELEMENTSOF(row)), n_b = strnlen(b, ELEMENTSOF(row));
 
-        if (n_a >= ELEMENTSOF(row) || n_b >= ELEMENTSOF(row))
+        if (n_a >= ELEMENTSOF(row) || n_b >= ELEMENTSOF(row) ||
+                        MAX_OF(n_a, n_b) - MIN_OF(n_a, n_b) >= below)
                 return UINT32_MAX;
         for (uint32_t j = 0; j <= n_b; j++)
                 row[j] = j;
         for (uint32_t i = 1; i <= n_a; i++) {
-                uint32_t diagonal = row[0];
+                uint32_t diagonal = row[0], least = i;
 
                 row[0] = i;
                 for (size_t j = 1; j <= n_b; j++) {
@@ -27,16 +30,52 @@ uint32_t nearest_distance(const char *a, const char *b) {
 
                         diagonal = row[j];
                         row[j] = MIN_OF(replace, MIN_OF(row[j], row[j - 1]) + 1);
+                        least = MIN_OF(least, row[j]);
                 }
+                if (least >= below) /* and rows never become less */
+                        return UINT32_MAX;
         }
-        return row[n_b];
+        return row[n_b] < below ? row[n_b] : UINT32_MAX;
 }
 
 void nearest_consider(Nearest *nearest, const char *name) {
-        uint32_t distance = nearest_distance(nearest->wanted, name);
+        uint32_t distance = nearest_distance(nearest->wanted, name, nearest->least);
 
         if (distance < nearest->least) {
                 nearest->least = distance;
                 nearest->name = name;
+        }
+}
+
+void nearest_names_add(NearestNames *list, const char *name, uint32_t rank) {
+        size_t i;
+
+        for (i = 0; i < list->n; i++)
+                if (strcmp(list->names[i], name) == 0)
+                        return;
+        for (i = list->n; i > 0 && list->ranks[i - 1] > rank; i--)
+                if (i < NEAREST_NAMES_MAX) {
+                        list->names[i] = list->names[i - 1];
+                        list->ranks[i] = list->ranks[i - 1];
+                }
+        if (i == NEAREST_NAMES_MAX)
+                return;
+        list->names[i] = name;
+        list->ranks[i] = rank;
+        list->n += list->n < NEAREST_NAMES_MAX;
+}
+
+void nearest_names_join(const NearestNames *list, char *text, size_t size) {
+        text[0] = '\0';
+        for (size_t i = 0; i < list->n; i++) {
+                size_t used = strlen(text);
+
+                (void)snprintf(text + used,
+                                size - used,
+                                "%s%s",
+                                i == 0            ? ""
+                                : i + 1 < list->n ? ", "
+                                                  : " or ",
+                                list->names[i]);
         }
 }

@@ -61,8 +61,6 @@ int decision_add_policy_filter(Decision *d, Choice *choice, const char *text);
 /* The keys that are not about events. */
 int decision_check_kernel(const Decision *d);
 
-/* The granted event that is spelled most like `wanted`, or NULL when none is near. */
-const char *decision_find_nearest(const Decision *d, const char *wanted);
 /* "system:name" in two; false: it is neither short enough nor has a colon. */
 bool decision_split_name(const char *full, char system[static EVENT_NAME_MAX], const char **name);
 bool decision_has_event(const Decision *d, const char *full);

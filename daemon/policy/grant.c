@@ -13,7 +13,6 @@
 
 #include "decision.h"
 #include "glob.h"
-#include "nearest.h"
 
 /* All globs of one request together. Each is matched against each event of the kernel, at worst in
  * bytes times bytes, on the loop that serves everybody: this is a tenth of a second. */
@@ -87,25 +86,6 @@ bool decision_has_event(const Decision *d, const char *full) {
         if (!decision_split_name(full, system, &name))
                 return false;
         return !d->rule || rule_find_event(d->rule, system, name);
-}
-
-const char *decision_find_nearest(const Decision *d, const char *wanted) {
-        bool has_system = strchr(wanted, ':') != NULL;
-        size_t best_distance = strlen(wanted) / 3 + 1;
-        const char *best = NULL;
-
-        for (size_t i = 0; i < d->events->n_names; i++) {
-                const char *full = d->events->names[i];
-                const char *colon = strchr(full, ':');
-                if (!colon)
-                        continue;
-                uint32_t distance = nearest_distance(wanted, has_system ? full : colon + 1);
-                if (distance < best_distance && decision_has_event(d, full)) {
-                        best_distance = distance;
-                        best = full;
-                }
-        }
-        return best;
 }
 
 static int list_copy(char *const *list, size_t n, char ***ret, size_t *ret_n) {
@@ -238,21 +218,29 @@ static int match_one(Decision *d, const SpecEvent *wanted, GrantRequest *request
         return take_event(d, (size_t)(found - d->events->names), wanted, request);
 }
 
-static int refuse_absent(const Decision *d, const char *wanted) {
-        const char *nearest = glob_is_pattern(wanted) ? NULL : decision_find_nearest(d, wanted);
+/* A rule that waits for polkit's answer grants nothing yet: suggestions are taken from the rules
+ * that need none. */
+static Suggestion suggest(const Decision *d, const char *wanted) {
+        PolicyView view = { .rules = { d->rule }, .n_rules = 1, .is_root = !d->rule };
 
         if (glob_is_pattern(wanted))
-                return reason_set(d->reason,
-                                KT_E_NO_SUCH_EVENT,
-                                "%s: matches no event; 'ktracectl events' lists them",
-                                wanted);
+                return (Suggestion){ "" };
+        if (!d->rule)
+                view.n_rules = 0;
+        else if (d->rule->polkit_action)
+                view = policy_get_view(d->policy, d->subject);
+        return policy_suggest_event(&view, d->events->names, d->events->n_names, wanted);
+}
+
+static int refuse_absent(const Decision *d, const char *wanted) {
+        Suggestion suggestion = suggest(d, wanted);
+
         return reason_set(d->reason,
                         KT_E_NO_SUCH_EVENT,
-                        "%s: no such event%s%s%s",
+                        "%s: %s; %s",
                         wanted,
-                        nearest ? "; did you mean " : "; 'ktracectl events' lists them",
-                        nearest ? nearest : "",
-                        nearest ? "?" : "");
+                        glob_is_pattern(wanted) ? "matches no event" : "no such event",
+                        suggestion.text[0] ? suggestion.text : "'ktracectl events' lists them");
 }
 
 /* Is there a rule that gives all of it, mostly for an administrator's password? Asked by the name
@@ -271,11 +259,14 @@ static bool is_to_be_had(const Decision *d, const char *wanted) {
 static int refuse_entry(const Decision *d, const char *wanted) {
         if (!d->rule || (!glob_is_pattern(wanted) && decision_has_event(d, wanted)))
                 return refuse_absent(d, wanted);
+        Suggestion suggestion = suggest(d, wanted);
         return reason_set(d->reason,
                         KT_E_ACCESS_DENIED,
-                        "%s: not granted by %s; 'ktracectl events' lists what you may use%s",
+                        "%s: not granted by %s; %s%s'ktracectl events' lists what you may use%s",
                         wanted,
                         d->grant->rule,
+                        suggestion.text,
+                        suggestion.text[0] ? " " : "",
                         is_to_be_had(d, wanted) ? ", --unredacted asks for more" : "");
 }
 

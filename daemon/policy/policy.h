@@ -178,6 +178,18 @@ typedef struct PolicyView {
 PolicyView policy_get_view(const Policy *policy, const Subject *subject);
 bool policy_view_has(const PolicyView *view, const char *system, const char *name);
 
+/* "did you mean SYSTEM:EVENT or SYSTEM:EVENT? ", for a refusal of the event `wanted`. */
+typedef struct Suggestion {
+        char text[512]; /* "": nothing that the view has is like it */
+} Suggestion;
+
+/* names: "system:event", of the whole kernel. Only names that the view has are compared at all: the
+ * answer says nothing about others. */
+Suggestion policy_suggest_event(const PolicyView *view,
+                const char *const *names,
+                size_t n_names,
+                const char *wanted);
+
 /* What a definition of a probe takes of the kernel. */
 typedef enum ProbeTakes {
         PROBE_TAKES_VALUES,  /* arguments and results, as numbers */

@@ -15,7 +15,6 @@
 #include "nearest.h"
 #include "quote.h"
 
-#define NEAR_MAX      3
 #define NEAR_DISTANCE 3
 #define OFFSET_MAX    0xffffffU
 
@@ -133,33 +132,12 @@ static int parse_place(const char *on, ProbeFunction *ret, Reason *reason) {
         return 0;
 }
 
-typedef struct Near {
-        const char *names[NEAR_MAX];
-        uint32_t distances[NEAR_MAX];
-        size_t n;
-} Near;
+static void near_add(NearestNames *near, const char *wanted, const char *name) {
+        uint32_t below = (uint32_t)MIN_OF(strlen(wanted), NEAR_DISTANCE + 1UL);
+        uint32_t distance = nearest_distance(wanted, name, below);
 
-static void near_add(Near *near, const char *wanted, const char *name) {
-        size_t a = strlen(wanted), b = strlen(name), i;
-
-        if ((a > b ? a - b : b - a) > NEAR_DISTANCE)
-                return;
-        uint32_t distance = nearest_distance(wanted, name);
-        if (distance > NEAR_DISTANCE || distance >= a)
-                return;
-        for (i = 0; i < near->n; i++)
-                if (strcmp(near->names[i], name) == 0)
-                        return;
-        for (i = near->n; i > 0 && near->distances[i - 1] > distance; i--)
-                if (i < NEAR_MAX) {
-                        near->names[i] = near->names[i - 1];
-                        near->distances[i] = near->distances[i - 1];
-                }
-        if (i == NEAR_MAX)
-                return;
-        near->names[i] = name;
-        near->distances[i] = distance;
-        near->n += near->n < NEAR_MAX;
+        if (distance < below)
+                nearest_names_add(near, name, distance);
 }
 
 /* 0 or below: there is none. */
@@ -183,7 +161,7 @@ static int find_type_of_function(const ProbeKernel *kernel,
 
 static void find_near(const ProbeKernel *kernel, const char *wanted, char *out, size_t size) {
         const Symbols *symbols = kernel->symbols;
-        Near near = {};
+        NearestNames near = {};
 
         for (size_t i = 0; i < symbols->n_symbols; i++)
                 if (!symbols->symbols[i].is_forbidden)
@@ -196,18 +174,7 @@ static void find_near(const ProbeKernel *kernel, const char *wanted, char *out, 
                 if (btf_is_func(t))
                         near_add(&near, wanted, btf__name_by_offset(kernel->btf, t->name_off));
         }
-        out[0] = '\0';
-        for (size_t i = 0; i < near.n; i++) {
-                size_t used = strlen(out);
-
-                (void)snprintf(out + used,
-                                size - used,
-                                "%s%s",
-                                i == 0           ? ": did you mean "
-                                : i + 1 < near.n ? ", "
-                                                 : " or ",
-                                near.names[i]);
-        }
+        nearest_names_join(&near, out, size);
 }
 
 static int refuse_missing(const ProbeKernel *kernel, const ProbeFunction *f, Reason *reason) {
@@ -231,10 +198,11 @@ static int refuse_missing(const ProbeKernel *kernel, const ProbeFunction *f, Rea
         return reason_set(reason,
                         KT_E_NO_SUCH_FUNCTION,
                         "%s: this kernel has no such function, or the compiler has inlined it into "
-                        "those that call it%s%s",
+                        "those that call it: %s%s%s",
                         f->name,
+                        near[0] ? "did you mean " : "name one of them",
                         near,
-                        near[0] ? "?" : ": name one of them");
+                        near[0] ? "?" : "");
 }
 
 /* What the lists say against it. */

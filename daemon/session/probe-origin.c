@@ -17,7 +17,6 @@
 
 #include "defence.h"
 #include "event.h"
-#include "nearest.h"
 #include "quote.h"
 
 #define TRACER_SYSTEM "ftrace" /* records of tracers: no events that could be on */
@@ -25,12 +24,20 @@
 static int refuse_absent(const char *key, const char *event, const char *near, Reason *reason) {
         return reason_set(reason,
                         KT_E_NO_SUCH_EVENT,
-                        "%s: %s: no such event%s%s%s",
+                        "%s: %s: no such event; %s",
                         key,
                         quote(event).text,
-                        near ? ": did you mean " : "; 'ktracectl events' lists them",
-                        near ?: "",
-                        near ? "?" : "");
+                        *near ? near : "'ktracectl events' lists them");
+}
+
+static int refuse_form(const char *key, const char *event, const char *near, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s: %s: expected SYSTEM:EVENT, such as sched:sched_switch%s%s",
+                        key,
+                        quote(event).text,
+                        *near ? "; " : "",
+                        near);
 }
 
 static int split(const char *key, const char *event, ProbeOrigin *ret, Reason *reason) {
@@ -38,11 +45,7 @@ static int split(const char *key, const char *event, ProbeOrigin *ret, Reason *r
 
         if (event[size] != ':' || size == 0 || !event[size + 1] || strchr(event, '/') ||
                         strpbrk(event, " *?[."))
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "%s: %s: SYSTEM:EVENT is wanted, as sched:sched_switch",
-                                key,
-                                quote(event).text);
+                return refuse_form(key, event, "", reason);
         *ret = (ProbeOrigin){};
         (void)snprintf(ret->full, sizeof(ret->full), "%s", event);
         (void)snprintf(ret->system, sizeof(ret->system), "%.*s", (int)size, event);
@@ -66,7 +69,7 @@ static int read_format(const Tracefs *tracefs,
         }
         r = event_read_format(tracefs, origin->system, origin->name, &text, &size);
         if (r == -ENOENT)
-                return refuse_absent(key, origin->full, NULL, reason);
+                return refuse_absent(key, origin->full, "", reason);
         if (r == 0 && strcmp(origin->system, TRACER_SYSTEM) == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -176,21 +179,20 @@ bool probe_field_is_plain(const ProbeField *field) {
                              : strcmp(field->fetch, "$COMM:string") == 0;
 }
 
-static const char *find_near(const EventList *list, const PolicyView *view, const char *event) {
-        uint32_t best = (uint32_t)strlen(event) / 3 + 1;
-        const char *near = NULL;
-        ProbeOrigin origin;
-
-        for (size_t i = 0; i < list->n_names; i++) {
-                uint32_t distance = nearest_distance(event, list->names[i]);
-
-                if (distance >= best || split("", list->names[i], &origin, NULL) != 0 ||
-                                !policy_view_has(view, origin.system, origin.name))
-                        continue;
-                best = distance;
-                near = list->names[i];
-        }
-        return near;
+static int check_granted(const PolicyView *view,
+                const char *key,
+                const ProbeOrigin *origin,
+                const char *near,
+                Reason *reason) {
+        if (policy_view_has(view, origin->system, origin->name))
+                return 0;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "%s: %s: not granted; %s%s'ktracectl events' lists what you may use",
+                        key,
+                        quote(origin->full).text,
+                        near,
+                        *near ? " " : "");
 }
 
 int probe_origin_check_view(const Tracefs *tracefs,
@@ -199,20 +201,22 @@ int probe_origin_check_view(const Tracefs *tracefs,
                 const char *event,
                 Reason *reason) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+        Suggestion near = { "" };
         ProbeOrigin origin = {};
 
         if (probe_origin_is_probe(event) && strchr(event, ':'))
                 return refuse_probe(key, event, reason);
-        int r = split(key, event, &origin, reason);
-        if (r == 0 && !policy_view_has(view, origin.system, origin.name))
-                return reason_set(reason,
-                                KT_E_ACCESS_DENIED,
-                                "%s: %s: not granted; 'ktracectl events' lists what you may use",
-                                key,
-                                quote(event).text);
-        r = r ?: event_list_load(tracefs, &list);
+        int r = event_list_load(tracefs, &list);
+        if (r < 0)
+                return r;
+        if (!event_list_has(list, event))
+                near = policy_suggest_event(view, list->names, list->n_names, event);
+        r = split(key, event, &origin, reason);
+        if (r == KT_E_INVALID_SPEC && near.text[0])
+                r = refuse_form(key, event, near.text, reason);
+        r = r ?: check_granted(view, key, &origin, near.text, reason);
         if (r == 0 && !event_list_has(list, event))
-                r = refuse_absent(key, event, find_near(list, view, event), reason);
+                r = refuse_absent(key, event, near.text, reason);
         return r;
 }
 

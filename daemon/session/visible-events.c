@@ -10,6 +10,7 @@
 #include "glob.h"
 #include "probe-events.h"
 #include "probe-origin.h"
+#include "quote.h"
 #include "registry.h"
 #include "release.h"
 
@@ -220,11 +221,22 @@ static int describe_format(const char *system,
         return r;
 }
 
-static int refuse_event(const char *name, Reason *reason) {
+static int refuse_event(const Tracefs *tracefs,
+                const PolicyView *view,
+                const char *name,
+                Reason *reason) {
+        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+
+        int r = event_list_load(tracefs, &list);
+        if (r < 0)
+                return r;
+        Suggestion near = policy_suggest_event(view, list->names, list->n_names, name);
         return reason_set(reason,
                         KT_E_NO_SUCH_EVENT,
-                        "\"%.128s\": no such event, or not granted to you: 'ktracectl events' lists what you may use",
-                        name);
+                        "%s: no such event, or not granted to you; %s%s'ktracectl events' lists what you may use",
+                        quote(name).text,
+                        near.text,
+                        near.text[0] ? " " : "");
 }
 
 int registry_describe_event(Registry *registry,
@@ -239,18 +251,16 @@ int registry_describe_event(Registry *registry,
 
         if (!system)
                 return -ENOMEM;
-        char *event = strchr(system, ':');
-        if (!event)
-                return reason_set(
-                                reason, KT_E_NO_SUCH_EVENT, "\"%.128s\": write system:event", name);
-        *event++ = '\0';
         int r = registry_get_tracefs(registry, &tracefs, reason);
         if (r != 0)
                 return r;
-        if (!policy_view_has(&view, system, event))
-                return refuse_event(name, reason);
+        char *event = strchr(system, ':');
+        if (event)
+                *event++ = '\0';
+        if (!event || !policy_view_has(&view, system, event))
+                return refuse_event(tracefs, &view, name, reason);
         r = event_read_format(tracefs, system, event, &text, &size);
         if (r == -ENOENT || r == -EINVAL)
-                return refuse_event(name, reason);
+                return refuse_event(tracefs, &view, name, reason);
         return r ?: describe_format(system, text, size, ret, reason);
 }

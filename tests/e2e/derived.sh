@@ -21,8 +21,8 @@ case_event_probe_mistakes() { # each is told with its place, also on kernels wit
         refuses_field 1 'the kernel takes numbers and text' raw_syscalls:sys_enter args
         refused 1 'did you mean sched:sched_switch' ktracectl probes add bad --event sched:sched_swich next_pid
         refused 1 'no such event' ktracectl probes add bad --event no:such_event x
-        refused 2 'SYSTEM:EVENT is wanted' ktracectl probes add bad --event sched_switch next_pid
-        refused 2 'SYSTEM:EVENT is wanted' ktracectl probes add bad --event 'sched:*' next_pid
+        refused 2 'expected SYSTEM:EVENT, such as sched:sched_switch; did you mean sched:sched_switch\?' ktracectl probes add bad --event sched_switch next_pid
+        refused 2 'expected SYSTEM:EVENT' ktracectl probes add bad --event 'sched:*' next_pid
         refused 2 'is a probe itself' ktracectl probes add bad --event ktrace_u0:other x
         refused 2 'stands alone' ktracectl probes add bad --event sched:sched_switch --on vfs_read next_pid
         refused 2 'an event returns nothing' ktracectl probes add bad --event sched:sched_switch --return next_pid

@@ -206,6 +206,63 @@ static void test_refused(void) {
                         "nosuch:*: matches no event; 'ktracectl events' lists them");
 }
 
+#define LISTS  "'ktracectl events' lists what you may use"
+#define DENIED ": not granted by 50-default.json: own-processes; "
+
+/* A user who writes a name as another tool has it, or misspells it, learns the names that policy
+ * grants, and no other. */
+static void test_suggested(void) {
+        static const struct {
+                const char *wanted, *says;
+        } cases[] = {
+                { "openat",
+                                DENIED "did you mean syscalls:sys_enter_openat or "
+                                       "syscalls:sys_exit_openat? " LISTS },
+                { "syscalls:openat",
+                                DENIED "did you mean syscalls:sys_enter_openat or "
+                                       "syscalls:sys_exit_openat? " LISTS },
+                { "sched_swich", DENIED "did you mean sched:sched_switch? " LISTS },
+                { "shed:sched_switch", DENIED "did you mean sched:sched_switch? " LISTS },
+                { "sched", DENIED "did you mean 'sched:*'? " LISTS },
+                { "newtask", DENIED "did you mean task:task_newtask? " LISTS },
+                { "task:rename", DENIED "did you mean task:task_rename? " LISTS },
+                { "deliv", DENIED "did you mean signal:signal_deliver? " LISTS },
+                /* Not granted, and not suggested. */
+                { "waking", DENIED LISTS },
+                { "sched_wakin", DENIED LISTS },
+                { "tcp_prob", DENIED LISTS },
+                { "tcp", DENIED LISTS },
+                { "secre", DENIED LISTS },
+                { "kprobes:secre", DENIED LISTS },
+                { "ktrace_1001", DENIED LISTS },
+                /* In too many names, or in none. */
+                { "e", DENIED LISTS },
+                { "zebra", DENIED LISTS },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                const char *wanted = cases[i].wanted;
+                bool is_whole = strchr(wanted, ':') && !g_str_has_prefix(wanted, "kprobes");
+                g_autofree char *text = g_strconcat(wanted,
+                                cases[i].says,
+                                is_whole ? ", --unredacted asks for more" : NULL,
+                                NULL);
+
+                expect_refused(&user, "own", EVENTS(cases[i].wanted), KT_E_ACCESS_DENIED, text);
+        }
+        expect_refused(&root,
+                        "own",
+                        EVENTS("waking"),
+                        KT_E_NO_SUCH_EVENT,
+                        "waking: no such event; did you mean sched:sched_waking?");
+        /* The rule grants everything after polkit's yes; before it nothing more is told. */
+        expect_refused(&user,
+                        "system",
+                        EVENTS("sched_wakin"),
+                        KT_E_ACCESS_DENIED,
+                        "sched_wakin: not granted by 50-default.json: administrators-yes; " LISTS);
+}
+
 /* What another user defined must be told apart from what does not exist by nothing at all. */
 static void test_others_probes_are_not_told(void) {
         static const char *const pairs[][2] = {
@@ -480,6 +537,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/grant/narrowed", test_narrowed);
         g_test_add_func("/grant/counted-twice", test_counted_twice);
         g_test_add_func("/grant/refused", test_refused);
+        g_test_add_func("/grant/suggested", test_suggested);
         g_test_add_func("/grant/others-probes-are-not-told", test_others_probes_are_not_told);
         g_test_add_func("/grant/others-probes-are-not-counted", test_others_probes_are_not_counted);
         g_test_add_func("/grant/system", test_system);

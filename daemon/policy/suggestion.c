@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* "Did you mean ...?" for events: the names that are most like one that was refused. Called where
+ * an event is refused: by grant.c and by the session floor, for probes and descriptions. A user
+ * learns only names that policy grants without a password.
+ *
+ * People who know strace write the name of a system call, people who know trace-cmd the name of a
+ * whole system, and everyone misspells. So a name is like another one, best first, when
+ *  - it is the event's name under another system, or a system's name;
+ *  - it is a word of the event's name: "openat" of sys_enter_openat. A system call's name means its
+ *    entry before its exit;
+ *  - it is a part of the event's name;
+ *  - few letters differ. */
+
+#include <string.h>
+
+#include "decision.h"
+#include "nearest.h"
+
+#define DISTANCE_MAX  3
+#define PART_SIZE_MIN 3 /* bytes; a shorter part is in too many names */
+
+/* Ranks: within a kind the name with fewer other letters comes first. Names of one kind alone are
+ * suggested. */
+#define KIND_SIZE 1024U
+
+typedef enum Kind {
+        KIND_SAME,
+        KIND_SYSTEM,
+        KIND_WORD,
+        KIND_PART,
+        KIND_MISSPELT, /* by 0 letters, and so on */
+} Kind;
+
+static bool is_word_at(const char *name, const char *at, size_t size) {
+        return (at == name || at[-1] == '_') && (at[size] == '\0' || at[size] == '_');
+}
+
+/* Where `part` is in the event's name. */
+static uint32_t rank_part(const char *name, const char *part) {
+        size_t size = strlen(part), more = strlen(name) - size;
+        const char *first = strstr(name, part);
+
+        if (!first || size < PART_SIZE_MIN)
+                return UINT32_MAX;
+        if (strncmp(name, "sys_enter_", strlen("sys_enter_")) == 0 && more == strlen("sys_enter_"))
+                return KIND_WORD * KIND_SIZE;
+        for (const char *at = first; at; at = strstr(at + 1, part))
+                if (is_word_at(name, at, size))
+                        return KIND_WORD * KIND_SIZE + (uint32_t)more;
+        return KIND_PART * KIND_SIZE + (uint32_t)more;
+}
+
+static uint32_t rank_event(const char *full, const char *wanted) {
+        const char *colon = strchr(wanted, ':'), *name = strchr(full, ':') + 1;
+        const char *part = colon ? colon + 1 : wanted;
+        size_t system_size = (size_t)(name - full - 1);
+        uint32_t below = (uint32_t)MIN_OF(strlen(part) / 3 + 1, (size_t)DISTANCE_MAX + 1);
+        uint32_t rank = UINT32_MAX, distance;
+
+        if (strcmp(name, part) == 0)
+                return KIND_SAME * KIND_SIZE;
+        if (strncmp(wanted, full, system_size) == 0 && !wanted[system_size])
+                return KIND_SYSTEM * KIND_SIZE;
+        if (!colon || strncmp(wanted, full, system_size + 1) == 0)
+                rank = rank_part(name, part);
+        if (rank < UINT32_MAX)
+                return rank;
+        distance = nearest_distance(wanted, colon ? full : name, below);
+        return distance < below ? (KIND_MISSPELT + distance) * KIND_SIZE : UINT32_MAX;
+}
+
+/* Those of the first one's kind. */
+static void keep_one_kind(NearestNames *near) {
+        size_t n = 0;
+
+        while (n < near->n && near->ranks[n] / KIND_SIZE == near->ranks[0] / KIND_SIZE)
+                n++;
+        near->n = n;
+}
+
+static bool has(const PolicyView *view, const char *full) {
+        char system[EVENT_NAME_MAX];
+        const char *name;
+
+        return decision_split_name(full, system, &name) && policy_view_has(view, system, name);
+}
+
+Suggestion policy_suggest_event(const PolicyView *view,
+                const char *const *names,
+                size_t n_names,
+                const char *wanted) {
+        Suggestion suggestion = { "" };
+        char joined[sizeof(suggestion.text) - sizeof("did you mean ?")];
+        NearestNames near = {};
+
+        for (size_t i = 0; i < n_names; i++) {
+                uint32_t rank = has(view, names[i]) ? rank_event(names[i], wanted) : UINT32_MAX;
+
+                if (rank < UINT32_MAX)
+                        nearest_names_add(&near, names[i], rank);
+        }
+        keep_one_kind(&near);
+        if (near.n == 0)
+                return suggestion;
+        if (near.ranks[0] / KIND_SIZE == KIND_SYSTEM)
+                (void)snprintf(joined,
+                                sizeof(joined),
+                                "'%.*s:*'",
+                                (int)strcspn(near.names[0], ":"),
+                                near.names[0]);
+        else
+                nearest_names_join(&near, joined, sizeof(joined));
+        (void)snprintf(suggestion.text, sizeof(suggestion.text), "did you mean %s?", joined);
+        return suggestion;
+}
