@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl events: what the caller may use, with -v each event's fields. */
+/* ktracectl events: what the caller may use, with -v each event's fields. The daemon matches a
+ * glob. A word is looked for here, in names and fields: for the fields each event is described by a
+ * call of its own, so that the daemon serves others in between. */
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "glob.h"
 #include "proxy.h"
 #include "table.h"
 #include "verb.h"
@@ -43,69 +47,149 @@ static void events_print_description(json_object *event) {
                 events_print_field(json_object_array_get_idx(fields, i));
 }
 
-static int events_describe(Proxy *proxy, json_object *names, json_object **ret, Reason *reason) {
-        _cleanup_json_ json_object *events = json_object_new_array();
+#define PATIENCE_SEC 60
 
-        if (!events)
-                return -ENOMEM;
-        for (size_t i = 0; i < json_object_array_length(names); i++) {
-                const char *name = json_object_get_string(json_object_array_get_idx(names, i));
-                json_object *event;
-                int r = proxy_get(proxy, NULL, "DescribeEvent", name, &event, reason);
+/* The daemon gives each user a part of each second. A slow machine needs more of it for thousands
+ * of events. */
+static int events_describe(Proxy *proxy, const char *name, json_object **ret, Reason *reason) {
+        for (int i = 0;; i++) {
+                *reason = (Reason){};
+                int r = proxy_get(proxy, NULL, "DescribeEvent", name, ret, reason);
+
+                if (r != KT_E_LIMIT_REACHED || i == PATIENCE_SEC)
+                        return r;
+                (void)sleep(1);
+        }
+}
+
+static bool events_has_field(json_object *event, const char *word) {
+        json_object *fields = json_object_object_get(event, "fields");
+        size_t n = json_object_is_type(fields, json_type_array) ? json_object_array_length(fields)
+                                                                : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *field = json_object_array_get_idx(fields, i);
+
+                if (!json_object_get_boolean(json_object_object_get(field, "common")) &&
+                                strstr(get_text(field, "name"), word))
+                        return true;
+        }
+        return false;
+}
+
+/* What is to be shown. */
+typedef struct Found {
+        json_object *names;
+        json_object *descriptions; /* as many; NULL: not wanted */
+} Found;
+
+static void found_clear(Found *found) {
+        json_object_put(found->names);
+        json_object_put(found->descriptions);
+}
+
+static int append(json_object *list, json_object *item) {
+        if (item && json_object_array_add(list, item) == 0)
+                return 0;
+        json_object_put(item);
+        return -ENOMEM;
+}
+
+/* word: NULL: it is shown without a look at it. */
+static int found_consider(Found *found,
+                Proxy *proxy,
+                const char *name,
+                const char *word,
+                Reason *reason) {
+        _cleanup_json_ json_object *event = NULL;
+        bool is_found = !word || strstr(name, word);
+        bool may_be_field = word && !strchr(word, ':');
+        int r = 0;
+
+        if (found->descriptions || (!is_found && may_be_field))
+                r = events_describe(proxy, name, &event, reason);
+        if (r == KT_E_NO_SUCH_EVENT) /* its module has just been unloaded */
+                return 0;
+        if (r != 0 || !(is_found || (may_be_field && events_has_field(event, word))))
+                return r;
+        r = append(found->names, json_object_new_string(name));
+        if (r == 0 && found->descriptions)
+                r = append(found->descriptions, TAKE_PTR(event));
+        return r;
+}
+
+static int found_fill(Found *found, Proxy *proxy, const char *text, Reason *reason) {
+        const char *word = *text && !glob_is_pattern(text) ? text : NULL;
+        _cleanup_json_ json_object *names = NULL;
+
+        int r = proxy_get(proxy, NULL, "ListEvents", word ? "" : text, &names, reason);
+        size_t n = r == 0 ? json_object_array_length(names) : 0;
+        if (r == 0 && n == 0 && (word || !*text))
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "policy grants you no event; an administrator can in %s/%s",
+                                KT_CONFIG_DIR,
+                                KT_POLICY_SUBDIR);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = found_consider(found,
+                                proxy,
+                                json_object_get_string(json_object_array_get_idx(names, i)),
+                                word,
+                                reason);
+        return r;
+}
+
+/* The daemon knows which names are like a word. */
+static int refuse_nothing(Proxy *proxy, const char *text, Reason *reason) {
+        _cleanup_json_ json_object *event = NULL;
+
+        if (!glob_is_pattern(text)) {
+                int r = events_describe(proxy, text, &event, reason);
 
                 if (r != 0)
                         return r;
-                if (json_object_array_add(events, event) < 0) {
-                        json_object_put(event);
-                        return -ENOMEM;
-                }
         }
-        *ret = TAKE_PTR(events);
-        return 0;
+        return reason_set(reason,
+                        KT_E_NO_SUCH_EVENT,
+                        "%s: no event that you may use matches; 'ktracectl events' lists them",
+                        text);
 }
 
-static void events_print(const Context *context, json_object *names, json_object *descriptions) {
-        size_t n = json_object_array_length(names);
+static void events_print(const Context *context, const Found *found) {
+        size_t n = json_object_array_length(found->names);
 
         if (context->json != JSON_OFF) {
-                table_print_json(context, descriptions ?: names);
+                table_print_json(context, found->descriptions ?: found->names);
                 return;
         }
         for (size_t i = 0; i < n; i++)
-                if (descriptions)
-                        events_print_description(json_object_array_get_idx(descriptions, i));
+                if (found->descriptions)
+                        events_print_description(json_object_array_get_idx(found->descriptions, i));
                 else
-                        printf("%s\n", json_object_get_string(json_object_array_get_idx(names, i)));
+                        printf("%s\n",
+                                        json_object_get_string(json_object_array_get_idx(
+                                                        found->names, i)));
         if (context->legend && isatty(STDOUT_FILENO))
                 printf("\n%zu event%s\n", n, n == 1 ? "" : "s");
 }
 
-static int events_go(const Context *context, const char *glob, bool verbose) {
+static int events_go(const Context *context, const char *text, bool verbose) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
-        _cleanup_json_ json_object *names = NULL, *descriptions = NULL;
+        _cleanup_(found_clear) Found found = {
+                .names = json_object_new_array(),
+                .descriptions = verbose ? json_object_new_array() : NULL,
+        };
         Reason reason = {};
-        int r = proxy_open(&proxy, &reason);
 
-        if (r == 0)
-                r = proxy_get(proxy, NULL, "ListEvents", glob, &names, &reason);
-        if (r == 0 && json_object_array_length(names) == 0)
-                r = *glob ? reason_set(&reason,
-                                            KT_E_NO_SUCH_EVENT,
-                                            "%s: no event that you may use matches; "
-                                            "'ktracectl events' "
-                                            "lists them",
-                                            glob)
-                          : reason_set(&reason,
-                                            KT_E_ACCESS_DENIED,
-                                            "policy grants you no event; an administrator can in "
-                                            "%s/%s",
-                                            KT_CONFIG_DIR,
-                                            KT_POLICY_SUBDIR);
-        if (r == 0 && verbose)
-                r = events_describe(proxy, names, &descriptions, &reason);
+        if (!found.names || (verbose && !found.descriptions))
+                return tell_failure(-ENOMEM, &reason);
+        int r = proxy_open(&proxy, &reason);
+        r = r ?: found_fill(&found, proxy, text, &reason);
+        if (r == 0 && json_object_array_length(found.names) == 0)
+                r = refuse_nothing(proxy, text, &reason);
         if (r != 0)
                 return tell_failure(r, &reason);
-        events_print(context, names, descriptions);
+        events_print(context, &found);
         return KT_EXIT_OK;
 }
 
@@ -127,9 +211,11 @@ static int events_run(Context *context, int argc, char **argv) {
 
 const Verb verb_events = {
         .name = "events",
-        .arguments = "[GLOB]",
+        .arguments = "[WORD|GLOB]",
         .summary = "List the events that you may use",
-        .help = "  -v, --verbose          with their fields, as a filter names them\n",
+        .help = "WORD                 those with WORD in SYSTEM:EVENT or in the name of a field\n"
+                "GLOB                 those whose SYSTEM:EVENT, or EVENT, matches, as 'sched:*'\n"
+                "  -v, --verbose      with their fields, as a filter names them\n",
         .paged = true,
         .run = events_run,
 };

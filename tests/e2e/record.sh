@@ -205,3 +205,21 @@ case_events_verb() { # events lists what the caller may use
         [ "$(wc -l <root.events)" -gt "$(wc -l <user.events)" ] || fail "root sees no more than the user"
         user ktracectl events raw_syscalls:sys_enter -v | grep -q args || fail "no fields"
 }
+
+case_events_word() { # events WORD searches names and fields; a name that is refused comes with names that are granted
+        has() { user ktracectl events --no-legend "$1" >found && grep -qx "$2" found || fail "events $1: $(cat found)"; }
+        has openat syscalls:sys_enter_openat
+        has sched:sched_sw sched:sched_switch
+        has sched_process sched:sched_process_exec
+        has prev_comm sched:sched_switch
+        ! grep -q sched_waking found || fail "an event that is not granted"
+        same sched:sched_switch "$(user ktracectl --json=short events -v prev_comm | jq -r '.[].name')" "-v of a word"
+        ! user ktracectl events common_pid >found 2>&1 || fail "every event has common_pid: $(head -3 found)"
+        refused 1 'did you mean sched:sched_switch\?' user ktracectl events sched_swich
+        refused 1 'zz\*: no event that you may use matches' user ktracectl events 'zz*'
+        refused 3 'did you mean syscalls:sys_enter_openat or syscalls:sys_exit_openat\?' \
+                user ktracectl record -e openat -o t.kts -- true
+        refused 3 'did you mean sched:sched_switch\?' user ktracectl record -e sched_swich -o t.kts -- true
+        refused 3 "did you mean 'sched:\\*'\\?" user ktracectl record -e sched -o t.kts -- true
+        [ ! -e t.kts ] || fail "a file of a recording that was refused"
+}
