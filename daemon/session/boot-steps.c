@@ -235,7 +235,7 @@ static void plan(Boot *boot, const PlanStep *steps, size_t n) {
         boot->plan.uid = 0;
         boot->plan.context = boot;
         boot->plan.urgent = false;
-        plan_init(&boot->plan, steps, n);
+        plan_init(&boot->plan, steps, n, NULL);
 }
 
 void boot_plan_look(Boot *boot) {

@@ -3,11 +3,11 @@
 /* Any foreign change to a fenced instance ends its session. Made by session at the first start, in
  * the event loop, and busy until the session's end, also while it is stopped.
  *
- * Who wrote to a file inotify does not tell. We write only in plans: outside of them any write that
- * the watch tells of is another's. What is queued while a plan of ours is in flight is dropped when
- * it is over, and all that the fence consists of is read back from the kernel. What somebody
- * changes and changes back within one of our plans is not noticed; the consumer cuts the records of
- * non-members even then.
+ * inotify does not tell who wrote to a file. We write only in plans, which own-writes.c announces:
+ * any write that the watch reports outside of them is another program's. What the watch reports
+ * while a plan of ours is in flight is dropped when the plan is over, and the whole fence is read
+ * back from the kernel. A change that another program makes and undoes within one of our plans is
+ * not noticed. The consumer cuts the records of non-members even then.
  *
  * The guard changes tracing_on from within the kernel, which is no write: once a second the latch
  * is read as well, for sessions that nobody reads. Works beside the session's plans like
@@ -26,7 +26,7 @@ struct Interference {
         InterferenceHandler handler;
         void *userdata;
         sd_event_source *source, *timer, *soon;
-        unsigned n_busy;     /* plans of ours in flight */
+        bool is_busy;        /* plans of ours that write are in flight */
         bool wants_readback; /* as soon as the plan here is over */
         bool has_told;
 
@@ -118,7 +118,7 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
                 tell(interference, "interference", text);
                 return;
         }
-        if (interference->n_busy > 0)
+        if (interference->is_busy)
                 return;
         if (interference->wants_readback)
                 look_soon(interference);
@@ -127,7 +127,7 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
 }
 
 static void look(Interference *interference) {
-        if (interference->has_told || interference->in_flight || interference->n_busy > 0)
+        if (interference->has_told || interference->in_flight || interference->is_busy)
                 return;
         interference->is_readback = interference->wants_readback;
         interference->wants_readback = false;
@@ -138,7 +138,7 @@ static void look(Interference *interference) {
                 .done = on_plan,
                 .userdata = interference,
         };
-        plan_init(&interference->plan, steps, ELEMENTSOF(steps));
+        plan_init(&interference->plan, steps, ELEMENTSOF(steps), NULL);
         interference->in_flight = true;
         worker_submit(interference->worker, &interference->plan);
 }
@@ -240,8 +240,7 @@ Interference *interference_free(Interference *interference) {
 void interference_begin(Interference *interference) {
         if (!interference || interference->has_told)
                 return;
-        if (interference->n_busy++ > 0)
-                return;
+        interference->is_busy = true;
         set_sources(interference, false);
         /* A reading back that is in flight or to come has the watch: our own writes are in it. */
         if (!interference->wants_readback &&
@@ -250,8 +249,8 @@ void interference_begin(Interference *interference) {
 }
 
 void interference_end(Interference *interference) {
-        if (!interference || interference->has_told || interference->n_busy == 0)
+        if (!interference || interference->has_told)
                 return;
-        if (--interference->n_busy == 0)
-                look_soon(interference);
+        interference->is_busy = false;
+        look_soon(interference);
 }

@@ -22,7 +22,7 @@ int interference_new(sd_event *event,
  * fine, here and below. */
 Interference *interference_free(Interference *interference);
 DEFINE_CLEANUP(Interference, interference_free);
-/* A plan of ours that writes to the instance is about to be submitted: until its end whoever
- * writes cannot be told from us, and then all is read back. */
+/* Plans of ours that write to the instance (own-writes.h): until their end other programs' writes
+ * cannot be told from ours, so all is read back then. Begun twice is begun once. */
 void interference_begin(Interference *interference);
 void interference_end(Interference *interference);

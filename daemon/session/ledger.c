@@ -35,7 +35,7 @@ struct Ledger {
         void *userdata;
         sd_event_source *source; /* NULL: no watch */
         sd_event_source *timer;
-        unsigned n_busy; /* plans of ours in flight */
+        bool is_busy;    /* plans of ours that write are in flight */
         bool wants_look; /* as soon as none is */
         bool is_soon;    /* the timer is on for that */
         bool is_over;
@@ -155,7 +155,7 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
                                 LOG_WARNING,
                                 &(LogContext){ ledger->trace->id, NULL, ledger->trace->owner->uid },
                                 "cannot look whether others have changed the instance");
-        if (ledger->since_nsec != 0 && ledger->n_busy == 0)
+        if (ledger->since_nsec != 0 && !ledger->is_busy)
                 look_soon(ledger);
         else
                 set_timer(ledger, RARE_USEC);
@@ -168,7 +168,7 @@ static void look(Ledger *ledger) {
         ledger->is_soon = false;
         if (ledger->is_over || ledger->in_flight)
                 return;
-        if (ledger->n_busy > 0) {
+        if (ledger->is_busy) {
                 ledger->wants_look = true;
                 return;
         }
@@ -183,7 +183,8 @@ static void look(Ledger *ledger) {
                 .done = on_plan,
                 .userdata = ledger,
         };
-        plan_init(&ledger->plan, steps, ELEMENTSOF(steps));
+        /* Its own writes are not announced to itself: it looks again after it has put back. */
+        plan_init(&ledger->plan, steps, ELEMENTSOF(steps), NULL);
         ledger->in_flight = true;
         worker_submit(ledger->worker, &ledger->plan);
 }
@@ -200,7 +201,7 @@ static void take(Ledger *ledger, bool is_ours) {
                 ledger->was_emptied = true;
         if (ledger->in_flight) /* it looks again behind it */
                 return;
-        if (ledger->n_busy > 0)
+        if (ledger->is_busy)
                 ledger->wants_look = true;
         else
                 look_soon(ledger);
@@ -212,7 +213,7 @@ static int on_watch(sd_event_source *source _unused_,
                 void *userdata) {
         Ledger *ledger = userdata;
 
-        take(ledger, ledger->n_busy > 0);
+        take(ledger, ledger->is_busy);
         return 0;
 }
 
@@ -287,15 +288,15 @@ void ledger_begin(Ledger *ledger) {
         if (!ledger || ledger->is_over)
                 return;
         /* What is queued by now is another's. */
-        if (ledger->n_busy++ == 0)
-                take(ledger, false);
+        take(ledger, false);
+        ledger->is_busy = true;
 }
 
 void ledger_end(Ledger *ledger) {
-        if (!ledger || ledger->is_over || ledger->n_busy == 0)
+        if (!ledger || ledger->is_over)
                 return;
         take(ledger, true);
-        if (--ledger->n_busy == 0 && !ledger->in_flight &&
-                        (ledger->wants_look || ledger->since_nsec != 0))
+        ledger->is_busy = false;
+        if (!ledger->in_flight && (ledger->wants_look || ledger->since_nsec != 0))
                 look_soon(ledger);
 }

@@ -25,6 +25,6 @@ int ledger_new(sd_event *event,
  * fine, here and below. */
 Ledger *ledger_free(Ledger *ledger);
 DEFINE_CLEANUP(Ledger, ledger_free);
-/* A plan of ours that writes to the instance is about to be submitted, and over. */
+/* Plans of ours that write to the instance (own-writes.h). Begun twice is begun once. */
 void ledger_begin(Ledger *ledger);
 void ledger_end(Ledger *ledger);

@@ -153,7 +153,6 @@ static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
                 newcomers_free(newcomers);
                 return;
         }
-        newcomers->handlers->on_plan(false, newcomers->userdata);
         bool is_outdated = newcomers->is_outdated;
         newcomers->is_outdated = false;
         if (newcomers->is_stopped)
@@ -188,9 +187,8 @@ static int newcomers_on_tick(sd_event_source *source _unused_,
                 .done = newcomers_on_plan,
                 .userdata = newcomers,
         };
-        plan_init(&newcomers->plan, steps, ELEMENTSOF(steps));
+        plan_init(&newcomers->plan, steps, ELEMENTSOF(steps), newcomers->trace->own_writes);
         newcomers->in_flight = true;
-        newcomers->handlers->on_plan(true, newcomers->userdata);
         worker_submit(newcomers->worker, &newcomers->plan);
         return 0;
 }

@@ -16,8 +16,6 @@ typedef struct NewcomersHandlers {
                         size_t n,
                         const ArmReport *report,
                         void *userdata);
-        /* A plan that may write to the instance begins, or is over. */
-        void (*on_plan)(bool begins, void *userdata);
 } NewcomersHandlers;
 
 int newcomers_new(sd_event *event,

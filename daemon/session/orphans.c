@@ -187,7 +187,7 @@ static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, vo
         Orphans *orphans = userdata;
 
         orphans->plan = (Plan){ .context = orphans, .done = on_tried, .userdata = orphans };
-        plan_init(&orphans->plan, steps, ELEMENTSOF(steps));
+        plan_init(&orphans->plan, steps, ELEMENTSOF(steps), NULL);
         worker_submit(orphans->registry->worker, &orphans->plan);
         return 0;
 }

@@ -7,7 +7,8 @@
 
 #include "plan.h"
 
-void plan_init(Plan *plan, const PlanStep *steps, size_t n_steps) {
+void plan_init(Plan *plan, const PlanStep *steps, size_t n_steps, OwnWrites *writes) {
+        plan->writes = writes;
         plan->steps = steps;
         plan->n_steps = n_steps;
         plan->at = plan->n_begun = 0;

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "error.h"
+#include "own-writes.h"
 
 /* Returned by a step that has more to do: it is called again, after other users' steps had their
  * turn. */
@@ -23,8 +24,9 @@ typedef struct PlanStep {
 /* A list of kernel steps that happens as a whole or not at all. The owner fills the first part,
  * submits it to the Worker, and may only cancel it until `done`. */
 typedef struct Plan {
-        uid_t uid;   /* for whom: users take turns */
-        bool urgent; /* goes before the user's other waiting plans */
+        uid_t uid;         /* for whom: users take turns */
+        bool urgent;       /* goes before the user's other waiting plans */
+        OwnWrites *writes; /* of the instance that the steps write to; NULL: they write to none */
         const PlanStep *steps;
         size_t n_steps;
         void *context;
@@ -39,7 +41,9 @@ typedef struct Plan {
         TAILQ_ENTRY(Plan) queue;
 } Plan;
 
-void plan_init(Plan *plan, const PlanStep *steps, size_t n_steps);
+/* writes: of the session's instance that the steps write to. NULL only where they do not write to a
+ * session's instance: what such a plan writes there is taken for another program's. */
+void plan_init(Plan *plan, const PlanStep *steps, size_t n_steps, OwnWrites *writes);
 /* Runs one step. True when the plan is over; then `result` is set and a failed one is undone. */
 bool plan_advance(Plan *plan);
 /* From any thread. The plan ends with KT_E_CANCELLED before its next step, unless that was the

@@ -240,7 +240,7 @@ int registry_add_probes(Registry *registry,
         batch->plan.uid = request->subject.uid;
         batch->plan.context = batch->plan.userdata = batch;
         batch->plan.done = on_defined;
-        plan_init(&batch->plan, &step, 1);
+        plan_init(&batch->plan, &step, 1, NULL);
         worker_submit(batch->set->worker, &batch->plan);
         batch = NULL; /* the plan's */
         return 0;

@@ -493,7 +493,7 @@ static void submit(Probe *probe,
         probe->plan.context = probe;
         probe->plan.userdata = probe;
         probe->plan.done = done;
-        plan_init(&probe->plan, step, 1);
+        plan_init(&probe->plan, step, 1, NULL);
         worker_submit(probe->set->worker, &probe->plan);
 }
 

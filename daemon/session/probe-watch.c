@@ -124,7 +124,7 @@ static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, vo
         if (!any)
                 return 0;
         watch->plan = (Plan){ .context = watch, .done = on_read, .userdata = watch };
-        plan_init(&watch->plan, &step, 1);
+        plan_init(&watch->plan, &step, 1, NULL);
         watch->in_flight = true;
         worker_submit(watch->set->worker, &watch->plan);
         return 0;

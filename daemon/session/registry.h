@@ -61,6 +61,7 @@ struct Session {
         size_t n_members;
         bool *is_off;               /* trace.is_off when no plan was in flight; NULL: all are on */
         bool is_armed;              /* `members` are those of a start that has come that far */
+        OwnWrites *own_writes;      /* announces them to the two that follow */
         Interference *interference; /* from the first start of what is judged */
         Ledger *ledger;             /* from the first start of what is not */
         uint64_t n_interferences;   /* changes by others that it has told of */

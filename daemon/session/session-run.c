@@ -97,21 +97,9 @@ static void session_on_newcomers(const ControlMember *members,
                 session_keep(session);
 }
 
-static void session_on_newcomers_plan(bool begins, void *userdata) {
-        Session *session = userdata;
-
-        if (begins)
-                interference_begin(session->interference);
-        else
-                interference_end(session->interference);
-}
-
 /* Fails without harm: the session runs as if nobody came. */
 static void session_watch_newcomers(Session *session) {
-        static const NewcomersHandlers handlers = {
-                session_on_newcomers,
-                session_on_newcomers_plan,
-        };
+        static const NewcomersHandlers handlers = { session_on_newcomers };
         Registry *registry = session->registry;
         int r = 0;
 
@@ -158,12 +146,15 @@ static int session_watch_ledger(Session *session) {
 
         if (session->ledger || !defence_is_on("foreign-change"))
                 return 0;
-        return ledger_new(registry->options.event,
+        int r = ledger_new(registry->options.event,
                         registry->worker,
                         &session->trace,
                         &handlers,
                         session,
                         &session->ledger);
+        if (r == 0 && own_writes_are_under_way(session->own_writes))
+                ledger_begin(session->ledger);
+        return r;
 }
 
 /* Without this nothing foreign would be noticed: no start without it. */
@@ -174,12 +165,15 @@ static int session_watch_interference(Session *session) {
                 return session_watch_ledger(session);
         if (!session->trace.watch || session->interference)
                 return 0;
-        return interference_new(registry->options.event,
+        int r = interference_new(registry->options.event,
                         registry->worker,
                         &session->trace,
                         session_on_interference,
                         session,
                         &session->interference);
+        if (r == 0 && own_writes_are_under_way(session->own_writes))
+                interference_begin(session->interference);
+        return r;
 }
 
 static void session_on_meter(const char *text, void *userdata) {

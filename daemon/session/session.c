@@ -131,6 +131,7 @@ Session *session_free(Session *session) {
         unit_watch_free(session->unit_watch);
         interference_free(session->interference);
         ledger_free(session->ledger);
+        own_writes_free(session->own_writes);
         if (registry) {
                 TAILQ_REMOVE(&registry->sessions, session, sessions);
                 registry_changed(registry);
@@ -155,8 +156,6 @@ static void session_on_plan(Plan *plan, int result, const Reason *reason) {
         Session *session = plan->userdata;
 
         session->plan_in_flight = false;
-        interference_end(session->interference);
-        ledger_end(session->ledger);
         session->then(session, result, reason);
 }
 
@@ -165,8 +164,6 @@ void session_submit(Session *session, void (*then)(Session *, int, const Reason 
         session->plan.done = session_on_plan;
         session->plan.userdata = session;
         session->plan_in_flight = true;
-        interference_begin(session->interference);
-        ledger_begin(session->ledger);
         worker_submit(session->registry->worker, &session->plan);
 }
 
@@ -253,6 +250,18 @@ static int session_make_id(char id[static KT_ID_DIGITS + 1]) {
         return 0;
 }
 
+static void session_on_own_writes(bool begins, void *userdata) {
+        Session *session = userdata;
+
+        if (begins) {
+                interference_begin(session->interference);
+                ledger_begin(session->ledger);
+        } else {
+                interference_end(session->interference);
+                ledger_end(session->ledger);
+        }
+}
+
 int session_new(Registry *registry, const char *id, Session **ret) {
         _cleanup_(session_free_cleanup) Session *session = calloc(1, sizeof(*session));
 
@@ -271,6 +280,7 @@ int session_new(Registry *registry, const char *id, Session **ret) {
                         0,
                         session_on_timer,
                         session);
+        r = r < 0 ? r : own_writes_new(session_on_own_writes, session, &session->own_writes);
         if (r < 0)
                 return r;
         (void)sd_event_source_set_description(session->timer, "session");
@@ -307,6 +317,7 @@ void session_bind(Session *session) {
         trace->spec = session->spec;
         trace->grant = session->grant;
         trace->owner = &session->owner;
+        trace->own_writes = session->own_writes;
         memcpy(trace->id, session->id, sizeof(trace->id));
 }
 

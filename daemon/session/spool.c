@@ -82,7 +82,7 @@ void spool_job_submit(SpoolJob *job, uid_t uid) {
         job->plan.uid = uid;
         job->plan.context = job->plan.userdata = job;
         job->plan.done = on_job;
-        plan_init(&job->plan, steps, ELEMENTSOF(steps));
+        plan_init(&job->plan, steps, ELEMENTSOF(steps), NULL);
         TAILQ_INSERT_TAIL(&job->spool->jobs, job, jobs);
         worker_submit(job->spool->worker, &job->plan);
 }

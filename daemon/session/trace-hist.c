@@ -93,8 +93,8 @@ static int step_verb(void *context, Reason *reason) {
         return trigger_pause(instance, system, name, &trigger, hist->verb == HIST_PAUSE);
 }
 
-static void plan_one(TraceHist *hist, Plan *plan, const PlanStep *step) {
-        plan_init(plan, step, 1);
+static void plan_one(TraceHist *hist, Plan *plan, const PlanStep *step, OwnWrites *writes) {
+        plan_init(plan, step, 1, writes);
         plan->uid = hist->trace->owner->uid;
         plan->urgent = false;
         plan->context = hist;
@@ -103,17 +103,17 @@ static void plan_one(TraceHist *hist, Plan *plan, const PlanStep *step) {
 void trace_plan_hist_open(TraceHist *hist, Plan *plan) {
         static const PlanStep step = { "open the histogram", step_open, undo_open };
 
-        plan_one(hist, plan, &step);
+        plan_one(hist, plan, &step, NULL);
 }
 
 void trace_plan_hist_judge(TraceHist *hist, Plan *plan) {
         static const PlanStep step = { "ask the guard", step_judge, NULL };
 
-        plan_one(hist, plan, &step);
+        plan_one(hist, plan, &step, NULL);
 }
 
 void trace_plan_hist_verb(TraceHist *hist, Plan *plan) {
         static const PlanStep step = { "change the histogram", step_verb, NULL };
 
-        plan_one(hist, plan, &step);
+        plan_one(hist, plan, &step, hist->trace->own_writes);
 }

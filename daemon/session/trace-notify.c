@@ -104,7 +104,7 @@ void trace_plan_notify(TraceNotify *notify, Plan *plan) {
         static const PlanStep step = { "notify", step_open, undo_open };
 
         trace_notify_clear(notify);
-        plan_init(plan, &step, 1);
+        plan_init(plan, &step, 1, NULL);
         plan->uid = notify->trace->owner->uid;
         plan->context = notify;
 }

@@ -499,7 +499,7 @@ void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps,
         plan->uid = trace->owner->uid;
         plan->context = trace;
         plan->urgent = is_urgent;
-        plan_init(plan, steps, n_steps);
+        plan_init(plan, steps, n_steps, trace->own_writes);
 }
 
 void trace_plan_create(Trace *trace, Plan *plan) {

@@ -52,7 +52,8 @@ typedef struct Trace {
         const Spec *spec;
         const Grant *grant;
         const Subject *owner;
-        Caller caller; /* who named the pids */
+        OwnWrites *own_writes; /* the session's; NULL: nothing watches the instance */
+        Caller caller;         /* who named the pids */
         char id[KT_ID_DIGITS + 1];
         char policy_digest[DIGEST_DIGITS + 1]; /* of the rules that made the grant */
         const char *boot_words; /* of the kernel's command line, by which it was begun; NULL: not so

@@ -99,7 +99,7 @@ int session_look(Session *session, Request *request, Reason *reason _unused_) {
         look->plan = (Plan){
                 .uid = session->owner.uid, .context = look, .done = on_plan, .userdata = look
         };
-        plan_init(&look->plan, steps, ELEMENTSOF(steps));
+        plan_init(&look->plan, steps, ELEMENTSOF(steps), NULL);
         TAILQ_INSERT_TAIL(&session->looks, look, looks);
         worker_submit(session->registry->worker, &look->plan);
         return 0;

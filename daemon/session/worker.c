@@ -104,6 +104,7 @@ static void worker_answer(Worker *worker) {
                         return;
                 /* Copied: `done` may free or reuse the plan. */
                 Reason reason = plan->reason;
+                own_writes_end(plan->writes);
                 plan->done(plan, plan->result, &reason);
         }
 }
@@ -207,6 +208,7 @@ Worker *worker_free(Worker *worker) {
 }
 
 void worker_submit(Worker *worker, Plan *plan) {
+        own_writes_begin(plan->writes);
         pthread_mutex_lock(&worker->lock);
         TAILQ_INSERT_TAIL(&worker->waiting, plan, queue);
         pthread_cond_signal(&worker->wake);

@@ -16,5 +16,6 @@ DEFINE_CLEANUP(Worker, worker_free);
 /* Ends the thread likewise, if its step is over within that time: worker_free follows. Else false:
  * what was submitted is the thread's for ever, and neither is to be freed. NULL: true. */
 bool worker_end(Worker *worker, unsigned sec);
-/* The plan stays the caller's, and must live until its `done`. */
+/* The plan stays the caller's, and must live until its `done`. From before this call until before
+ * `done` its writes are announced (own-writes.h). In the event loop. */
 void worker_submit(Worker *worker, Plan *plan);

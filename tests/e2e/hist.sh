@@ -95,6 +95,21 @@ case_hist_of_session() { # read while it runs, cleared, paused and continued; st
         same 5 "$(jq .hits out)" "after the next start"
 }
 
+case_hist_verbs_of_a_fenced_session() { # a user's session goes on when its histogram is cleared, paused and continued
+        hists
+        trap hist_end EXIT
+        local i
+        user ktracectl create box --scope own --trigger "$ENTER do hist id"
+        user ktracectl start box
+        for i in 1 2 3 4; do
+                user ktracectl hist box --clear
+                user ktracectl hist box --pause
+                user ktracectl hist box --continue
+        done
+        expect 0 user ktracectl --json=short hist box
+        same running "$(ktracectl --json=short show box | jq -r .state)" "state"
+}
+
 case_hist_many_at_once() { # twenty calls for one table, each answered; and a session that ends meanwhile
         hists
         trap hist_end EXIT

@@ -188,9 +188,9 @@ char *fake_trigger_read(const EventState *state) {
 
                 g_string_append_len(text, trigger, (gssize)strcspn(trigger, " "));
                 g_string_append(text,
-                                is_hist ? ":vals=hitcount:sort=hitcount:size=2048"
-                                : strstr(trigger, ":count=") ? ""
-                                                             : ":unlimited");
+                                strstr(trigger, ":vals=") || strstr(trigger, ":count=") ? ""
+                                : is_hist ? ":vals=hitcount:sort=hitcount:size=2048"
+                                          : ":unlimited");
                 g_string_append_printf(text, "%s%s\n", condition, is_hist ? " [active]" : "");
         }
         if (text->len == 0)

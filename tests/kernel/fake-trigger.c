@@ -73,6 +73,15 @@ static EventState *find_state(const Instance *instance, const char *system, cons
         return fake && found ? fake_event_get_state(fake, found->key) : NULL;
 }
 
+/* The lock is held. */
+static void touch(const Instance *instance, const char *system, const char *event) {
+        g_autofree char *path = g_strdup_printf("events/%s/%s/trigger", system, event);
+        FakeInstance *fake = fake_instance_find(instance->name);
+
+        if (fake)
+                fake_instance_touch(fake, path);
+}
+
 int trigger_lay(const Instance *instance,
                 const char *system,
                 const char *event,
@@ -88,6 +97,7 @@ int trigger_lay(const Instance *instance,
                 r = reason_set(reason, KT_E_KERNEL_REFUSED, "File exists");
         if (r == 0)
                 r = fake_trigger_write(state, text);
+        touch(instance, system, event);
         return fake_finish(r, "trigger %s:%s %s", system, event, text);
 }
 
@@ -102,6 +112,7 @@ int trigger_lift(const Instance *instance,
 
         if (at >= 0)
                 g_ptr_array_remove_index(state->triggers, (guint)at);
+        touch(instance, system, event);
         return fake_finish(r, "trigger %s:%s !%s", system, event, trigger->command);
 }
 
@@ -110,9 +121,9 @@ int trigger_pause(const Instance *instance,
                 const char *event,
                 const Trigger *trigger,
                 bool pause) {
-        (void)instance;
         int r = fake_begin(FAKE_WRITE);
 
+        touch(instance, system, event);
         return fake_finish(r,
                         "trigger %s:%s %s %s",
                         system,
@@ -125,9 +136,9 @@ int trigger_clear(const Instance *instance,
                 const char *system,
                 const char *event,
                 const Trigger *trigger) {
-        (void)instance;
         int r = fake_begin(FAKE_WRITE);
 
+        touch(instance, system, event);
         return fake_finish(r, "trigger %s:%s clear %s", system, event, trigger->command);
 }
 

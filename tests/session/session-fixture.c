@@ -231,6 +231,12 @@ void fixture_resize(Fixture *f, Call *call, Session *session, uint64_t kb) {
         refused(call, session_resize(session, kb, call->request, &call->reason));
 }
 
+void fixture_change_histogram(Fixture *f, Call *call, Session *session, const char *verb) {
+        (void)f;
+        make_request(call, session_get_uid(session), NULL);
+        refused(call, session_change_histogram(session, "", verb, call->request, &call->reason));
+}
+
 void fixture_look(Fixture *f, Call *call, Session *session) {
         (void)f;
         make_request(call, session_get_uid(session), NULL);

@@ -52,6 +52,8 @@ void fixture_stop(Fixture *f, Call *call, Session *session);
 void fixture_destroy(Fixture *f, Call *call, Session *session);
 void fixture_switch(Fixture *f, Call *call, Session *session, const char *pattern, bool on);
 void fixture_resize(Fixture *f, Call *call, Session *session, uint64_t kb);
+/* Of its only histogram. */
+void fixture_change_histogram(Fixture *f, Call *call, Session *session, const char *verb);
 /* What its windows are. */
 void fixture_look(Fixture *f, Call *call, Session *session);
 void fixture_wait(Fixture *f, Call *call);

@@ -124,7 +124,7 @@ static int step(void *context, Reason *reason) {
 void trace_plan_notify(TraceNotify *notify, Plan *plan) {
         static const PlanStep steps[] = { { "notify", step, NULL } };
 
-        plan_init(plan, steps, 1);
+        plan_init(plan, steps, 1, NULL);
         plan->context = notify;
 }
 

@@ -56,7 +56,7 @@ static char *run(const char *fails, int again, int cancel_before, int *ret) {
         Log log = { .text = g_string_new(NULL), .fails = fails, .again = again };
         Plan plan = { .context = &log };
 
-        plan_init(&plan, steps, G_N_ELEMENTS(steps));
+        plan_init(&plan, steps, G_N_ELEMENTS(steps), NULL);
         for (int i = 0;; i++) {
                 if (i == cancel_before)
                         plan_cancel(&plan);

@@ -122,6 +122,40 @@ static void test_hist(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
+static void change_histogram(Fixture *f, Session *session, const char *verb) {
+        Call call = {};
+
+        fixture_change_histogram(f, &call, session, verb);
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text, ==, "");
+        g_assert_cmpint(call.result, ==, 0);
+        /* The watch of the instance has reported the write, and all was read back. */
+        for (gint64 end = g_get_monotonic_time() + G_USEC_PER_SEC / 5;
+                        g_get_monotonic_time() < end;)
+                g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        g_assert_null(strstr(f->told->str, "ended"));
+}
+
+/* A verb of a histogram writes to the instance of a fenced session, which goes on. */
+static void test_hist_verbs(Fixture *f, gconstpointer userdata) {
+        fake_kernel_set_kprobes(true);
+        pid_t pid = fixture_spawn("--no-new-privs");
+        g_autofree char *scope = g_strdup_printf("pids:%d", pid);
+        Session *session = make(f,
+                        FIXTURE_USER,
+                        scope,
+                        "\"events\":[\"raw_syscalls:sys_exit\"],\"triggers\":[{\"when\":"
+                        "\"raw_syscalls:sys_enter\",\"do\":\"hist\",\"keys\":[\"id\"]}]");
+
+        (void)userdata;
+        g_assert_cmpint(start(f, session), ==, 0);
+        change_histogram(f, session, "hist-clear");
+        change_histogram(f, session, "hist-pause");
+        change_histogram(f, session, "hist-continue");
+        stop(f, session);
+        fixture_kill(pid);
+}
+
 /* What triggers have done since the guard went off is told to nobody. */
 static void test_look(Fixture *f, gconstpointer userdata) {
         fake_kernel_set_kprobes(true);
@@ -204,6 +238,12 @@ int main(int argc, char **argv) {
                                 NULL,
                                 fixture_set_up,
                                 test_own,
+                                fixture_tear_down);
+                g_test_add("/triggers/hist-verbs",
+                                Fixture,
+                                NULL,
+                                fixture_set_up,
+                                test_hist_verbs,
                                 fixture_tear_down);
                 g_test_add("/triggers/hist",
                                 Fixture,

@@ -54,7 +54,7 @@ static void submit(Worker *worker,
         job->plan.context = job;
         job->plan.done = on_done;
         job->plan.userdata = job;
-        plan_init(&job->plan, steps, 1);
+        plan_init(&job->plan, steps, 1, NULL);
         (*n_open)++;
         worker_submit(worker, &job->plan);
 }
@@ -113,6 +113,53 @@ static void test_cancel(void) {
         g_string_free(trail, TRUE);
 }
 
+static void on_own_writes(bool begins, void *userdata) {
+        (void)userdata;
+        g_mutex_lock(&trail_lock);
+        g_string_append_c(trail, begins ? '<' : '>');
+        g_mutex_unlock(&trail_lock);
+}
+
+static void submit_writer(Worker *worker, Job *job, char letter, OwnWrites *writes, int *n_open) {
+        *job = (Job){ .letter = letter, .left = 1, .n_open = n_open, .result = -1 };
+        job->plan.context = job;
+        job->plan.done = on_done;
+        job->plan.userdata = job;
+        plan_init(&job->plan, steps, 1, writes);
+        (*n_open)++;
+        worker_submit(worker, &job->plan);
+}
+
+/* Announced once, before the first of several plans, until the last is over; also of a plan whose
+ * session has gone. */
+static void test_own_writes(void) {
+        _cleanup_(sd_event_unrefp) sd_event *event = NULL;
+        OwnWrites *writes = NULL;
+        Worker *worker = NULL;
+        Job jobs[2];
+        int n_open = 0;
+
+        g_assert_cmpint(sd_event_new(&event), >=, 0);
+        g_assert_cmpint(worker_new(event, &worker), ==, 0);
+        g_assert_cmpint(own_writes_new(on_own_writes, NULL, &writes), ==, 0);
+        trail = g_string_new(NULL);
+        submit_writer(worker, &jobs[0], 'a', writes, &n_open);
+        submit_writer(worker, &jobs[1], 'b', writes, &n_open);
+        g_assert_true(own_writes_are_under_way(writes));
+        run_until_done(event, &n_open);
+        g_assert_false(own_writes_are_under_way(writes));
+        g_assert_cmpstr(trail->str, ==, "<ab>");
+        submit_writer(worker, &jobs[0], 'c', NULL, &n_open);
+        run_until_done(event, &n_open);
+        g_assert_cmpstr(trail->str, ==, "<ab>c");
+        submit_writer(worker, &jobs[0], 'd', writes, &n_open);
+        own_writes_free(writes);
+        run_until_done(event, &n_open);
+        g_assert_cmpstr(trail->str, ==, "<ab>c<d");
+        worker_free(worker);
+        g_string_free(trail, TRUE);
+}
+
 static void test_free_answers(void) {
         _cleanup_(sd_event_unrefp) sd_event *event = NULL;
         Worker *worker = NULL;
@@ -133,6 +180,7 @@ static void test_free_answers(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/worker/own-writes", test_own_writes);
         g_test_add_func("/worker/users-take-turns-and-urgent-goes-first", test_turns);
         g_test_add_func("/worker/a-cancelled-plan-stops-at-the-next-step", test_cancel);
         g_test_add_func("/worker/freeing-answers-every-plan", test_free_answers);
