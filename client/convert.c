@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `ktracectl convert`: a recorded trace in another format. Owns the file that it writes: a new one
- * beside the wanted name, renamed when it is whole, so that a failure leaves what was there. */
+/* `ktracectl convert`: a recorded trace in another format. The output is published when it is
+ * whole: a failure leaves an older file as it was. */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "export.h"
 #include "input.h"
+#include "target.h"
 #include "verb.h"
 
 enum {
@@ -16,73 +16,33 @@ enum {
         OPTION_CPU,
 };
 
-/* Where the result goes; temporary is empty for what is written in place (a device, a pipe). */
-typedef struct Target {
-        const char *path;
-        FILE *out;
-        char temporary[4096];
-} Target;
+/* A failure to write names the output, any other the input. */
+static int convert_to_target(const ExportSource *source,
+                ExportFormat format,
+                Target *target,
+                ExportSummary *ret,
+                Reason *reason) {
+        _cleanup_fclose_ FILE *out = NULL;
 
-static int target_refuse(const Target *target, Reason *reason) {
-        return reason_set(reason,
-                        KT_E_FAILED,
-                        "%s: cannot be written: %s",
-                        target->path,
-                        strerror(errno));
+        int r = target_open_stdio(target, &out);
+        r = r ?: export_source(source, format, out, ret, reason);
+        if (r < 0 && out && ferror(out))
+                return target_refuse(target, -r, reason);
+        if (r == 0 && fclose(TAKE_PTR(out)) != 0)
+                return target_refuse(target, errno, reason);
+        return r ?: target_publish(target, reason);
 }
 
-static int target_open(Target *target, Reason *reason) {
-        mode_t mask;
-        struct stat st;
-        int fd, n;
+static int convert_to_file(const ExportSource *source,
+                ExportFormat format,
+                const char *path,
+                ExportSummary *ret,
+                Reason *reason) {
+        _cleanup_(target_free_cleanup) Target *target = NULL;
 
-        if (stat(target->path, &st) == 0 && !S_ISREG(st.st_mode)) {
-                fd = open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-                if (fd < 0)
-                        return target_refuse(target, reason);
-        } else {
-                n = snprintf(target->temporary,
-                                sizeof(target->temporary),
-                                "%s.XXXXXX",
-                                target->path);
-                if (n >= (int)sizeof(target->temporary)) {
-                        errno = ENAMETOOLONG;
-                        target->temporary[0] = '\0';
-                        return target_refuse(target, reason);
-                }
-                fd = mkostemp(target->temporary, O_CLOEXEC);
-                if (fd < 0) {
-                        target->temporary[0] = '\0';
-                        return target_refuse(target, reason);
-                }
-                mask = umask(0);
-                umask(mask);
-                (void)fchmod(fd, 0666 & ~mask);
-        }
-        target->out = fdopen(fd, "w");
-        if (!target->out) {
-                close(fd);
-                return -ENOMEM;
-        }
-        return 0;
-}
-
-static int target_close(Target *target, Reason *reason) {
-        FILE *out = TAKE_PTR(target->out);
-
-        if (fclose(out) != 0)
-                return target_refuse(target, reason);
-        if (target->temporary[0] != '\0' && rename(target->temporary, target->path) < 0)
-                return target_refuse(target, reason);
-        target->temporary[0] = '\0';
-        return 0;
-}
-
-static void target_discard(Target *target) {
-        if (target->out)
-                fclose(target->out);
-        if (target->temporary[0] != '\0')
-                (void)unlink(target->temporary);
+        /* Opening a FIFO waits for its reader, so that none of it is lost. */
+        int r = target_open(path, O_WRONLY, &target, reason);
+        return r ?: convert_to_target(source, format, target, ret, reason);
 }
 
 static int convert(Context *context,
@@ -90,29 +50,20 @@ static int convert(Context *context,
                 ExportSource source,
                 ExportFormat format,
                 const char *out_path) {
-        _cleanup_(target_discard) Target target = { .path = out_path };
         _cleanup_close_ int fd = -1;
         ExportSummary summary;
         Reason reason = { 0 };
         const char *name;
         bool is_stdout = strcmp(out_path, "-") == 0;
-        int r;
 
-        r = input_open(in_path, &fd, &name, &reason);
+        int r = input_open(in_path, &fd, &name, &reason);
         source.fd = fd;
         source.name = name;
-        if (r == 0 && !is_stdout)
-                r = target_open(&target, &reason);
         if (r == 0)
-                r = export_source(&source,
-                                format,
-                                is_stdout ? stdout : target.out,
-                                &summary,
-                                &reason);
-        if (r == 0 && !is_stdout)
-                r = target_close(&target, &reason);
+                r = is_stdout ? export_source(&source, format, stdout, &summary, &reason)
+                              : convert_to_file(&source, format, out_path, &summary, &reason);
         if (r != 0)
-                return input_tell_failure(name, is_stdout ? stdout : target.out, r, &reason);
+                return input_tell_failure(name, is_stdout ? stdout : NULL, r, &reason);
         return input_tell_summary(context, name, &summary);
 }
 

@@ -17,6 +17,7 @@
 #include "input.h"
 #include "output.h"
 #include "spool-text.h"
+#include "target.h"
 
 #define CHUNK_BYTES ((size_t)256 * 1024)
 
@@ -127,31 +128,45 @@ int spool_fetch_into(Proxy *proxy, const char *id, const char *file, int to, Rea
                         id);
 }
 
+static int fetch_file(Proxy *proxy,
+                const char *id,
+                const char *file,
+                const char *path,
+                Reason *reason) {
+        _cleanup_(target_free_cleanup) Target *target = NULL;
+
+        int r = target_open(path, O_WRONLY, &target, reason);
+        r = r ?: spool_fetch_into(proxy, id, file, target_get_fd(target), reason);
+        return r ?: target_publish(target, reason);
+}
+
 /* Each file by itself. */
-static int fetch_files(Proxy *proxy, json_object *row, const char *path, Reason *reason) {
+static int fetch_files(Proxy *proxy, json_object *row, const char *directory, Reason *reason) {
         json_object *files = json_object_object_get(row, "files");
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < json_object_array_length(files); i++) {
                 const char *name = text_of(json_object_array_get_idx(files, i), "name");
-                _cleanup_free_ char *target = NULL;
-                _cleanup_close_ int to = -1;
+                _cleanup_free_ char *path = NULL;
 
                 if (strchr(name, '/') ||
-                                asprintf(&target, "%s/%s-%s", path, text_of(row, "id"), name) < 0)
+                                asprintf(&path, "%s/%s-%s", directory, text_of(row, "id"), name) <
+                                                0)
                         return -ENOMEM;
-                /* Whose recording it is knows its name: no link that waits there is followed. */
-                to = open(target,
-                                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW,
-                                0666);
-                if (to < 0)
-                        return reason_set(reason,
-                                        KT_E_FAILED,
-                                        "%s: cannot be written: %s",
-                                        target,
-                                        strerror(errno));
-                r = spool_fetch_into(proxy, text_of(row, "id"), name, to, reason);
+                r = fetch_file(proxy, text_of(row, "id"), name, path, reason);
         }
+        return r;
+}
+
+static int open_stdio(const Output *output, FILE **ret) {
+        int fd = fcntl(output_get_fd(output), F_DUPFD_CLOEXEC, 3);
+
+        *ret = fd >= 0 ? fdopen(fd, "w") : NULL;
+        if (*ret)
+                return 0;
+        int r = -errno;
+        if (fd >= 0)
+                close(fd);
         return r;
 }
 
@@ -162,7 +177,8 @@ static int fetch_converted(Context *context,
                 const SpoolWish *wish,
                 Output *output,
                 Reason *reason) {
-        FILE *temporary = tmpfile();
+        _cleanup_fclose_ FILE *temporary = tmpfile(), *out = NULL;
+        ExportFormat format = output_get_format(output);
         ExportSummary summary = {};
 
         if (!temporary)
@@ -170,14 +186,10 @@ static int fetch_converted(Context *context,
         int r = spool_fetch_into(proxy, id, wish->file, fileno(temporary), reason);
         if (r == 0 && lseek(fileno(temporary), 0, SEEK_SET) < 0)
                 r = -errno;
-        r = r
-                            ?: export_file(fileno(temporary),
-                                               id,
-                                               output_get_format(output),
-                                               stdout,
-                                               &summary,
-                                               reason);
-        fclose(temporary);
+        r = r ?: open_stdio(output, &out);
+        r = r ?: export_file(fileno(temporary), id, format, out, &summary, reason);
+        if (r == 0 && fflush(out) != 0)
+                r = -errno;
         return r ?: input_tell_summary(context, id, &summary);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "spool-fetch.h"
+#include "target.h"
 
 static const char *name_of(json_object *files, size_t i) {
         return json_object_get_string(
@@ -68,26 +69,6 @@ static int fetch_file(Proxy *proxy, const char *id, const char *file, int to, Re
                           : spool_fetch_into(proxy, id, file, to, reason);
 }
 
-/* What stands in it is for root, who may have a wide umask. */
-static int open_output(const char *path, const char *id, int *ret, Reason *reason) {
-        char preset[64];
-
-        (void)snprintf(preset, sizeof(preset), "%s.txt", id);
-        if (path && strcmp(path, "-") == 0)
-                *ret = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-        else
-                *ret = open(path ?: preset,
-                                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY,
-                                0600);
-        if (*ret < 0)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "%s: cannot be written: %s",
-                                path ?: preset,
-                                strerror(errno));
-        return 0;
-}
-
 /* Before anything is written. */
 static int check_file(json_object *files, const char *id, const char *file, Reason *reason) {
         size_t n = json_object_array_length(files), i = 0;
@@ -103,19 +84,13 @@ static int check_file(json_object *files, const char *id, const char *file, Reas
                         id);
 }
 
-int spool_fetch_texts(Proxy *proxy,
-                json_object *row,
-                const char *file,
-                const char *path,
-                Reason *reason) {
+static int fetch_files(Proxy *proxy, json_object *row, const char *file, int to, Reason *reason) {
         const char *id = json_object_get_string(json_object_object_get(row, "id"));
         json_object *files = json_object_object_get(row, "files");
         size_t n = json_object_array_length(files);
-        _cleanup_close_ int to = -1;
+        int r = 0;
 
-        int r = file ? check_file(files, id, file, reason) : 0;
-        r = r ?: open_output(path, id, &to, reason);
-        if (r == 0 && file)
+        if (file)
                 return fetch_file(proxy, id, file, to, reason);
         for (size_t i = 0; r == 0 && i < n; i++) {
                 if (n > 1 && dprintf(to, "%s==> %s <==\n", i > 0 ? "\n" : "", name_of(files, i)) <
@@ -124,4 +99,22 @@ int spool_fetch_texts(Proxy *proxy,
                 r = r ?: fetch_file(proxy, id, name_of(files, i), to, reason);
         }
         return r;
+}
+
+int spool_fetch_texts(Proxy *proxy,
+                json_object *row,
+                const char *file,
+                const char *path,
+                Reason *reason) {
+        const char *id = json_object_get_string(json_object_object_get(row, "id"));
+        _cleanup_(target_free_cleanup) Target *target = NULL;
+        char preset[64];
+
+        (void)snprintf(preset, sizeof(preset), "%s.txt", id);
+        int r = file ? check_file(json_object_object_get(row, "files"), id, file, reason) : 0;
+        if (r == 0 && path && strcmp(path, "-") == 0)
+                return fetch_files(proxy, row, file, STDOUT_FILENO, reason);
+        r = r ?: target_open(path ?: preset, O_WRONLY, &target, reason);
+        r = r ?: fetch_files(proxy, row, file, target_get_fd(target), reason);
+        return r ?: target_publish(target, reason);
 }

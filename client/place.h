@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "error.h"
+
+typedef enum PlaceKind {
+        PLACE_NEW,        /* no file has the name */
+        PLACE_FILE,       /* a regular file of the caller */
+        PLACE_SPECIAL,    /* a FIFO, a device or a socket; the directory is the caller's alone */
+        PLACE_DESCRIPTOR, /* a file that this process has open: /dev/stdout, /dev/fd/N */
+} PlaceKind;
+
+/* A directory and a name in it, where an output file may be written. */
+typedef struct Place {
+        PlaceKind kind;
+        int dir_fd; /* O_PATH */
+        char *name;
+        char *path; /* as the user gave it, for messages */
+} Place;
+
+/* KT_E_FAILED with a reason when nothing may be written there. */
+int place_find(const char *path, Place **ret, Reason *reason);
+/* Whether a new file may take the name now: another user may have used it since place_find. */
+int place_check_file(const Place *place, Reason *reason);
+/* KT_E_FAILED with the path and why. */
+int place_refuse(const Place *place, const char *why, Reason *reason);
+Place *place_free(Place *place);
+DEFINE_CLEANUP(Place, place_free);
