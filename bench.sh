@@ -21,6 +21,13 @@ while [ $# -gt 0 ]; do
         esac
         shift
 done
+# Root writes it: through no link, and over no file of another user.
+if [ -e "$json" ] || [ -L "$json" ]; then
+        [ -f "$json" ] && [ -O "$json" ] && [ ! -L "$json" ] || {
+                echo "bench.sh: --json $json: expected a new name or a regular file of your own" >&2
+                exit 2
+        }
+fi
 [ ${#names[@]} -gt 0 ] || names=(boot consumer control fence filter flight latency overhead page policy probes restart)
 
 tests/packages.sh build bench
@@ -42,4 +49,8 @@ for name in "${names[@]}"; do
                 awk -F'\t' 'BEGIN { f = "%-46s %-34s %12s  %-46s %-9s %s\n"; printf f, "metric", "what", "median", "ratio", "target", "" }
                         { printf f, ($1 == last ? "" : $1), $2, $3, $4, $5, $6; last = $1 }'
 done
-[ -z "$json" ] || jq -s add "$results" >"$json"
+if [ -n "$json" ]; then
+        fresh=$(mktemp "$json.XXXXXX")
+        jq -s add "$results" >"$fresh"
+        mv -T "$fresh" "$json"
+fi
