@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fd.h"
@@ -79,6 +80,10 @@ int fd_read_file_at(int dirfd, const char *path, size_t max, char **ret, size_t 
         if (fd < 0)
                 return -errno;
         return fd_read_all(fd, max, ret, ret_size);
+}
+
+int fd_stat(int fd, struct stat *ret) {
+        return syscall(SYS_fstat, fd, ret) < 0 ? -errno : 0;
 }
 
 int fd_memfd_sealed(const char *name, const void *data, size_t size) {

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "cleanup.h"
@@ -13,6 +14,9 @@ int fd_write_all(int fd, const void *data, size_t size);
 int fd_read_all(int fd, size_t max, char **ret, size_t *ret_size);
 /* openat + fd_read_all; O_RDONLY|O_CLOEXEC|O_NOFOLLOW. */
 int fd_read_file_at(int dirfd, const char *path, size_t max, char **ret, size_t *ret_size);
+/* fstat(2) by the system call of that name, which takes no path. Some C libraries use
+ * newfstatat(2), and a seccomp filter cannot see whether its path is empty. */
+int fd_stat(int fd, struct stat *ret);
 /* A memfd with the data, sealed against any change. */
 int fd_memfd_sealed(const char *name, const void *data, size_t size);
 

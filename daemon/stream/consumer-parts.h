@@ -7,9 +7,6 @@
 
 /* What the files of ktrace-consumer (consumer.c, consumer-spool.c) have of each other; for nobody
  * else. */
-
-#define CONTROL_FD 3
-
 typedef enum Source {
         SOURCE_CONTROL = 1,
         SOURCE_TIMER,

@@ -37,7 +37,6 @@
 #include "summary.h"
 #include "title.h"
 
-#define CONTROL_FD   3
 #define FLUSH_NSEC   (100 * 1000 * 1000)
 #define LINGER_TICKS 1200 /* 120 s without a byte taken */
 
@@ -71,11 +70,8 @@ static void answer_client(Consumer *c, int error, const char *text, bool is_fina
         if (c->client_fd < 0)
                 return;
         snprintf(answer.text, sizeof(answer.text), "%s", text);
-        (void)fd_send(c->client_fd,
-                        &answer,
-                        sizeof(answer),
-                        NULL,
-                        0); /* it may have gone: nobody to tell */
+        /* The client may have gone. The filter allows sendmsg() to the daemon only. */
+        (void)send(c->client_fd, &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 int consumer_watch(Consumer *c, int fd, Source source, uint32_t events) {
@@ -347,9 +343,12 @@ static int on_client(Consumer *c) {
         unwatch(c, c->client_fd);
         consumer_tell(c, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(c->client_fd, &byte, sizeof(byte), fds, ELEMENTSOF(fds), &n_fds);
+        int r = sandbox_end_receiving();
+        if (r < 0)
+                return r;
         if (n == 0 || n == -ECONNRESET) /* it has left */
                 return finish(c);
-        int r = n == 1 && n_fds == 1 ? 0 : -EBADMSG;
+        r = n == 1 && n_fds == 1 ? 0 : -EBADMSG;
         if (r == 0)
                 r = outlet_examine(fds[0], &kind, text, sizeof(text));
         if (r == 0) {
@@ -509,32 +508,35 @@ static void conclude(Consumer *c, int result) {
         consumer_tell(c, CONTROL_GONE, error, error ? strerror(error) : "");
 }
 
-/* The first message says what this process is for, and is left there. */
-static uint32_t look_at_order(void) {
+/* The first message says what this process is for. It stays in the socket. */
+static ControlMessage look_at_order(void) {
         struct pollfd wait = { .fd = CONTROL_FD, .events = POLLIN };
-        ControlMessage message;
+        ControlMessage order;
 
         while (poll(&wait, 1, -1) < 0 && errno == EINTR)
                 ;
-        ssize_t n = recv(CONTROL_FD, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
-        if (n != sizeof(message))
-                return CONTROL_SETUP;
-        if (message.type == CONTROL_SETUP && message.setup.sink == CONTROL_SINK_SPOOL)
-                consumer_limit_spool(&message);
-        return message.type;
+        ssize_t n = recv(CONTROL_FD, &order, sizeof(order), MSG_PEEK | MSG_DONTWAIT);
+        return n == sizeof(order) ? order : (ControlMessage){ .type = CONTROL_SETUP };
 }
 
-/* Those that have no stream; whatever comes of it, the daemon was told. */
-static bool run_other(uint32_t order) {
-        if (order == CONTROL_INSPECT)
+/* The roles without a stream. Each reports to the daemon how it ended. */
+static bool run_other(const ControlMessage *order) {
+        if (order->type == CONTROL_INSPECT)
                 inspector_run(CONTROL_FD);
-        else if (order == CONTROL_TABLES)
+        else if (order->type == CONTROL_TABLES)
                 hist_reader_run(CONTROL_FD);
-        else if (order == CONTROL_SPOOL_READ)
+        else if (order->type == CONTROL_SPOOL_READ)
                 spool_reader_run(CONTROL_FD);
         else
                 return false;
         return true;
+}
+
+static int close_sandbox(const ControlMessage *order) {
+        if (order->setup.sink == CONTROL_SINK_SPOOL)
+                consumer_limit_spool(order);
+        return sandbox_close(order->setup.sink == CONTROL_SINK_SOCKET ? SANDBOX_CLIENT_STREAM
+                                                                      : SANDBOX_STREAM);
 }
 
 int main(int argc, char **argv) {
@@ -562,10 +564,13 @@ int main(int argc, char **argv) {
                 r = syncer_start(&c.syncer);
         if (r == 0)
                 r = sandbox_enter(user, text, sizeof(text));
-        if (r == 0 && run_other(look_at_order()))
-                return EXIT_SUCCESS;
-        if (r == 0)
-                r = sandbox_close();
+        if (r == 0) {
+                const ControlMessage order = look_at_order();
+
+                if (run_other(&order))
+                        return EXIT_SUCCESS;
+                r = close_sandbox(&order);
+        }
         if (r < 0) {
                 const char *why = text[0]          ? text
                                   : r == -ENOTSOCK ? "is started by ktraced only"

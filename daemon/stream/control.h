@@ -95,6 +95,7 @@
  *                                           it holds. ENODATA: the trigger is no longer there.
  *
  * While it has the files their instance cannot be removed: it is ended first. */
+#define CONTROL_FD       3 /* of the consumer's end; its seccomp filter relies on the number */
 #define CONTROL_VERSION  8
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 #define CONTROL_NAME_MAX 520 /* of a marker, "PROVIDER:NAME" with its NUL */

@@ -368,7 +368,7 @@ static int begin(Reader *reader) {
         order_tell(reader->control_fd, CONTROL_READY, 0, "");
         while (r == 0 && reader->n_tables < n)
                 r = take_table(reader);
-        return r ?: sandbox_close();
+        return r ?: sandbox_close(SANDBOX_HIST_READER);
 }
 
 static const char *explain(int r) {

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fd.h"
+
 #ifdef __x86_64__
 #define MACHINE    EM_X86_64
 #define MACHINE_32 EM_386
@@ -139,14 +141,15 @@ static int check_segment(const InspectFile *file, const Elf64_Phdr *segment) {
 int inspect_open(InspectFile *file, int fd, Reason *reason) {
         struct stat status;
 
-        if (fstat(fd, &status) < 0)
-                return -errno;
+        int r = fd_stat(fd, &status);
+        if (r < 0)
+                return r;
         *file = (InspectFile){
                 .fd = fd,
                 .size = (uint64_t)MAX_OF(status.st_size, (off_t)0),
                 .may_read = INSPECT_READ_MAX,
         };
-        int r = read_header(file);
+        r = read_header(file);
         if (r == -EBADMSG)
                 return reason_set(reason, KT_E_FAILED, "it is no program or library (ELF)");
         const char *why = r == 0 ? check_header(file) : NULL;

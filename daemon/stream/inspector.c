@@ -169,8 +169,9 @@ static int check_unchanged(const Inspector *inspector, Reason *reason) {
         const struct stat *before = &inspector->status;
         struct stat now;
 
-        if (fstat(inspector->file_fd, &now) < 0)
-                return -errno;
+        int r = fd_stat(inspector->file_fd, &now);
+        if (r < 0)
+                return r;
         if (now.st_size == before->st_size && is_same_time(&now.st_mtim, &before->st_mtim) &&
                         is_same_time(&now.st_ctim, &before->st_ctim))
                 return 0;
@@ -243,7 +244,7 @@ static int run(Inspector *inspector, char *text) {
         if (r == 0)
                 r = tell_facts(inspector, text);
         if (r == 0)
-                r = sandbox_close();
+                r = sandbox_close(SANDBOX_INSPECTOR);
         if (r == 0)
                 r = order_take(inspector->control_fd, CONTROL_QUESTION, &message, NULL, 0);
         if (r == 0)

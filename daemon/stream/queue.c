@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
+#include "fd.h"
 
 typedef struct Chunk {
         struct Chunk *next;
@@ -46,7 +46,7 @@ static void queue_cut_file(Queue *queue) {
               cut = (off_t)(queue->written_bytes - queue->whole_bytes);
         struct stat st;
 
-        if (end >= cut && fstat(queue->fd, &st) == 0 && st.st_size == end &&
+        if (end >= cut && fd_stat(queue->fd, &st) == 0 && st.st_size == end &&
                         ftruncate(queue->fd, end - cut) == 0)
                 queue->written_bytes = queue->whole_bytes;
 }

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The consumer's own fence: it holds a client's fd and the kernel's raw bytes, so it can do nothing
- * but read, clean and write. Entered before anybody has told it anything; system calls are left
- * until it knows what it is for, and given up before the first byte of a client's. Under systemd
- * the unit has done most of it already.
+/* The worker's own sandbox. A worker holds a client's descriptor and the kernel's raw bytes, so it
+ * may do nothing but read, clean and write. It enters the sandbox before it reads any message, and
+ * closes it when it knows its role and before it reads the first byte of a client's. Under systemd
+ * the unit has done most of the same already.
  *
- * The filter kills the process on any call that the loop has no need for. A build with
- * AddressSanitizer goes without the filter, since the sanitizer's own calls are many and change;
+ * The filter assumes that an attacker runs code in the worker. The worker holds descriptors of
+ * tracefs files, and whoever gets one of them reads all records for as long as they like. So
+ * sendmsg(2), the only call that passes descriptors, is limited to the control socket. This holds
+ * because the control socket keeps its number: the filter forbids to close CONTROL_FD, and no call
+ * that chooses the number of a new descriptor (dup2, dup3, fcntl F_DUPFD) is allowed. Bytes go to
+ * sinks by write(2) and by sendto(2) without an address.
+ *
+ * A forbidden call ends the process, and forbidden-call.c reports its name. A build with
+ * AddressSanitizer goes without the filter, because the sanitizer makes many calls of its own;
  * everything else is the same. */
 
 #include "sandbox.h"
@@ -15,6 +22,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <pwd.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -22,11 +30,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "control.h"
+#include "forbidden-call.h"
+
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 0x08 /* linux/mman.h, since 6.11 */
+#endif
 
 /* A raw reader and a counter for each of 8192 CPUs, and our own. */
 #define FILES_MAX (2 * 8192 + 64)
@@ -97,75 +113,196 @@ int __lsan_is_turned_off(void) {
         return 1;
 }
 
-int sandbox_close(void) {
+int sandbox_close(SandboxRole role _unused_) {
+        return 0;
+}
+
+int sandbox_end_receiving(void) {
         return 0;
 }
 #else
-/* All that a consumer has need of once it has what it works on. */
-static const int calls[] = {
-        SCMP_SYS(read),
-        SCMP_SYS(pread64),
-        SCMP_SYS(write),
-        SCMP_SYS(writev),
-        SCMP_SYS(pwritev2),
-        SCMP_SYS(recvmsg),
-        SCMP_SYS(sendmsg),
-        SCMP_SYS(epoll_wait),
-        SCMP_SYS(epoll_pwait),
-        SCMP_SYS(epoll_ctl),
-        SCMP_SYS(timerfd_settime),
-        SCMP_SYS(close),
-        SCMP_SYS(fstat),
-        SCMP_SYS(fstatfs),
-        SCMP_SYS(getsockopt),
-        SCMP_SYS(poll),
-        SCMP_SYS(ppoll),
-        SCMP_SYS(lseek),
-        SCMP_SYS(ftruncate),
-        SCMP_SYS(fdatasync),
-        SCMP_SYS(munmap),
-        SCMP_SYS(mremap),
-        SCMP_SYS(brk),
-        SCMP_SYS(madvise),
-        SCMP_SYS(futex),
-        SCMP_SYS(getrandom),
-        SCMP_SYS(sysinfo), /* qsort() asks how much memory there is */
-        SCMP_SYS(clock_gettime),
-        SCMP_SYS(gettimeofday),
-        SCMP_SYS(rt_sigreturn),
-        SCMP_SYS(restart_syscall),
-        SCMP_SYS(exit),
-        SCMP_SYS(exit_group),
+/* What libseccomp loads a filter with. Others, such as NEW_LISTENER, would make a descriptor. */
+#define TSYNC_FLAGS (SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH)
+
+#define STREAM (1U << SANDBOX_STREAM | 1U << SANDBOX_CLIENT_STREAM)
+#define CLIENT (1U << SANDBOX_CLIENT_STREAM)
+#define SPOOL  (1U << SANDBOX_SPOOL_READER)
+#define OTHERS (~(STREAM | SPOOL))
+#define ALL    (~0U)
+
+/* A system call that these roles may make, where all conditions hold. An argument has 64 bits, and
+ * the kernel uses the lower 32 of a descriptor: a condition that allows must compare all of them.
+ */
+typedef struct Allowed {
+        int call;
+        unsigned roles;
+        unsigned n_conditions;
+        struct scmp_arg_cmp conditions[2];
+} Allowed;
+
+static const Allowed allowed[] = {
+        { SCMP_SYS(read), ALL },
+        { SCMP_SYS(pread64), ALL },
+        { SCMP_SYS(fstat), ALL },
+        { SCMP_SYS(lseek), ALL },
+        { SCMP_SYS(poll), ALL },
+        { SCMP_SYS(ppoll), ALL },
+        { SCMP_SYS(epoll_wait), ALL },
+        { SCMP_SYS(epoll_pwait), ALL },
+        { SCMP_SYS(munmap), ALL },
+        { SCMP_SYS(mremap), ALL },
+        { SCMP_SYS(brk), ALL },
+        { SCMP_SYS(madvise), ALL },
+        { SCMP_SYS(futex), ALL },
+        { SCMP_SYS(getrandom), ALL },
+        { SCMP_SYS(rt_sigprocmask), ALL }, /* getrandom() of glibc 2.41 in each thread; abort() */
+        { SCMP_SYS(sysinfo), ALL },        /* qsort() asks how much memory the machine has */
+        { SCMP_SYS(clock_gettime), ALL },
+        { SCMP_SYS(gettimeofday), ALL },
+        { SCMP_SYS(rt_sigreturn), ALL },
+        { SCMP_SYS(restart_syscall), ALL },
+        { SCMP_SYS(getpid), ALL }, /* abort() */
+        { SCMP_SYS(gettid), ALL }, /* abort() */
+        { SCMP_SYS(exit), ALL },
+        { SCMP_SYS(exit_group), ALL },
+        { SCMP_SYS(close), ALL }, /* not of CONTROL_FD: see keep_control */
+        { SCMP_SYS(sendmsg), ALL, 1, { SCMP_A0(SCMP_CMP_EQ, CONTROL_FD) } },
+        { SCMP_SYS(recvmsg), ALL & ~CLIENT, 1, { SCMP_A0(SCMP_CMP_EQ, CONTROL_FD) } },
+        /* No code, and nothing that is shared with another process or a file. */
+        { SCMP_SYS(mmap),
+                        ALL,
+                        2,
+                        { SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+                                        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_PRIVATE) } },
+        /* The state of getrandom() in glibc 2.41 with Linux 6.11 and later */
+        { SCMP_SYS(mmap),
+                        ALL,
+                        2,
+                        { SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+                                        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_DROPPABLE) } },
+        /* An error message of our own or of the C library */
+        { SCMP_SYS(write), OTHERS, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
+        { SCMP_SYS(writev), OTHERS | SPOOL, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
+        { SCMP_SYS(write), STREAM | SPOOL },
+        { SCMP_SYS(writev), STREAM },
+        { SCMP_SYS(pwritev2), CLIENT },
+        { SCMP_SYS(ftruncate), STREAM },
+        { SCMP_SYS(fdatasync), STREAM },
+        { SCMP_SYS(fstatfs), CLIENT },
+        { SCMP_SYS(epoll_ctl), STREAM },
+        { SCMP_SYS(timerfd_settime), STREAM },
+        /* Reads flags only: O_NONBLOCK of a description that a client shares is the client's. */
+        { SCMP_SYS(fcntl), CLIENT, 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFL) } },
+        /* SO_PEERPIDFD, for one, would make a descriptor. */
+        { SCMP_SYS(getsockopt),
+                        CLIENT,
+                        2,
+                        { SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET), SCMP_A2(SCMP_CMP_EQ, SO_TYPE) } },
+        { SCMP_SYS(sendto), CLIENT, 1, { SCMP_A4(SCMP_CMP_EQ, 0) } }, /* to the peer only */
+        { SCMP_SYS(recvmsg), CLIENT },
+        { SCMP_SYS(seccomp),
+                        CLIENT,
+                        2,
+                        { SCMP_A0(SCMP_CMP_EQ, SECCOMP_SET_MODE_FILTER),
+                                        SCMP_A1(SCMP_CMP_MASKED_EQ,
+                                                        ~(scmp_datum_t)TSYNC_FLAGS,
+                                                        0) } },
 };
 
-int sandbox_close(void) {
-        const struct {
-                int call;
-                struct scmp_arg_cmp condition;
-        } narrow[] = {
-                /* Reading an fd's flags only; setting O_NONBLOCK on a shared description is not
-                   ours. */
-                { SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_EQ, F_GETFL) },
-                /* fstat() of some C libraries */
-                { SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH) },
-                { SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
-        };
+/* What a filter that allows everything else forbids. The kernel asks all filters and takes the
+ * strictest answer. */
+typedef struct Forbidden {
+        int call;
+        unsigned n_conditions;
+        struct scmp_arg_cmp condition;
+} Forbidden;
 
-        scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-        int r = filter ? 0 : -ENOMEM;
+/* The lower 32 bits alone choose the descriptor. */
+static const Forbidden keep_control[] = {
+        { SCMP_SYS(close), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, CONTROL_FD) },
+};
 
-        if (r == 0) /* the watchdog as well */
-                r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(calls); i++)
-                r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(narrow); i++)
-                r = seccomp_rule_add_array(
-                                filter, SCMP_ACT_ALLOW, narrow[i].call, 1, &narrow[i].condition);
-        if (r == 0)
-                r = seccomp_load(filter);
-        if (filter)
+static const Forbidden end_receiving[] = {
+        { SCMP_SYS(recvmsg), 1, SCMP_A0(SCMP_CMP_NE, CONTROL_FD) },
+        { SCMP_SYS(seccomp) },
+};
+
+static int filter_new(uint32_t action, scmp_filter_ctx *ret) {
+        scmp_filter_ctx filter = seccomp_init(action);
+
+        if (!filter)
+                return -ENOMEM;
+        int r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* the other threads as well */
+        r = r ?: seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);  /* sandbox_enter() has set it */
+        r = r ?: seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+        if (r < 0)
                 seccomp_release(filter);
+        else
+                *ret = filter;
         return r;
+}
+
+static int load_forbidden(const Forbidden *forbidden, size_t n) {
+        scmp_filter_ctx filter;
+
+        int r = filter_new(SCMP_ACT_ALLOW, &filter);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = seccomp_rule_add_array(filter,
+                                SCMP_ACT_TRAP,
+                                forbidden[i].call,
+                                forbidden[i].n_conditions,
+                                &forbidden[i].condition);
+        r = r ?: seccomp_load(filter);
+        seccomp_release(filter);
+        return r;
+}
+
+static int load_allowed(SandboxRole role) {
+        scmp_filter_ctx filter;
+
+        int r = filter_new(SCMP_ACT_TRAP, &filter);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(allowed); i++)
+                if (allowed[i].roles & (1U << role))
+                        r = seccomp_rule_add_array(filter,
+                                        SCMP_ACT_ALLOW,
+                                        allowed[i].call,
+                                        allowed[i].n_conditions,
+                                        allowed[i].conditions);
+        const struct scmp_arg_cmp abort_self[] = {
+                SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()),
+                SCMP_A2(SCMP_CMP_EQ, SIGABRT),
+        };
+        r = r ?: seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 2, abort_self);
+        r = r ?: seccomp_load(filter);
+        seccomp_release(filter);
+        return r;
+}
+
+int sandbox_close(SandboxRole role) {
+        static const char *const names[] = {
+                [SANDBOX_STREAM] = "stream worker",
+                [SANDBOX_CLIENT_STREAM] = "stream worker",
+                [SANDBOX_INSPECTOR] = "program inspector",
+                [SANDBOX_HIST_READER] = "histogram reader",
+                [SANDBOX_SPOOL_READER] = "recording reader",
+        };
+        char byte;
+
+        /* The first call in a thread may map memory for the vDSO's state. What it needs later is
+         * allowed as well: the state may be made anew. */
+        if (getrandom(&byte, sizeof(byte), 0) < 0)
+                return -errno;
+        int r = forbidden_call_watch(names[role]);
+        r = r ?: load_forbidden(keep_control, ELEMENTSOF(keep_control));
+        return r ?: load_allowed(role);
+}
+
+int sandbox_end_receiving(void) {
+        return load_forbidden(end_receiving, ELEMENTSOF(end_receiving));
 }
 #endif
 

@@ -3,8 +3,21 @@
 
 #include <stddef.h>
 
+/* What the process is for. Each role has its own list of system calls. */
+typedef enum SandboxRole {
+        SANDBOX_STREAM,        /* into a pipe or files that the daemon gives */
+        SANDBOX_CLIENT_STREAM, /* into a sink that a client sends */
+        SANDBOX_INSPECTOR,
+        SANDBOX_HIST_READER,
+        SANDBOX_SPOOL_READER,
+} SandboxRole;
+
 /* Changes to the user (NULL: is another than root already), gives up all rights, and takes limits.
  * -errno with one line in text. */
 int sandbox_enter(const char *user, char *text, size_t size);
-/* After this no file can be opened and no program run. */
-int sandbox_close(void);
+/* After this call the process cannot open a file, run a program, or send a descriptor to anyone
+ * but the daemon. It receives descriptors from the daemon only, except as SANDBOX_CLIENT_STREAM. */
+int sandbox_close(SandboxRole role);
+/* SANDBOX_CLIENT_STREAM: the client's sink has come. From here on the process receives descriptors
+ * from the daemon only. */
+int sandbox_end_receiving(void);

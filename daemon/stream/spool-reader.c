@@ -88,15 +88,16 @@ static int write_all(int control_fd, int fd, const uint8_t *data, size_t size) {
 static int copy(int control_fd, int from, int to, bool is_raw, uint8_t *buffer) {
         struct stat status;
 
-        if (fstat(from, &status) < 0)
-                return -errno;
+        int r = fd_stat(from, &status);
+        if (r < 0)
+                return r;
         uint64_t end = is_raw ? (uint64_t)status.st_size : find_end(from, (uint64_t)status.st_size);
         for (uint64_t at = 0; at < end;) {
                 ssize_t n = pread(from, buffer, MIN_OF(CHUNK_BYTES, end - at), (off_t)at);
 
                 if (n <= 0)
                         return n < 0 ? -errno : 0; /* shorter than it was */
-                int r = write_all(control_fd, to, buffer, (size_t)n);
+                r = write_all(control_fd, to, buffer, (size_t)n);
                 if (r < 0)
                         return r;
                 at += (uint64_t)n;
@@ -129,7 +130,7 @@ void spool_reader_run(int control_fd) {
         _cleanup_close_ int to = pipe_fd;
         _cleanup_free_ uint8_t *buffer = malloc(CHUNK_BYTES);
         r = r ?: buffer ? 0 : -ENOMEM;
-        r = r ?: sandbox_close();
+        r = r ?: sandbox_close(SANDBOX_SPOOL_READER);
         if (r == 0)
                 order_tell(control_fd, CONTROL_READY, 0, "");
         while (r == 0)

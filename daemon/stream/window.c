@@ -58,8 +58,9 @@ static void see_pids(const uint8_t *data, size_t size, PageTally *tally) {
 static int map_earlier(Window *window, int fd) {
         struct stat st;
 
-        if (fstat(fd, &st) < 0)
-                return -errno;
+        int r = fd_stat(fd, &st);
+        if (r < 0)
+                return r;
         if ((size_t)st.st_size < sizeof(WindowHead))
                 return 0;
         void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -1,22 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Every role's sandbox, and what a worker that was taken over would try in it. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "cleanup.h"
+#include "control.h"
+#include "fd.h"
 #include "sandbox.h"
 
 #define NOT_ENTERED 100
+#define CLIENT_FD   5 /* a socket whose other end an attacker has */
+#define N_ROLES     (SANDBOX_SPOOL_READER + 1)
 
 #ifdef __SANITIZE_ADDRESS__
 #define SKIP_WITHOUT_FILTER()                                                           \
@@ -35,22 +46,63 @@ static const char *user(void) {
 static bool is_root;
 static int status_fd; /* the child's own /proc/self/status, opened before it may no more */
 
-/* Runs `act` in the sandbox, in a child; its wait status. */
-static int run(int (*act)(void)) {
+/* A worker in its sandbox, as far as the test sees it. */
+typedef struct Worker {
+        int control, client; /* the other ends of CONTROL_FD and CLIENT_FD */
+        int errors;          /* what it writes to stderr */
+        pid_t pid;
+} Worker;
+
+static _Noreturn void act_in_sandbox(SandboxRole role, int (*act)(void), const int fds[static 3]) {
+        char text[256];
+
+        for (int i = 0; i < 3; i++) /* out of the way of the numbers */
+                g_assert_cmpint(dup2(fds[i], 40 + i), ==, 40 + i);
+        dup2(40, CONTROL_FD);
+        dup2(41, CLIENT_FD);
+        dup2(42, STDERR_FILENO);
+        status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+        bool is_closed = sandbox_enter(user(), text, sizeof(text)) == 0 && sandbox_close(role) == 0;
+        if (is_closed && role == SANDBOX_CLIENT_STREAM)
+                is_closed = sandbox_end_receiving() == 0;
+        _exit(is_closed ? act() : NOT_ENTERED);
+}
+
+static Worker worker_start(SandboxRole role, int (*act)(void)) {
+        int control[2], client[2], errors[2];
+
+        g_assert_no_errno(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control));
+        g_assert_no_errno(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, client));
+        g_assert_no_errno(pipe2(errors, O_CLOEXEC));
+        Worker worker = { control[0], client[0], errors[0], fork() };
+        g_assert_cmpint(worker.pid, >=, 0);
+        if (worker.pid == 0)
+                act_in_sandbox(role, act, (int[]){ control[1], client[1], errors[1] });
+        close(control[1]);
+        close(client[1]);
+        close(errors[1]);
+        return worker;
+}
+
+/* Its wait status. */
+static int worker_end(Worker *worker) {
         int status;
 
-        pid_t pid = fork();
-        g_assert_cmpint(pid, >=, 0);
-        if (pid == 0) {
-                char text[256];
-
-                status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-                _exit(sandbox_enter(user(), text, sizeof(text)) < 0 || sandbox_close() < 0
-                                                ? NOT_ENTERED
-                                                : act());
-        }
-        g_assert_no_errno(waitpid(pid, &status, 0));
+        g_assert_no_errno(waitpid(worker->pid, &status, 0));
+        close(worker->control);
+        close(worker->client);
+        close(worker->errors);
         return status;
+}
+
+static int run_as(SandboxRole role, int (*act)(void)) {
+        Worker worker = worker_start(role, act);
+
+        return worker_end(&worker);
+}
+
+static int run(int (*act)(void)) {
+        return run_as(SANDBOX_STREAM, act);
 }
 
 static int act_open(void) {
@@ -97,45 +149,330 @@ static int act_kill(void) {
         return kill(getppid(), 0);
 }
 
+/* What a worker that was taken over would do with the descriptors that it holds: passes one to a
+ * client, or makes the control socket's number the client's. */
+
+static int act_pass_descriptor(void) {
+        return fd_send(CLIENT_FD, "x", 1, &status_fd, 1);
+}
+
+static int act_send_many(void) {
+        struct mmsghdr header = {};
+
+        return sendmmsg(CONTROL_FD, &header, 1, 0);
+}
+
+static int act_receive(void) {
+        char byte;
+        size_t n;
+        int fd;
+
+        return (int)fd_receive(CLIENT_FD, &byte, 1, &fd, 1, &n);
+}
+
+static int act_dup2(void) {
+        return dup2(CLIENT_FD, CONTROL_FD);
+}
+
+static int act_dup3(void) {
+        return dup3(CLIENT_FD, CONTROL_FD, O_CLOEXEC);
+}
+
+static int act_dup(void) {
+        return dup(CLIENT_FD);
+}
+
+static int act_dup_by_fcntl(void) {
+        return fcntl(CLIENT_FD, F_DUPFD, 0);
+}
+
+static int act_close_control(void) {
+        return close(CONTROL_FD);
+}
+
+/* The kernel sees the lower 32 bits only. */
+static int act_close_control_by_another_number(void) {
+        return (int)syscall(SYS_close, (uint64_t)1 << 32 | CONTROL_FD);
+}
+
+static int act_close_range(void) {
+        return close_range(CONTROL_FD, CONTROL_FD, 0);
+}
+
+static int act_connect(void) {
+        const struct sockaddr address = { .sa_family = AF_UNSPEC };
+
+        return connect(CLIENT_FD, &address, sizeof(address));
+}
+
+static int act_send_to(void) {
+        const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/run/x" };
+
+        return sendto(CLIENT_FD, "x", 1, 0, (const struct sockaddr *)&address, sizeof(address)) < 0;
+}
+
+static int act_get_pidfd(void) {
+        int fd;
+        socklen_t size = sizeof(fd);
+
+        return getsockopt(CLIENT_FD, SOL_SOCKET, 77 /* SO_PEERPIDFD */, &fd, &size);
+}
+
+static int act_set_owner(void) {
+        return fcntl(CLIENT_FD, F_SETOWN, 1);
+}
+
+static int act_stat_path_with_empty_flag(void) {
+        struct stat st;
+
+        return (int)syscall(SYS_newfstatat, AT_FDCWD, "/etc/shadow", &st, AT_EMPTY_PATH);
+}
+
+static int act_map_shared(void) {
+        return mmap(NULL, 4096, PROT_READ, MAP_SHARED, status_fd, 0) == MAP_FAILED;
+}
+
+static int act_listen_to_itself(void) {
+        return (int)syscall(SYS_seccomp,
+                        SECCOMP_SET_MODE_FILTER,
+                        SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                        NULL);
+}
+
+static int act_add_filter(void) {
+        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL);
+}
+
+static int act_handle_signal(void) {
+        return signal(SIGSYS, SIG_IGN) == SIG_ERR;
+}
+
+static int act_signal_another(void) {
+        return (int)syscall(SYS_tgkill, getpid() + 1, getpid() + 1, SIGABRT);
+}
+
+static int act_splice(void) {
+        return (int)splice(status_fd, NULL, CLIENT_FD, NULL, 1, 0);
+}
+
+static int act_io_uring(void) {
+        return (int)syscall(SYS_io_uring_setup, 1, NULL);
+}
+
+static int act_memfd(void) {
+        return memfd_create("x", 0);
+}
+
+static int act_thread(void) {
+        pthread_t thread;
+
+        return pthread_create(&thread, NULL, (void *(*)(void *))(uintptr_t)act_dup, NULL);
+}
+
+static const struct {
+        int (*act)(void);
+        const char *call; /* NULL: the C library chooses */
+} forbidden[] = {
+        { act_open, "openat" },
+        { act_socket, "socket" },
+        { act_exec, "execve" },
+        { act_fork, NULL },
+        { act_ioctl, "ioctl" },
+        { act_set_flags, "fcntl" },
+        { act_map_code, "mmap" },
+        { act_protect, "mprotect" },
+        { act_stat_path, "newfstatat" },
+        { act_kill, "getppid" },
+        { act_pass_descriptor, "sendmsg" },
+        { act_send_many, "sendmmsg" },
+        { act_receive, "recvmsg" },
+        { act_dup2, NULL },
+        { act_dup3, "dup3" },
+        { act_dup, "dup" },
+        { act_dup_by_fcntl, "fcntl" },
+        { act_close_control, "close" },
+        { act_close_control_by_another_number, "close" },
+        { act_close_range, "close_range" },
+        { act_connect, "connect" },
+        { act_send_to, "sendto" },
+        { act_get_pidfd, "getsockopt" },
+        { act_set_owner, "fcntl" },
+        { act_stat_path_with_empty_flag, "newfstatat" },
+        { act_map_shared, "mmap" },
+        { act_listen_to_itself, "seccomp" },
+        { act_add_filter, "seccomp" },
+        { act_handle_signal, "rt_sigaction" },
+        { act_signal_another, "tgkill" },
+        { act_splice, "splice" },
+        { act_io_uring, "io_uring_setup" },
+        { act_memfd, "memfd_create" },
+        { act_thread, NULL },
+};
+
+static void check_text(const char *text, size_t i) {
+        g_autofree char *call = g_strdup_printf("forbids system call %s (", forbidden[i].call);
+
+        if (!strstr(text, forbidden[i].call ? call : "forbids system call "))
+                g_error("act %zu was reported as \"%s\", which lacks \"%s\"", i, text, call);
+}
+
+/* A forbidden call is not executed, ends the process, and is named on stderr and to the daemon. */
+static void check_forbidden(SandboxRole role, size_t i) {
+        Worker worker = worker_start(role, forbidden[i].act);
+        ControlMessage message;
+        char line[1024];
+
+        ssize_t n = read(worker.errors, line, sizeof(line) - 1);
+        line[MAX_OF(n, (ssize_t)0)] = '\0';
+        check_text(line, i);
+        g_assert_cmpint(recv(worker.control, &message, sizeof(message), 0), ==, sizeof(message));
+        g_assert_cmpuint(message.type, ==, CONTROL_REFUSED);
+        g_assert_cmpint(message.status.error, ==, EPERM);
+        check_text(message.status.text, i);
+        g_assert_cmpint(recv(worker.client, line, sizeof(line), 0), ==, 0);
+        int status = worker_end(&worker);
+        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
+                g_error("act %zu ended with %#x, not with SIGSYS", i, (unsigned)status);
+}
+
 static void test_forbidden(void) {
-        static int (*const acts[])(void) = {
-                act_open,
-                act_socket,
-                act_exec,
-                act_fork,
-                act_ioctl,
-                act_set_flags,
-                act_map_code,
-                act_protect,
-                act_stat_path,
-                act_kill,
+        SKIP_WITHOUT_FILTER();
+        for (unsigned role = 0; role < N_ROLES; role++)
+                for (size_t i = 0; i < ELEMENTSOF(forbidden); i++)
+                        check_forbidden(role, i);
+}
+
+/* A role that has no sink writes nowhere. */
+static int act_write_to_client(void) {
+        return write(CLIENT_FD, "x", 1) != 1;
+}
+
+static void test_writers(void) {
+        static const bool writes[N_ROLES] = {
+                [SANDBOX_STREAM] = true,
+                [SANDBOX_CLIENT_STREAM] = true,
+                [SANDBOX_SPOOL_READER] = true,
         };
 
         SKIP_WITHOUT_FILTER();
-        for (size_t i = 0; i < ELEMENTSOF(acts); i++) {
-                int status = run(acts[i]);
+        for (unsigned role = 0; role < N_ROLES; role++) {
+                int status = run_as(role, act_write_to_client);
 
-                if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
-                        g_error("act %zu ended with %#x, not with SIGSYS", i, (unsigned)status);
+                g_assert_true(writes[role] ? status == 0
+                                           : WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
         }
 }
 
-/* What the loop and the memory beneath it live by. */
+/* The sink of a client comes over the client's socket, after the sandbox was closed. */
+static int act_receive_sink(void) {
+        char text[256], byte;
+        size_t n_fds = 0;
+        int fd;
+
+        if (sandbox_enter(user(), text, sizeof(text)) < 0 ||
+                        sandbox_close(SANDBOX_CLIENT_STREAM) < 0)
+                return NOT_ENTERED;
+        if (fd_receive(CLIENT_FD, &byte, 1, &fd, 1, &n_fds) != 1 || n_fds != 1)
+                return 1;
+        if (sandbox_end_receiving() < 0)
+                return 2;
+        return send(CLIENT_FD, "y", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ? 0 : 3;
+}
+
+static void test_client_sink(void) {
+        char byte = 0;
+        int ends[2];
+
+        g_assert_no_errno(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
+        g_assert_cmpint(fd_send(ends[0], "x", 1, &ends[0], 1), ==, 0);
+        pid_t pid = fork();
+        g_assert_cmpint(pid, >=, 0);
+        if (pid == 0) {
+                dup2(ends[1], CLIENT_FD);
+                _exit(act_receive_sink());
+        }
+        int status;
+        g_assert_no_errno(waitpid(pid, &status, 0));
+        g_assert_cmpint(status, ==, 0);
+        g_assert_cmpint(recv(ends[0], &byte, 1, 0), ==, 1);
+        g_assert_cmpint(byte, ==, 'y');
+        close(ends[0]);
+        close(ends[1]);
+}
+
+/* A failed assertion ends with its own signal and its own message. */
+static int act_abort(void) {
+        abort();
+}
+
+static void test_abort(void) {
+        for (unsigned role = 0; role < N_ROLES; role++) {
+                int status = run_as(role, act_abort);
+
+                g_assert_true(WIFSIGNALED(status));
+                g_assert_cmpint(WTERMSIG(status), ==, SIGABRT);
+        }
+}
+
+/* What all roles do: memory, times, random numbers, messages with the daemon. */
 static int act_work(void) {
         _cleanup_free_ char *large = malloc(4 << 20), *larger = NULL;
+        struct timespec now;
         struct stat st;
+        char byte;
 
         if (!large)
                 return 1;
         memset(large, 1, 4 << 20);
         larger = realloc(TAKE_PTR(large), 64 << 20);
-        if (!larger || fcntl(2, F_GETFL) < 0 || fstat(2, &st) < 0)
+        if (!larger || fd_stat(STDERR_FILENO, &st) < 0 || close(CLIENT_FD) < 0)
                 return 2;
-        return 0;
+        if (getrandom(&byte, 1, 0) != 1 || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+                return 3;
+        return fd_send(CONTROL_FD, "x", 1, &status_fd, 1) < 0 ? 4 : 0;
 }
 
 static void test_allowed(void) {
-        g_assert_cmpint(run(act_work), ==, 0);
+        for (unsigned role = 0; role < N_ROLES; role++)
+                g_assert_cmpint(run_as(role, act_work), ==, 0);
+}
+
+static sem_t asked, answered;
+
+static void *get_random(void *ret) {
+        while (sem_wait(&asked) < 0)
+                ;
+        ssize_t n = getrandom(ret, 1, 0);
+        sem_post(&answered);
+        return (void *)n;
+}
+
+/* The C library prepares getrandom() in each thread at its first call there. */
+static int act_random_elsewhere(void) {
+        char text[256], byte;
+        pthread_t thread;
+
+        sem_init(&asked, 0, 0);
+        sem_init(&answered, 0, 0);
+        if (pthread_create(&thread, NULL, get_random, &byte) != 0)
+                return 1;
+        if (sandbox_enter(user(), text, sizeof(text)) < 0 || sandbox_close(SANDBOX_STREAM) < 0)
+                return NOT_ENTERED;
+        sem_post(&asked);
+        while (sem_wait(&answered) < 0)
+                ;
+        return 0;
+}
+
+static void test_random_elsewhere(void) {
+        int status;
+
+        pid_t pid = fork();
+        g_assert_cmpint(pid, >=, 0);
+        if (pid == 0)
+                _exit(act_random_elsewhere());
+        g_assert_no_errno(waitpid(pid, &status, 0));
+        g_assert_cmpint(status, ==, 0);
 }
 
 static int act_identity(void) {
@@ -232,7 +569,11 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         is_root = geteuid() == 0;
         g_test_add_func("/sandbox/forbidden", test_forbidden);
+        g_test_add_func("/sandbox/writers", test_writers);
+        g_test_add_func("/sandbox/client-sink", test_client_sink);
+        g_test_add_func("/sandbox/abort", test_abort);
         g_test_add_func("/sandbox/allowed", test_allowed);
+        g_test_add_func("/sandbox/random-elsewhere", test_random_elsewhere);
         g_test_add_func("/sandbox/identity", test_identity);
         g_test_add_func("/sandbox/broken-pipe", test_broken_pipe);
         g_test_add_func("/sandbox/not-dumpable", test_not_dumpable);
