@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # packages.sh GROUP...: installs what is missing of the groups build, run, test, bench, without questions.
+# packages.sh --list GROUP...: prints the names of the packages instead.
 set -eu
 build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev libseccomp-dev libtraceevent-dev
         libzstd-dev libbpf-dev libgcrypt20-dev libglib2.0-dev libelf-dev libdw-dev libiberty-dev libzydis-dev zlib1g-dev'
@@ -8,15 +9,22 @@ run='dbus jq trace-cmd util-linux systemd procps'
 guest='qemu-system-x86 qemu-system-data seabios mmdebstrap cpio e2fsprogs'
 test="$run $guest libglib2.0-bin clang-format-14 groff-base locales python3 python3-dbus strace varlink-go socat"
 bench="$run linux-perf python3"
+chroot='ccache libglib2.0-bin locales python3 strace varlink-go fuse3 ca-certificates passwd'
+
+lists=
+[ "$1" != --list ] || { lists=yes; shift; }
 
 missing=
 for group in "$@"; do
         eval "names=\$$group"
+        [ -z "$lists" ] || { missing="$missing $names"; continue; }
         for name in $names; do
                 [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || missing="$missing $name"
         done
 done
 [ -n "$missing" ] || exit 0
+# shellcheck disable=SC2086 # words are wanted
+[ -z "$lists" ] || { echo $missing; exit 0; }
 [ "$(id -u)" = 0 ] || { echo "packages: these are missing and only root can install them:$missing" >&2; exit 1; }
 echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive

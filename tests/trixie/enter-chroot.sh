@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# enter-chroot.sh ROOT SOURCE [TEST...]: builds SOURCE in ROOT and runs the unit tests. unit.sh starts it as the first
+# process of its own namespaces, so its mounts are private and are gone when it ends.
+set -eu
+root=$1 source=$2
+shift 2
+
+mount --make-rprivate /
+mount --bind "$root" "$root" # tests change how / is shared, so it must be a mount
+mount -t proc proc "$root/proc"
+mount --rbind /sys "$root/sys"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+mount -t tmpfs -o mode=0755 tmpfs "$root/run"
+mount --bind "$source" "$root/source"
+mount -o remount,bind,ro "$root/source"
+
+# Meson is told where the tree is by its path in the chroot: trees in other places share the build folder.
+in_chroot() {
+        env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 CCACHE_DIR=/var/cache/ccache \
+                CCACHE_BASEDIR=/source chroot "$root" "$@"
+}
+log=/build/unit.log
+[ -e "$root/build/build.ninja" ] ||
+        in_chroot meson setup /build /source --prefix=/usr --sysconfdir=/etc --localstatedir=/var >"$root$log" ||
+        { cat "$root$log" >&2; exit 1; }
+in_chroot ninja -C /build >"$root$log" 2>&1 ||
+        { grep -vE '^\[[0-9]+/' "$root$log" | tail -n 60 >&2; exit 1; }
+in_chroot rm -f /build/meson-logs/testlog.json
+in_chroot meson test -C /build --no-rebuild --suite unit --timeout-multiplier 4 "$@" >"$root$log" 2>&1 || true
+[ -s "$root/build/meson-logs/testlog.json" ] || { cat "$root$log" >&2; exit 1; }
+in_chroot jq -r '"# \(.name): \(.result)", (.stdout // "" | rtrimstr("\n")),
+        (select(.result == "OK" or .result == "SKIP" or ((.stdout // "") | test("(^|\n)not ok ")) | not) |
+                "not ok 0 - \(.name) ended with status \(.returncode)", (.stderr // "" | .[-3000:]))' \
+        /build/meson-logs/testlog.json | tee "$root/build/unit.tap" | grep -E '^# [a-z-]+: |^(not )?ok |ERROR'
+! grep -q '^not ok ' "$root/build/unit.tap"
