@@ -62,20 +62,13 @@ static int check_key(const char *key, Reason *reason) {
         return refuse(key, reason, "leave it out of the spec of a boot trace");
 }
 
-static bool is_given(const Spec *spec, const char *key) {
-        for (size_t i = 0; i < n_spec_fields; i++)
-                if (strcmp(spec_fields[i].name, key) == 0)
-                        return spec->set_keys & (UINT32_C(1) << i);
-        return false;
-}
-
 static int check_values(const Spec *spec, Reason *reason) {
         if (spec->scope != SCOPE_SYSTEM)
                 return refuse("scope", reason, "it knows no processes yet, only 'system'");
-        if (is_given(spec, "lifetime") &&
+        if (spec_is_given(spec, "lifetime") &&
                         (spec->lifetime != LIFETIME_LINGER || spec->linger_usec > 0))
                 return refuse("lifetime", reason, "what was recorded stays until it is removed");
-        if (is_given(spec, "unredacted") && !spec->unredacted)
+        if (spec_is_given(spec, "unredacted") && !spec->unredacted)
                 return refuse("unredacted", reason, "it records what it has, for root alone");
         if (spec->name && !boot_name_is_valid(spec->name))
                 return reason_set(reason,
@@ -83,7 +76,7 @@ static int check_values(const Spec *spec, Reason *reason) {
                                 "name: %s: at boot %d letters, digits, '_' and '-' at most",
                                 quote(spec->name).text,
                                 BOOT_NAME_MAX);
-        if (is_given(spec, "triggers") || spec->n_triggers > 0)
+        if (spec_is_given(spec, "triggers") || spec->n_triggers > 0)
                 return check_key("triggers", reason);
         return 0;
 }
@@ -202,7 +195,7 @@ static int choose_form(const Spec *spec,
                                 KT_E_INVALID_SPEC,
                                 "%s: change that, or leave --persistent out",
                                 top_only);
-        if (wish->persistent && is_given(spec, "buffer-kb"))
+        if (wish->persistent && spec_is_given(spec, "buffer-kb"))
                 return refuse("buffer-kb", reason, "the size is that of --persistent");
         if (form == BOOT_CONFIG && !kernel->has_bootconfig)
                 return reason_set(reason,

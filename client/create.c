@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "caret.h"
 #include "proxy.h"
@@ -49,6 +50,23 @@ static void create_print(const Context *context, const char *id) {
         table_print_json(context, object);
 }
 
+/* The rule may let it linger for a time only. It is made already: what cannot be asked for is not
+ * told. */
+static void create_tell_lifetime(Proxy *proxy, const Spec *spec, const char *id) {
+        _cleanup_json_ json_object *session = NULL;
+        Reason reason = {};
+
+        if (spec->lifetime != LIFETIME_LINGER || spec->linger_usec > 0 ||
+                        proxy_get(proxy, id, "Describe", NULL, &session, &reason) != 0)
+                return;
+        const char *lifetime = json_object_get_string(json_object_object_get(
+                        json_object_object_get(session, "spec"), "lifetime"));
+        if (lifetime && strcmp(lifetime, "linger") != 0)
+                tell("%s: the policy rule lets the session linger for a limited time: its lifetime is %s from now on",
+                                spec->name ?: id,
+                                lifetime);
+}
+
 static int create_go(SpecOptions *options, const Context *context, const char *name) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *object = NULL;
@@ -76,6 +94,8 @@ static int create_go(SpecOptions *options, const Context *context, const char *n
         }
         if (r != 0)
                 return caret_tell_failure(object, &origins, r, &reason);
+        if (!context->quiet)
+                create_tell_lifetime(proxy, spec, id);
         create_print(context, id);
         return KT_EXIT_OK;
 }

@@ -90,7 +90,7 @@ const SpecField spec_fields[] = {
                         SPEC_BUFFER_KB_MIN,
                         SPEC_BUFFER_KB_MAX,
                         "KiB per CPU",
-                        "The size of the kernel's ring buffer for each CPU. Default: 1024." },
+                        "The size of the kernel's ring buffer for each CPU. Default: 1024, or less where a limit is less." },
         { "clock",
                         SPEC_STRING,
                         1,
@@ -105,7 +105,8 @@ const SpecField spec_fields[] = {
                         LIFETIME_MAX,
                         NULL,
                         "When the session goes away by itself. 'client': when its creator "
-                        "leaves the bus. 'linger': never, it stays until it is destroyed. "
+                        "leaves the bus. 'linger': never, it stays until it is destroyed, or as "
+                        "long as a rule's max-linger-sec allows. "
                         "'linger:TIME': this long after its creator has left, at most 7d; TIME "
                         "is a whole number with us, ms, s, min, h or d, seconds without. "
                         "'unit:NAME': when the systemd unit has no process any more. Default: "

@@ -342,9 +342,10 @@ int spec_to_json(const Spec *spec, json_object **ret) {
         }
         if (r == 0 && spec->where)
                 r = spec_json_put(object, "where", json_object_new_string(spec->where));
-        /* Of an instance of somebody else's they are not the session's. */
-        if (r == 0 && !spec->instance)
+        /* The daemon knows the limit that a default is lowered to. */
+        if (r == 0 && spec_is_given(spec, "buffer-kb"))
                 r = spec_json_put(object, "buffer-kb", json_object_new_uint64(spec->buffer_kb));
+        /* The clock of an instance of someone else is not the session's. */
         if (r == 0 && !spec->instance)
                 r = spec_json_put(object, "clock", json_object_new_string(spec->clock));
         if (r == 0)

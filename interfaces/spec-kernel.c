@@ -98,7 +98,7 @@ static int check_instance(const Spec *spec, Reason *reason) {
         static const char *const theirs[] = { "buffer-kb", "clock" };
 
         for (size_t i = 0; i < ELEMENTSOF(theirs); i++)
-                if (spec->set_keys & spec_field_bit(spec_field_find(theirs[i])))
+                if (spec_is_given(spec, theirs[i]))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "%s: is the instance's own and stays, since changing it "

@@ -260,9 +260,17 @@ int spec_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason)
                                 field->name,
                                 value,
                                 field->max);
-        spec->buffer_kb = value;
-        spec->set_keys |= spec_field_bit(field);
+        spec_settle_buffer(spec, value);
         return 0;
+}
+
+bool spec_is_given(const Spec *spec, const char *key) {
+        return spec->set_keys & spec_field_bit(spec_field_find(key));
+}
+
+void spec_settle_buffer(Spec *spec, uint64_t kb) {
+        spec->buffer_kb = kb;
+        spec->set_keys |= spec_field_bit(spec_field_find("buffer-kb"));
 }
 
 /* The booleans of the table: where each is kept. */

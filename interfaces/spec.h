@@ -159,6 +159,10 @@ int spec_refuse_type(const SpecField *field, const char *got, Reason *reason);
 int spec_set_string(Spec *spec, const char *key, const char *value, Reason *reason);
 int spec_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason);
 int spec_set_boolean(Spec *spec, const char *key, bool value, Reason *reason);
+/* Was the key set? Its default is not. */
+bool spec_is_given(const Spec *spec, const char *key);
+/* What the session has, given or not: from here on the spec says it. */
+void spec_settle_buffer(Spec *spec, uint64_t kb);
 /* Marks `events` or `probes` as given, so that a door that reads a list of them notices a second
  * one. */
 int spec_begin_list(Spec *spec, const SpecField *field, Reason *reason);

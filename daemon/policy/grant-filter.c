@@ -166,6 +166,8 @@ int decision_compile_hist(const Decision *d,
                 .userdata = &reading,
                 .keeps_addresses = is_free ||
                                    (d->grant->addresses == ADDRESS_KEEP && !d->grant->redacted),
+                /* The rest is for the session's ring buffers. */
+                .most_bytes = d->rule ? d->grant->limits.max_buffer_kb_per_uid * 1024 / 2 : 0,
         };
         r = hist_compile(&context, hist, ret, d->reason);
         return r ?: exclude_addresses(&reading, filter);

@@ -398,11 +398,11 @@ static int check_lifetime(const Decision *d) {
                                 rule->label,
                                 names[spec->lifetime]);
         if (spec->lifetime != LIFETIME_LINGER || rule->max_linger_usec == 0 ||
-                        (spec->linger_usec > 0 && spec->linger_usec <= rule->max_linger_usec))
+                        spec->linger_usec <= rule->max_linger_usec)
                 return 0;
         return reason_set(d->reason,
                         KT_E_ACCESS_DENIED,
-                        "lifetime: %s grants linger:TIME of %" PRIu64 "s at most",
+                        "lifetime: %s grants linger:%" PRIu64 "s at most",
                         rule->label,
                         rule->max_linger_usec / 1000000);
 }
@@ -451,6 +451,7 @@ static int begin_grant(Decision *d) {
         grant->redacted = !rule_is_unredacted(rule);
         grant->allow_setuid = rule->allow_setuid;
         grant->polkit_action = rule->polkit_action;
+        grant->max_linger_usec = rule->max_linger_usec;
         for (size_t i = 0; i < rule->n_limits; i++)
                 *(uint64_t *)((char *)&grant->limits + rule->limits[i].field->offset) =
                                 rule->limits[i].value;

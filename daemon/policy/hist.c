@@ -396,16 +396,27 @@ static int put_size(const Words *w, uint64_t n_rows) {
         return 0;
 }
 
-static int put_all(const Words *w, uint64_t n_rows) {
+/* The default holds no more than the caller may have. */
+static uint64_t get_default_rows(const HistContext *context, const HistText *text) {
+        HistText least = { .layout = text->layout, .n_rows = HIST_ROWS_DEFAULT };
+
+        while (context->most_bytes > 0 && least.n_rows > SPEC_HIST_SIZE_MIN &&
+                        hist_count_bytes(&least) > context->most_bytes)
+                least.n_rows /= 2;
+        return least.n_rows;
+}
+
+static int put_all(const Words *w, HistText *text) {
         int r = put_keys(w);
 
         r = r ?: put_values(w);
         r = r ?: put_sort(w);
-        return r ?: put_size(w, n_rows);
+        text->n_rows = w->hist->size ?: get_default_rows(w->context, text);
+        return r ?: put_size(w, text->n_rows);
 }
 
 int hist_compile(const HistContext *context, const SpecHist *hist, HistText *ret, Reason *reason) {
-        HistText text = { .n_rows = hist->size ?: HIST_ROWS_DEFAULT };
+        HistText text = {};
         size_t command_size, listed_size;
         Words w = {
                 .command = open_memstream(&text.command, &command_size),
@@ -420,7 +431,7 @@ int hist_compile(const HistContext *context, const SpecHist *hist, HistText *ret
         if (hist->keys.n > HIST_KEYS_MAX || hist->values.n > HIST_VALUES_MAX)
                 r = -EINVAL; /* the spec has refused it */
         else if (w.command && w.listed)
-                r = put_all(&w, text.n_rows);
+                r = put_all(&w, &text);
         if (w.command && fclose(w.command) != 0)
                 r = -ENOMEM;
         if (w.listed && fclose(w.listed) != 0)

@@ -17,6 +17,7 @@ typedef struct HistContext {
         bool (*may_read)(const FormatField *field, void *userdata);
         void *userdata;
         bool keeps_addresses; /* names of functions may be told */
+        uint64_t most_bytes;  /* where no size is given: so many rows as this holds; 0: any */
 } HistContext;
 
 /* A histogram for the kernel: what stands between "hist:" and " if FILTER". */

@@ -113,6 +113,7 @@ typedef struct Grant {
         bool allow_setuid; /* scope command without no_new_privs, where the kernel has the guard */
         const char *polkit_action; /* static; must say yes before the grant counts; NULL: none */
         Limits limits;             /* the rule's where it has them, else the configured */
+        uint64_t max_linger_usec;  /* of lifetime linger, also where no time is given; 0: no end */
         GrantEvent *events;        /* sorted, each once */
         size_t n_events;
         GrantEvent *sources; /* events that granted probes are made of: not turned on by themselves

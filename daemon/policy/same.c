@@ -60,8 +60,9 @@ bool grant_is_same(const Grant *a, const Grant *b) {
                         a->allow_setuid != b->allow_setuid ||
                         !text_is_same(a->polkit_action, b->polkit_action) ||
                         memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0 ||
-                        a->n_events != b->n_events || a->n_sources != b->n_sources ||
-                        a->n_triggers != b->n_triggers || a->n_requests != b->n_requests)
+                        a->max_linger_usec != b->max_linger_usec || a->n_events != b->n_events ||
+                        a->n_sources != b->n_sources || a->n_triggers != b->n_triggers ||
+                        a->n_requests != b->n_requests)
                 return false;
         for (size_t i = 0; i < a->n_sources; i++)
                 if (!event_is_same(&a->sources[i], &b->sources[i]))

@@ -118,7 +118,7 @@ static int decide(Session *session, json_object *object, Reason *reason) {
         r = r ?: registry_decide(registry, &session->owner, session->spec, &session->grant, reason);
         r = r ?: trace_check_fence(session->spec, session->grant, reason);
         r = r ?: check_same(object, session->grant, reason);
-        r = r ?: session_check_limits(session, &session->grant->limits, reason);
+        r = r ?: session_check_limits(session, session->grant, reason);
         r = r ?: probe_events_hold(registry, session->grant, &trace->probes, &trace->n_probes);
         return r;
 }

@@ -160,9 +160,9 @@ static int step_describe(void *context, Reason *reason _unused_) {
         uint64_t kb;
 
         int r = read_clock(boot);
-        boot->spec->buffer_kb = tracefs_read_u64(trace->instance->fd, "buffer_size_kb", &kb) == 0
-                                                ? kb
-                                                : SIZE_UNKNOWN_KB;
+        if (tracefs_read_u64(trace->instance->fd, "buffer_size_kb", &kb) != 0)
+                kb = SIZE_UNKNOWN_KB;
+        spec_settle_buffer(boot->spec, kb);
         boot->spec->stacktrace = boot->line->has_stacks;
         r = r ?: event_list_load(trace->tracefs, &list);
         r = r ?: grant_events(boot, list);

@@ -11,6 +11,7 @@
 
 #include "describe.h"
 #include "registry.h"
+#include "spec-trigger.h"
 #include "trace-pairs.h"
 #include "trace-triggers.h"
 
@@ -64,6 +65,50 @@ void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret) {
                 usage.n_sessions_uid += drain->uid == uid;
         }
         *ret = usage;
+}
+
+/* The largest buffer that all limits leave to a session of this spec. Sessions that the user has
+ * already do not count: a default that depends on them would surprise. */
+static uint64_t get_most_kb(const Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                const Grant *grant) {
+        uint64_t room = registry->options.limits.max_buffer_kb_total, per_cpu = room;
+        Spec least = *spec; /* shares all it points to, and is not freed */
+
+        if (subject->uid != 0) {
+                room = MIN_OF(room, grant->limits.max_buffer_kb_per_uid);
+                per_cpu = grant->limits.max_buffer_kb;
+        }
+        least.buffer_kb = 1;
+        uint64_t factor = count_kb(registry, &least, NULL);
+        uint64_t others = count_kb(registry, &least, grant) - factor;
+        return MIN_OF(per_cpu, room > others && factor > 0 ? (room - others) / factor : 0);
+}
+
+/* Changes nothing that the spec points to. */
+static void settle_numbers(const Registry *registry,
+                const Subject *subject,
+                const Grant *grant,
+                Spec *spec) {
+        uint64_t most_kb = get_most_kb(registry, subject, spec, grant);
+
+        if (!spec->instance && !spec_is_given(spec, "buffer-kb"))
+                spec_settle_buffer(spec,
+                                MAX_OF(MIN_OF(spec->buffer_kb, most_kb),
+                                                (uint64_t)SPEC_BUFFER_KB_MIN));
+        if (spec->lifetime == LIFETIME_LINGER && spec->linger_usec == 0)
+                spec->linger_usec = grant->max_linger_usec;
+}
+
+void registry_settle_defaults(const Registry *registry,
+                const Subject *subject,
+                const Grant *grant,
+                Spec *spec) {
+        settle_numbers(registry, subject, grant, spec);
+        for (size_t i = 0; i < grant->n_triggers; i++)
+                if (spec->triggers[i].action == ACTION_HIST && spec->triggers[i].hist.size == 0)
+                        spec->triggers[i].hist.size = grant->triggers[i].hist.n_rows;
 }
 
 static int refuse(const char *what,
@@ -225,8 +270,10 @@ int registry_check_quota(const Registry *registry,
                 check_uid_events,
                 check_totals,
         };
-        Question q = { registry, subject, spec, grant, &grant->limits };
+        Spec settled = *spec; /* shares all it points to, and is not freed */
+        Question q = { registry, subject, &settled, grant, &grant->limits };
 
+        settle_numbers(registry, subject, grant, &settled);
         registry_get_usage(registry, subject->uid, &q.usage);
         while (*next < ELEMENTSOF(checks)) {
                 int r = checks[(*next)++](&q, reason);

@@ -143,8 +143,14 @@ int registry_check_kernel(Registry *registry,
                 const Grant *grant,
                 size_t *next,
                 Reason *reason);
-/* KT_E_LIMIT_REACHED, KT_E_NAME_TAKEN, or 0. *next: 0 at first; after a refusal called again it
- * goes on with the limits behind it. */
+/* What the spec leaves out is set: to its default, or to what the grant and the limits allow where
+ * that is less. A value that was given stays. */
+void registry_settle_defaults(const Registry *registry,
+                const Subject *subject,
+                const Grant *grant,
+                Spec *spec);
+/* KT_E_LIMIT_REACHED, KT_E_NAME_TAKEN, or 0, of the spec with its defaults settled. *next: 0 at
+ * first; after a refusal called again it continues with the limits after that. */
 int registry_check_quota(const Registry *registry,
                 const Subject *subject,
                 const Spec *spec,

@@ -19,8 +19,8 @@ static bool is_lower(uint64_t now, uint64_t then) {
 }
 
 /* Only what one session has to itself: what a user or all may have counts for the next one. */
-int session_check_limits(const Session *session, const Limits *now, Reason *reason) {
-        const Limits *then = &session->grant->limits;
+int session_check_limits(const Session *session, const Grant *grant, Reason *reason) {
+        const Limits *then = &session->grant->limits, *now = &grant->limits;
         const Spec *spec = session->spec;
         const char *what = NULL;
 
@@ -40,6 +40,10 @@ int session_check_limits(const Session *session, const Limits *now, Reason *reas
                 what = "max-event-rate";
         else if (is_lower(now->max_stream_bytes_per_sec, then->max_stream_bytes_per_sec))
                 what = "max-stream-bytes-per-sec";
+        /* A longer time is refused by the rule itself, but no end at all only lacks a time. */
+        else if (spec->lifetime == LIFETIME_LINGER && spec->linger_usec == 0 &&
+                        grant->max_linger_usec > 0)
+                what = "max-linger-sec";
         if (!what)
                 return 0;
         return reason_set(reason, KT_E_LIMIT_REACHED, "%s is lower now", what);
@@ -52,7 +56,7 @@ static int judge(Registry *registry, const Session *session, Reason *reason) {
         int r = registry_decide(registry, &session->owner, session->spec, &now, reason);
         r = r ?: trace_check_fence(session->spec, now, reason);
         r = r ?: grant_check_covers(now, session->grant, reason);
-        return r ?: session_check_limits(session, &now->limits, reason);
+        return r ?: session_check_limits(session, now, reason);
 }
 
 void registry_set_rules(Registry *registry, const Policy *policy, const Limits *limits) {

@@ -44,7 +44,7 @@ void session_on_spool(Feed *feed, FeedSpoolNews news, const char *text, void *us
 /* What a feed that was made after the session was armed has to know. */
 void session_arm_feed(Session *session);
 /* What one session may have by itself; KT_E_LIMIT_REACHED. */
-int session_check_limits(const Session *session, const Limits *now, Reason *reason);
+int session_check_limits(const Session *session, const Grant *now, Reason *reason);
 /* Gives session->plan to the worker; `then` is called when it is over. */
 void session_submit(Session *session, void (*then)(Session *, int, const Reason *));
 /* KT_E_BUSY while a plan is in flight, KT_E_WRONG_STATE at its end. */

@@ -18,10 +18,21 @@
 #include "session-parts.h"
 #include "spool-room.h"
 
+/* What all limits leave to one recording while the user has no other. */
+static uint64_t get_most_bytes(const Session *session) {
+        const Limits *limits = &session->grant->limits;
+        uint64_t total_kb = session->registry->options.limits.max_spool_kb_total;
+
+        if (session->owner.uid == 0)
+                return total_kb * 1024;
+        return MIN_OF(limits->max_spool_kb_per_uid, total_kb - total_kb / 8) * 1024;
+}
+
 /* What was left out is policy's. Checked before: there is room for two files. */
 static void fill_make(const Session *session, json_object *spec, SpoolMake *ret) {
         const SpecSpool *spool = &session->spec->spool;
         const Limits *limits = &session->grant->limits;
+        uint64_t most_bytes = get_most_bytes(session);
 
         *ret = (SpoolMake){
                 .id = session->id,
@@ -29,7 +40,7 @@ static void fill_make(const Session *session, json_object *spec, SpoolMake *ret)
                 .name = session->spec->name ?: "",
                 .kind = "session",
                 .spec = spec,
-                .max_bytes = spool->max_bytes ?: limits->max_spool_kb * 1024,
+                .max_bytes = spool->max_bytes ?: MIN_OF(limits->max_spool_kb * 1024, most_bytes),
                 .max_bytes_uid = limits->max_spool_kb_per_uid * 1024,
                 .rotate_bytes = spool->rotate_bytes,
                 .keeps_newest = !spool->keeps_oldest,
@@ -38,7 +49,7 @@ static void fill_make(const Session *session, json_object *spec, SpoolMake *ret)
         ret->max_bytes =
                         MAX_OF(ret->max_bytes, 2 * SPEC_ROTATE_MIN); /* root's, where none is set */
         if (ret->rotate_bytes == 0)
-                ret->rotate_bytes = spool_room_rotate(ret->max_bytes);
+                ret->rotate_bytes = spool_room_rotate(MIN_OF(ret->max_bytes, most_bytes));
         ret->rotate_bytes = MIN_OF(ret->rotate_bytes, ret->max_bytes / 2);
 }
 

@@ -382,6 +382,7 @@ int session_create(Registry *registry, Request *request, Spec *spec, Reason *rea
                 probe_events_release(&probes, &n_probes);
                 return r;
         }
+        registry_settle_defaults(registry, &request->subject, grant, spec);
         session->spec = spec;
         session->grant = TAKE_PTR(grant);
         session->request = request;

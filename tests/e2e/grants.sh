@@ -107,8 +107,12 @@ case_grant_group() { # the group ktrace: the whole system, its addresses under o
 case_grant_limits() { # a rule's limits take the place of the configured ones
         grant '"scopes": ["own", "command"], "events": ["raw_syscalls:*"], "lifetimes": ["client", "linger"],
                 "max-linger-sec": 60, "limits": {"max-buffer-kb": 64, "max-event-rate": 1000}'
-        refused 1 'buffer-kb: 1024 is over .* limit of 64' user ktracectl create x --scope own --lifetime linger:30s -e raw_syscalls:sys_enter
-        refused 3 'linger:TIME of 60s at most' user ktracectl create x --scope own -b 64 -e raw_syscalls:sys_enter
+        refused 1 'buffer-kb: 65 is over .* limit of 64' user ktracectl create x --scope own -b 65 -e raw_syscalls:sys_enter
+        refused 3 'linger:60s at most' user ktracectl create x --scope own --lifetime linger:61s -e raw_syscalls:sys_enter
+        expect 0 user ktracectl create x --scope own -e raw_syscalls:sys_enter # defaults are within the limits
+        grep -q 'x: .* lifetime is linger:1min' err || fail "not told: $(cat err)"
+        same '64 linger:1min' "$(user ktracectl --json=short show x | jq -r '"\(.spec["buffer-kb"]) \(.spec.lifetime)"')"
+        user ktracectl destroy x
         expect 0 user ktracectl create x --scope own -b 64 --lifetime linger:30s -e raw_syscalls:sys_enter
         user ktracectl destroy x
         background user ktracectl record -q -b 64 -e raw_syscalls:sys_enter -o t.kts -- \
@@ -118,6 +122,15 @@ case_grant_limits() { # a rule's limits take the place of the configured ones
         status=0
         wait "$BACKGROUND" || status=$?
         same 125 "$status" "status of record"
+}
+
+case_grant_limits_spool() { # a recording onto the disk fits the rule's limits without a size
+        grant '"scopes": ["own"], "events": ["raw_syscalls:*"], "limits": {"max-spool-kb-per-uid": 2048}'
+        refused 1 'max-spool-kb-per-uid, 2048 allowed' user ktracectl create x --spec - \
+                <<<'{"scope": "own", "events": ["raw_syscalls:*"], "spool": {"rotate-bytes": 2097152}}'
+        expect 0 user ktracectl create x --scope own --spool -e raw_syscalls:sys_enter
+        user ktracectl destroy x
+        user ktracectl spool remove x
 }
 
 case_grant_allow_setuid() { # who may gain privileges is traced up to there
