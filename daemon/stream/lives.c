@@ -13,6 +13,10 @@
  * on. Numbers come back only after all others were used, so one that was heard of just before is
  * the same task. A child whose fork was lost is unknown; that is all that can be said.
  *
+ * The daemon's word about a member comes late: its exit may have been read before. So the exit of a
+ * task that is not known is kept as well, as a life without duration (is_only_end), and a member
+ * from a time before all ends that are still kept is not believed.
+ *
  * A thread that execs takes the number of its process's first thread, whose exit was recorded
  * before; its own number is free and nothing else tells of its end (fs/exec.c, de_thread). */
 
@@ -46,7 +50,8 @@ struct Lives {
         LifeEvent *noted;
         size_t n_noted, n_noted_max;
         bool is_sorted;
-        uint64_t forgotten; /* nobody asks for what was before */
+        uint64_t forgotten; /* nothing before this time will be asked for */
+        uint64_t swept;     /* ends before this time may be forgotten */
         uint64_t first_loss;
         uint64_t doubtful;                      /* from here on, of those that were born */
         bool are_all_members, are_all_immortal; /* in a build that leaves these defences out */
@@ -92,7 +97,11 @@ static void lives_sweep(Lives *lives, bool with_dead) {
                 lives->lives[n] = lives->lives[i];
                 lives_link(lives, n++);
         }
-        lives->n_lives = lives->n_after_sweep = n;
+        lives->n_lives = n;
+        if (!with_dead)
+                return;
+        lives->n_after_sweep = n;
+        lives->swept = lives->forgotten;
 }
 
 int lives_new(Lives **ret) {
@@ -203,16 +212,19 @@ static int add_life(Lives *lives, uint32_t tid, uint64_t birth) {
         return 0;
 }
 
-/* What was verified at a time before the end that is known is over. */
+/* Records that say more than the daemon: a task of this number began or ended later. */
+static bool is_outdated(const Lives *lives, const LifeEvent *event, const Life *newest) {
+        if (newest)
+                return newest->birth > event->nsec ||
+                       (newest->death != NEVER && newest->death >= event->nsec);
+        return event->nsec < lives->swept;
+}
+
 static int apply_member(Lives *lives, const LifeEvent *event) {
         Life *newest = find_life(lives, event->tid, NEVER);
 
-        if (newest && newest->death != NEVER && newest->death >= event->nsec)
+        if (is_outdated(lives, event, newest))
                 return 0;
-        if (newest && newest->death == NEVER && newest->birth >= event->nsec) {
-                newest->birth = event->nsec;
-                return 0;
-        }
         if (newest && newest->death == NEVER && newest->doubtful == NEVER) {
                 newest->seen = MAX_OF(newest->seen, event->nsec);
                 return 0;
@@ -275,9 +287,27 @@ static void apply_loss(Lives *lives, uint64_t nsec) {
         }
 }
 
-static int apply(Lives *lives, const LifeEvent *event) {
-        Life *life;
+static bool is_only_end(const Life *life) {
+        return life->death < life->birth;
+}
 
+static int apply_exit(Lives *lives, const LifeEvent *event) {
+        Life *life = find_alive(lives, event->tid, event->nsec);
+
+        if (lives->are_all_immortal)
+                return 0;
+        if (life) {
+                life->death = event->nsec;
+                return 0;
+        }
+        uint32_t n = lives->n_lives;
+        int r = add_life(lives, event->tid, event->nsec + 1);
+        if (lives->n_lives > n)
+                lives->lives[n].death = event->nsec;
+        return r;
+}
+
+static int apply(Lives *lives, const LifeEvent *event) {
         switch (event->kind) {
         case LIFE_MEMBER:
                 return apply_member(lives, event);
@@ -287,10 +317,7 @@ static int apply(Lives *lives, const LifeEvent *event) {
                 lives_see(lives, event->tid, event->nsec);
                 break;
         case LIFE_EXIT:
-                life = find_alive(lives, event->tid, event->nsec);
-                if (life && !lives->are_all_immortal)
-                        life->death = event->nsec;
-                break;
+                return apply_exit(lives, event);
         case LIFE_EXEC:
                 return apply_exec(lives, event);
         case LIFE_LOSS:
@@ -323,7 +350,8 @@ void lives_see(Lives *lives, uint32_t tid, uint64_t nsec) {
 static Standing judge_unborn(const Lives *lives, uint32_t tid, uint64_t first, uint64_t last) {
         if (find_life(lives, tid, last))
                 return STANDING_MIXED;
-        if (find_life(lives, tid, NEVER) || last < lives->first_loss)
+        const Life *later = find_life(lives, tid, NEVER);
+        if ((later && !is_only_end(later)) || last < lives->first_loss)
                 return STANDING_FOREIGN;
         return first < lives->first_loss ? STANDING_MIXED : STANDING_DOUBTFUL;
 }

@@ -197,6 +197,56 @@ static void test_members_again(void) {
         lives_free(lives);
 }
 
+/* The daemon found a member at 10; its exit at 20 was read before the daemon's message came. */
+static void test_member_late(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_EXIT, 20, 12, 0);
+        advance(lives, 50);
+        assert_at(lives, 12, 20, STANDING_FOREIGN);
+        note(lives, LIFE_MEMBER, 10, 12, 0);
+        advance(lives, 60);
+        assert_at(lives, 12, 21, STANDING_FOREIGN);
+        assert_at(lives, 12, 60, STANDING_FOREIGN);
+        note(lives, LIFE_MEMBER, 61, 12, 0); /* another task of that number */
+        advance(lives, 70);
+        assert_at(lives, 12, 60, STANDING_FOREIGN);
+        assert_at(lives, 12, 65, STANDING_MEMBER);
+        lives_free(lives);
+}
+
+/* The same where the number has come to a member's child since: it is not the child's before. */
+static void test_member_late_reused(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 9, 0);
+        note(lives, LIFE_EXIT, 20, 12, 0);
+        note(lives, LIFE_FORK, 40, 9, 12);
+        advance(lives, 50);
+        note(lives, LIFE_MEMBER, 10, 12, 0);
+        advance(lives, 60);
+        assert_at(lives, 12, 30, STANDING_FOREIGN);
+        assert_at(lives, 12, 39, STANDING_FOREIGN);
+        assert_at(lives, 12, 50, STANDING_MEMBER);
+        lives_free(lives);
+}
+
+/* Ends are forgotten some day: a member of before is not believed then. */
+static void test_member_too_late(void) {
+        Lives *lives = make_lives();
+
+        for (uint32_t i = 0; i < 10000; i++)
+                note(lives, LIFE_EXIT, SEC + i, 1000 + i, 0);
+        advance(lives, 10 * SEC);
+        lives_forget(lives, 10 * SEC);
+        note(lives, LIFE_MEMBER, SEC / 2, 1000, 0);
+        note(lives, LIFE_MEMBER, 10 * SEC, 1001, 0);
+        advance(lives, 11 * SEC);
+        assert_at(lives, 1000, 11 * SEC, STANDING_FOREIGN);
+        assert_at(lives, 1001, 11 * SEC, STANDING_MEMBER);
+        lives_free(lives);
+}
+
 /* Whoever was quiet for 10 s before a loss may be dead since. */
 static void test_loss(void) {
         Lives *lives = make_lives();
@@ -294,6 +344,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/lives/exec-in-doubt", test_exec_in_doubt);
         g_test_add_func("/lives/reuse", test_reuse);
         g_test_add_func("/lives/members-again", test_members_again);
+        g_test_add_func("/lives/member-late", test_member_late);
+        g_test_add_func("/lives/member-late-reused", test_member_late_reused);
+        g_test_add_func("/lives/member-too-late", test_member_too_late);
         g_test_add_func("/lives/loss", test_loss);
         g_test_add_func("/lives/window", test_window);
         g_test_add_func("/lives/many", test_many);
