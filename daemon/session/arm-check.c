@@ -20,6 +20,7 @@
  * cut. */
 
 #include <errno.h>
+#include <time.h>
 
 #include "arm.h"
 #include "defence.h"
@@ -99,8 +100,15 @@ static int round_refuse(Round *round, Task task, int result, const Reason *reaso
         return arm_leave_out(round->arm, task, reason);
 }
 
+/* By its start time: another task may have the number of a maker that has ended. */
+static bool is_made_by_fit(const Arm *arm, pid_t maker_pid) {
+        Task maker = { .tid = maker_pid };
+
+        return process_read_start(maker_pid, maker_pid, &maker.start_time) == 0 &&
+               task_set_has(&arm->verified, &maker);
+}
+
 static int round_judge(Round *round, pid_t tid, Reason *reason) {
-        const TaskSet *verified = &round->arm->verified;
         TaskStat before, after;
         pid_t tgid = 0;
 
@@ -130,7 +138,7 @@ static int round_judge(Round *round, pid_t tid, Reason *reason) {
         if (r < 0)
                 return r;
         /* A thread is made by one of its own process. */
-        if (!task_set_has_tid(verified, tgid == tid ? before.parent : tgid))
+        if (!is_made_by_fit(round->arm, tgid == tid ? before.parent : tgid))
                 round->is_last = false;
         round->fit[round->n_fit++] = (Task){ tid, before.start_time };
         return 0;
@@ -188,4 +196,28 @@ int arm_check(Arm *arm, Reason *reason) {
         task_set_clear(&arm->settled);
         arm->n_rounds = 0;
         return r;
+}
+
+/* With the time taken after the check, a task that ends in between would be a member whose end
+ * nobody learns of: its number may be another user's by the time the kernel's list forgets it. */
+int arm_prove(Arm *arm, clockid_t clock) {
+        TaskSet *verified = &arm->verified;
+        struct timespec now;
+        size_t n = 0;
+
+        if (clock_gettime(clock, &now) < 0)
+                return -errno;
+        arm->since_nsec = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+        for (size_t i = 0; defence_is_on("proof") && i < verified->n; i++) {
+                const Task *task = &verified->tasks[i];
+                TaskStat stat;
+
+                int r = process_read_stat(task->tid, task->tid, &stat);
+                if (r < 0 && r != -ESRCH)
+                        return r;
+                if (r == 0 && stat.start_time == task->start_time && !stat.is_exiting)
+                        verified->tasks[n++] = *task;
+        }
+        verified->n = defence_is_on("proof") ? n : verified->n;
+        return 0;
 }

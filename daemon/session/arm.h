@@ -34,10 +34,11 @@ typedef struct Arm {
         TaskSet verified; /* found fit after they were listed: whose records may pass */
         TaskSet settled;  /* of the check under way: they need no further look */
         unsigned n_rounds;
-        bool is_running;  /* events are on: the unfit are left out, nothing can be refused */
-        bool has_news;    /* the last look for newcomers has listed some */
-        TaskSet left_out; /* leaders of those in the report */
-        TaskSet partial;  /* leaders: not all threads could be listed, so no record may pass */
+        uint64_t since_nsec; /* taken by arm_prove() */
+        bool is_running;     /* events are on: the unfit are left out, nothing can be refused */
+        bool has_news;       /* the last look for newcomers has listed some */
+        TaskSet left_out;    /* leaders of those in the report */
+        TaskSet partial;     /* leaders: not all threads could be listed, so no record may pass */
 } Arm;
 
 /* Processes that are not named by their numbers. */
@@ -63,6 +64,10 @@ int arm_list_newcomers(Arm *arm, const ArmGroup *group);
  * called once the guard is armed, and again whenever something was listed since. PLAN_AGAIN: not
  * done yet. KT_E_ACCESS_DENIED: something unfit is listed, no event may be enabled. */
 int arm_check(Arm *arm, Reason *reason);
+/* Takes the time by this clock (since_nsec), then keeps of the verified tasks only those that have
+ * not begun to exit. If exits are recorded by now, the record of each one's exit comes after
+ * since_nsec. -errno. */
+int arm_prove(Arm *arm, clockid_t clock);
 /* Is this process fit, with each of its threads? For what is not on the list yet; 0 when the arm
  * does not judge. */
 int arm_check_process(const Arm *arm, pid_t pid, const Task *tasks, size_t n, Reason *reason);

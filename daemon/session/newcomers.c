@@ -6,10 +6,12 @@
  * second the worker looks, in a plan of its own beside the session's. Finding nothing costs a
  * stat(2) for each process of the machine, or a read for each cgroup.
  *
- * A newcomer is judged, listed, and judged again with whatever it has become (arm.h), and only then
- * told to the consumer as a member from that moment on. What the kernel recorded of it in between
- * is cut there, so nothing depends on how the second judgement ends. Events are on meanwhile, the
- * guard is armed: a number that was listed in vain stays on the list and is no member.
+ * A newcomer is judged, listed, and judged again with whatever it has become (arm.h). Then the time
+ * is taken, and whoever has not begun to exit by then is a member from that time on: the record of
+ * its exit comes later, so that its number is known to be free again. What the kernel recorded of
+ * it before is cut by the consumer, so nothing depends on how the second judgement ends. The events
+ * are on and the guard is armed in all this time: a number that was listed in vain stays on the
+ * list and is no member.
  *
  * Works on an Arm of its own. The session's belongs to its plans, and to the event loop when none
  * is in flight; this one belongs to the worker while the plan here is in flight. The plans of a
@@ -71,9 +73,16 @@ static int step_check(void *context, Reason *reason) {
         return newcomers->arm.has_news ? arm_check(&newcomers->arm, reason) : 0;
 }
 
+static int step_prove(void *context, Reason *reason _unused_) {
+        Newcomers *newcomers = context;
+
+        return newcomers->arm.has_news ? arm_prove(&newcomers->arm, newcomers->clock) : 0;
+}
+
 static const PlanStep steps[] = {
         { "newcomers", step_list, NULL },
         { "newcomers-credentials", step_check, NULL },
+        { "newcomers-proof", step_prove, NULL },
 };
 
 static int copy_set(TaskSet *dest, const TaskSet *source) {
@@ -110,13 +119,10 @@ static void newcomers_forget(Newcomers *newcomers) {
         newcomers->n_members = n_kept;
 }
 
-/* Those that have been found fit are members from now on. */
+/* Those that were found fit and were proven are members since that proof. */
 static int newcomers_add_members(Newcomers *newcomers) {
         const TaskSet *verified = &newcomers->arm.verified;
-        struct timespec now;
 
-        if (clock_gettime(newcomers->clock, &now) < 0)
-                return -errno;
         ControlMember *bigger = reallocarray(newcomers->members,
                         newcomers->n_members + verified->n + 1,
                         sizeof(ControlMember));
@@ -127,8 +133,7 @@ static int newcomers_add_members(Newcomers *newcomers) {
                 if (!task_set_has(&newcomers->told, &verified->tasks[i]))
                         bigger[newcomers->n_members++] = (ControlMember){
                                 .tid = (uint32_t)verified->tasks[i].tid,
-                                .since_nsec = (uint64_t)now.tv_sec * 1000000000 +
-                                              (uint64_t)now.tv_nsec,
+                                .since_nsec = newcomers->arm.since_nsec,
                         };
         return copy_set(&newcomers->told, verified);
 }

@@ -235,35 +235,29 @@ void session_resume(Session *session, SessionState state) {
 }
 
 /* For snapshots: with their start times they are told from others that have their numbers. */
-static int session_know(Session *session, const TaskSet *tasks, const struct timespec *since) {
+static int session_know(Session *session, const TaskSet *tasks, uint64_t since_nsec) {
         int r = trace_know(&session->trace, NULL);
 
         for (size_t i = 0; r == 0 && i < tasks->n; i++)
-                r = trace_know(&session->trace,
-                                &(KnownTask){ tasks->tasks[i], control_nsec(since) });
+                r = trace_know(&session->trace, &(KnownTask){ tasks->tasks[i], since_nsec });
         return r;
 }
 
-/* since: of the trace's clock. Before the first start nothing was recorded. */
 static int session_take_members(Session *session) {
         const TaskSet *verified = &session->trace.arm.verified;
-        struct timespec since = {};
-        clockid_t clock;
+        uint64_t since_nsec = session->trace.arm.since_nsec;
 
         if (!trace_is_judged(&session->trace))
                 return 0;
-        if (session->is_armed && (!metadata_get_clock(session->spec->clock, &clock) ||
-                                                 clock_gettime(clock, &since) < 0))
-                return -EINVAL;
         ControlMember *members = calloc(verified->n + 1, sizeof(*members));
         if (!members)
                 return -ENOMEM;
         for (size_t i = 0; i < verified->n; i++)
                 members[i] = (ControlMember){
                         .tid = (uint32_t)verified->tasks[i].tid,
-                        .since_nsec = (uint64_t)since.tv_sec * 1000000000 + (uint64_t)since.tv_nsec,
+                        .since_nsec = since_nsec,
                 };
-        int r = session_know(session, verified, &since);
+        int r = session_know(session, verified, since_nsec);
         if (r < 0) {
                 free(members);
                 return r;

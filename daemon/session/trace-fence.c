@@ -432,6 +432,8 @@ int trace_step_lifetimes(void *context, Reason *reason _unused_) {
 
         size_t n = trace_is_judged(trace) ? count_lifetimes(trace->grant) : 0;
 
+        trace->is_live = trace->is_live || n > 0; /* also when the first of them fails */
+        trace->arm.since_nsec = 0;
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = instance_enable_event(trace->instance, lifetimes_system, lifetimes[i], true);
         return r;

@@ -29,7 +29,7 @@ int trace_step_watch(void *context, Reason *reason);
 int trace_step_latch(void *context, Reason *reason);
 int trace_step_pid_max(void *context, Reason *reason);
 int trace_step_guard(void *context, Reason *reason);
-/* Before any other event. */
+/* Before any other event, and before it is judged again who is a member. */
 int trace_step_lifetimes(void *context, Reason *reason);
 /* tracing_on and, where there is a guard, its hist. */
 int trace_open_guard(Trace *trace);

@@ -9,10 +9,12 @@
  * sentinel pid comes first, since an empty list means "trace everybody"; then event-fork, so that
  * children follow; then the pids, the guard, then the judgement of all that is listed by then
  * (arm.c); then filters, each while its event is off, since a filter that the kernel refuses would
- * leave an event on without any. Between this plan and the next the consumer is told who is a
- * member; then the lifetimes go on, the other events last. Stop is events off. Undoing a start
- * truncates the pid list back to the sentinel: with events off the instant of an empty list is
- * harmless. What only a fenced session has is in trace-fence.c.
+ * leave an event on without any. Then the lifetimes go on, and what is listed is judged again: a
+ * task that ended before they were on has no exit record, and its number may be another user's
+ * while the kernel's list still has it. Between this plan and the next the consumer is told who is
+ * a member; the other events go on last. Stop is events off. Undoing a start truncates the pid list
+ * back to the sentinel: with events off the instant of an empty list is harmless. What only a
+ * fenced session has is in trace-fence.c.
  */
 
 #include "trace.h"
@@ -432,6 +434,21 @@ static void undo_events(void *context) {
         trace_tell_undo(trace, r, "the events");
 }
 
+/* Of those that live when exits are recorded: members from the time that is taken first. */
+static int step_members(void *context, Reason *reason) {
+        Trace *trace = context;
+        clockid_t clock;
+        int r = 0;
+
+        if (!trace_is_judged(trace))
+                return 0;
+        if (!metadata_get_clock(trace->spec->clock, &clock))
+                return -EINVAL;
+        if (trace->arm.since_nsec == 0)
+                r = arm_prove(&trace->arm, clock);
+        return r ?: defence_is_on("proof") ? arm_check(&trace->arm, reason) : 0;
+}
+
 static const PlanStep arm_steps[] = {
         { "watch", trace_step_watch, NULL },
         { "latch", trace_step_latch, NULL },
@@ -441,6 +458,8 @@ static const PlanStep arm_steps[] = {
         { "credentials", step_credentials, NULL },
         { "filters", step_filters, undo_filters },
         { "pairs", trace_step_pairs, trace_undo_pairs },
+        { "lifetimes", trace_step_lifetimes, undo_events },
+        { "members", step_members, NULL },
 };
 
 static int step_armed(void *context, Reason *reason _unused_) {
@@ -453,6 +472,7 @@ static int step_armed(void *context, Reason *reason _unused_) {
 
 /* The guard stays: what is left on the list may not change its credentials unseen. */
 static void undo_armed(void *context) {
+        undo_events(context);
         trace_undo_pairs(context);
         undo_filters(context);
         undo_pids(context);
@@ -460,7 +480,6 @@ static void undo_armed(void *context) {
 
 static const PlanStep start_steps[] = {
         { "armed", step_armed, undo_armed },
-        { "lifetimes", trace_step_lifetimes, undo_events },
         { "window", trace_step_window, NULL },
         { "borrowed-latch", trace_step_borrowed_latch, undo_events },
         { "events", step_events, undo_events },

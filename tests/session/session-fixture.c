@@ -275,6 +275,25 @@ void fixture_wait_told(Fixture *f, const char *line) {
         fixture_run_until(f, is_told, &(Told){ f, line });
 }
 
+bool fixture_find_member(Fixture *f, Session *session, pid_t tid, uint64_t *ret_nsec) {
+        g_autofree char *path =
+                        g_strdup_printf("%s/%s.json", f->state_dir, session_get_id(session));
+        json_object *object = json_object_from_file(path), *members;
+        bool is_found = false;
+
+        g_assert_true(json_object_object_get_ex(object, "members", &members));
+        for (size_t i = 0; i < json_object_array_length(members); i++) {
+                json_object *member = json_object_array_get_idx(members, i);
+
+                if (json_object_get_int(json_object_array_get_idx(member, 0)) != tid)
+                        continue;
+                *ret_nsec = json_object_get_uint64(json_object_array_get_idx(member, 1));
+                is_found = true;
+        }
+        json_object_put(object);
+        return is_found;
+}
+
 pid_t fixture_spawn(const char *no_new_privs) {
         g_autofree char *user = g_strdup_printf("%u", FIXTURE_USER);
         const char *argv[] = { "setpriv",

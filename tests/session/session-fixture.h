@@ -26,6 +26,8 @@ uid_t fixture_user(void);
 void fixture_set_up(Fixture *f, gconstpointer userdata);
 /* Ends the registry; the kernel must be as it was. */
 void fixture_tear_down(Fixture *f, gconstpointer userdata);
+/* Is this task a member, by what is kept for the next daemon? ret_nsec: since when. */
+bool fixture_find_member(Fixture *f, Session *session, pid_t tid, uint64_t *ret_nsec);
 /* This registry leaves its sessions, and the next one takes over what it can. */
 #define FIXTURE_BUS "0123"
 void fixture_restart(Fixture *f);

@@ -153,6 +153,31 @@ static void test_partial(Bench *b, gconstpointer userdata) {
         g_assert_cmpuint(b->arm.verified.n, ==, 1);
 }
 
+/* A member's exit record must come after the time since when it is one: who has ended, or has begun
+ * to, is none. */
+static void test_proof(Bench *b, gconstpointer userdata) {
+        pid_t dead = fixture_spawn("--no-new-privs"), zombie = fixture_spawn("--no-new-privs");
+        const pid_t pids[] = { ARM_SENTINEL, b->target, dead, zombie };
+        struct timespec before;
+        siginfo_t info;
+
+        (void)userdata;
+        fake_kernel_change_pids(NAME, pids, G_N_ELEMENTS(pids));
+        g_assert_cmpint(check(b), ==, 0);
+        g_assert_cmpuint(b->arm.verified.n, ==, 3);
+        fixture_kill(dead);
+        kill(zombie, SIGKILL);
+        g_assert_no_errno(waitid(P_PID, (id_t)zombie, &info, WEXITED | WNOWAIT));
+        g_assert_no_errno(clock_gettime(CLOCK_BOOTTIME, &before));
+        g_assert_cmpint(arm_prove(&b->arm, CLOCK_BOOTTIME), ==, 0);
+        g_assert_cmpuint(b->arm.verified.n, ==, 1);
+        g_assert_cmpint(b->arm.verified.tasks[0].tid, ==, b->target);
+        g_assert_cmpuint(b->arm.since_nsec,
+                        >=,
+                        (uint64_t)before.tv_sec * 1000000000 + (uint64_t)before.tv_nsec);
+        waitpid(zombie, NULL, 0);
+}
+
 static void test_not_judged(Bench *b, gconstpointer userdata) {
         pid_t ours = getpid();
 
@@ -178,6 +203,7 @@ int main(int argc, char **argv) {
         ADD("the-dead-hinder-nobody", test_dead);
         ADD("one-group-for-all", test_one_group);
         ADD("not-whole-not-a-member", test_partial);
+        ADD("members-are-proven-alive", test_proof);
         ADD("no-judgement-for-root", test_not_judged);
         return g_test_run();
 }

@@ -325,6 +325,34 @@ static void test_lifetimes(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
+/* Who ends when it has been judged, and before exits are recorded, is no member. */
+static void test_ended_before_lifetimes(Fixture *f, gconstpointer userdata) {
+        pid_t stays = fixture_spawn("--no-new-privs"), ends = fixture_spawn("--no-new-privs");
+        uint64_t since = 0;
+        Call call;
+
+        (void)userdata;
+        fixture_create(f,
+                        &call,
+                        FIXTURE_USER,
+                        NULL,
+                        "{\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}");
+        fixture_wait(f, &call);
+        Session *session = call.session;
+        fake_kernel_clear_journal();
+        fake_kernel_hold(FAKE_ENABLE);
+        fixture_start(f, &call, session);
+        fixture_wait_held(f);
+        fixture_kill(ends);
+        fake_kernel_release();
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_assert_false(fixture_find_member(f, session, ends, &since));
+        g_assert_true(fixture_find_member(f, session, stays, &since));
+        g_assert_cmpuint(since, >, 0);
+        fixture_kill(stays);
+}
+
 /* Scope own takes those that may be listed and tells how many were not. */
 static void test_own(Fixture *f, gconstpointer userdata) {
         pid_t fit = fixture_spawn("--no-new-privs"), unfit = fixture_spawn(NULL);
@@ -391,6 +419,7 @@ int main(int argc, char **argv) {
         ADD("allow-setuid-is-for-few", test_allow_setuid);
         ADD("pid-max", test_pid_max);
         ADD("births-and-ends-are-always-recorded", test_lifetimes);
+        ADD("ended-before-ends-are-recorded", test_ended_before_lifetimes);
         ADD("own-leaves-the-unfit-out", test_own);
         ADD("denied-by-policy", test_denied);
         return g_test_run();

@@ -130,6 +130,32 @@ static void test_destroyed(Fixture *f, gconstpointer userdata) {
         fixture_kill(later);
 }
 
+/* A newcomer that ends when it has just been found fit: the record of its exit comes after the time
+ * since when it is a member. The plan is over long before the event loop hears of it. */
+static void test_since(Fixture *f, gconstpointer userdata) {
+        pid_t first = fixture_spawn("--no-new-privs");
+        Session *session = run_own(f);
+        pid_t later = fixture_spawn("--no-new-privs");
+        struct timespec end;
+        uint64_t since = 0;
+
+        (void)userdata;
+        fake_kernel_hold(FAKE_PID);
+        fixture_wait_held(f);
+        fake_kernel_release();
+        g_usleep(300000);
+        g_assert_no_errno(clock_gettime(CLOCK_MONOTONIC, &end));
+        fixture_kill(later);
+        gint64 give_up = g_get_monotonic_time() + 3 * G_USEC_PER_SEC;
+        while (!fixture_find_member(f, session, later, &since)) {
+                g_assert_cmpint(g_get_monotonic_time(), <, give_up);
+                g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        }
+        g_assert_cmpuint(since, >, 0);
+        g_assert_cmpuint(since, <, (uint64_t)end.tv_sec * 1000000000 + (uint64_t)end.tv_nsec);
+        fixture_kill(first);
+}
+
 #define ADD(path, function) \
         g_test_add("/newcomers/" path, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
@@ -142,6 +168,7 @@ int main(int argc, char **argv) {
         ADD("are-listed-within-a-second-or-two", test_joins);
         ADD("unfit-ones-stay-out", test_unfit);
         ADD("not-while-stopped", test_stopped);
+        ADD("members-since-before-they-end", test_since);
         ADD("destroyed-meanwhile", test_destroyed);
         return g_test_run();
 }
