@@ -27,3 +27,7 @@ case_kernel_user_probe() { # probes in programs
 case_kernel_trigger() { # triggers: their words, when they are at work, what excludes what
         kernel_test test-trigger
 }
+
+case_kernel_frames() { # no event of this kernel shows a page frame number to the group ktrace
+        kernel_test test-frames
+}
