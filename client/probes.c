@@ -108,10 +108,12 @@ static int probes_resolve(const Context *context,
 
 /* add, remove */
 
-/* "probe x: args[2] column 5: …": the argument, or the key, with a caret below the place. */
+/* "probe x: args[2] column 5: …": the argument, the key or the raw definition, with a caret below
+ * the place. */
 static int tell_refusal(int r, const Reason *reason, const DefinitionMessage *definition) {
         int status = tell_failure(r, reason);
-        const char *key = strstr(reason->text, "key["), *place = strstr(reason->text, "args[");
+        const char *key = strstr(reason->text, "key["), *place = strstr(reason->text, "args["),
+                   *raw = strstr(reason->text, "raw column ");
         size_t index, column;
 
         if (key && sscanf(key, "key[%zu] column %zu:", &index, &column) == 2 &&
@@ -120,6 +122,9 @@ static int tell_refusal(int r, const Reason *reason, const DefinitionMessage *de
         else if (place && sscanf(place, "args[%zu] column %zu:", &index, &column) == 2 &&
                         index < definition->n_args && column > 0)
                 tell_place(definition->args[index], column - 1);
+        else if (raw && definition->raw && sscanf(raw, "raw column %zu:", &column) == 1 &&
+                        column > 0)
+                tell_place(definition->raw, column - 1);
         return status;
 }
 

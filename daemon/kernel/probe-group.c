@@ -36,7 +36,11 @@ bool probe_line_is_same(const char *stands, const char *definition) {
         return *stands == *definition && strcmp(skip_number(stands), skip_number(definition)) == 0;
 }
 
-static int refuse(const Tracefs *tracefs, const char *definition, int error, Reason *reason) {
+static int refuse(const Tracefs *tracefs,
+                const char *definition,
+                int error,
+                size_t *ret_column,
+                Reason *reason) {
         _cleanup_free_ char *log = NULL;
         LogEntry entry;
 
@@ -45,12 +49,14 @@ static int refuse(const Tracefs *tracefs, const char *definition, int error, Rea
                                 KT_E_KERNEL_REFUSED,
                                 "the kernel refuses the place: no instruction begins there");
         if (tracefs_read(tracefs->fd, "error_log", &log, NULL) == 0 &&
-                        error_log_find(log, definition, &entry))
+                        error_log_find(log, definition, &entry)) {
+                *ret_column = entry.column;
                 return reason_set(reason,
                                 KT_E_KERNEL_REFUSED,
                                 "the kernel refuses the probe: %.*s",
                                 (int)entry.message_size,
                                 entry.message);
+        }
         if (*definition == 'e' && error == -EINVAL) /* of what is wrong it complains */
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
@@ -62,10 +68,14 @@ static int refuse(const Tracefs *tracefs, const char *definition, int error, Rea
                         strerrordesc_np(-error));
 }
 
-static int define_line(const Tracefs *tracefs, ProbeKind kind, const char *line, Reason *reason) {
+static int define_line(const Tracefs *tracefs,
+                ProbeKind kind,
+                const char *line,
+                size_t *ret_column,
+                Reason *reason) {
         int r = probe_add(tracefs, kind, line);
 
-        return r == 0 || r == -ENOMEM ? r : refuse(tracefs, line, r, reason);
+        return r == 0 || r == -ENOMEM ? r : refuse(tracefs, line, r, ret_column, reason);
 }
 
 /* "p:GROUP/NAME SYMBOL": the line after the colon, or NULL. The type may carry a number ("r10"). */
@@ -119,15 +129,20 @@ int probe_check_supported(const Tracefs *tracefs, ProbeKind kind, Reason *reason
                         names[kind]);
 }
 
-int probe_define(const Tracefs *tracefs, ProbeKind kind, const char *lines, Reason *reason) {
+int probe_define(const Tracefs *tracefs,
+                ProbeKind kind,
+                const char *lines,
+                size_t *ret_column,
+                Reason *reason) {
         char group[EVENT_MAX], name[EVENT_MAX];
         int r = probe_check_supported(tracefs, kind, reason);
 
+        *ret_column = 0;
         for (const char *line = lines; r == 0 && *line; line += *line == '\n') {
                 size_t size = strcspn(line, "\n");
                 _cleanup_free_ char *copy = strndup(line, size);
 
-                r = copy ? define_line(tracefs, kind, copy, reason) : -ENOMEM;
+                r = copy ? define_line(tracefs, kind, copy, ret_column, reason) : -ENOMEM;
                 /* Nothing stood there before: what came to be is what this call has made. */
                 if (r != 0 && line > lines &&
                                 sscanf(lines, "%*[^:]:%199[^/]/%199[^ ]", group, name) == 2)

@@ -39,8 +39,13 @@ int probe_add(const Tracefs *tracefs, ProbeKind kind, const char *definition);
 int probe_remove(const Tracefs *tracefs, ProbeKind kind, const char *group, const char *name);
 
 /* One event, at as many places as there are lines: all of them or none. KT_E_KERNEL_REFUSED in the
- * kernel's own words, KT_E_NO_TRACING where there are no such probes. */
-int probe_define(const Tracefs *tracefs, ProbeKind kind, const char *lines, Reason *reason);
+ * kernel's own words, KT_E_NO_TRACING where there are no such probes. ret_column: in the line that
+ * the kernel refuses, from 1; 0: it does not tell. */
+int probe_define(const Tracefs *tracefs,
+                ProbeKind kind,
+                const char *lines,
+                size_t *ret_column,
+                Reason *reason);
 /* Is what stands in the kernel this definition, with all its lines? */
 bool probe_line_is_same(const char *stands, const char *definition);
 

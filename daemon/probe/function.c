@@ -205,6 +205,14 @@ static int refuse_missing(const ProbeKernel *kernel, const ProbeFunction *f, Rea
                         near[0] ? "?" : "");
 }
 
+static int refuse_forbidden(const ProbeFunction *f, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_NO_SUCH_FUNCTION,
+                        "%s: the kernel forbids probes there (kprobes/blacklist), because probes "
+                        "themselves need it: choose a function that calls it",
+                        f->name);
+}
+
 /* What the lists say against it. */
 static int check_symbol(const ProbeKernel *kernel, ProbeFunction *f, Reason *reason) {
         size_t n;
@@ -217,11 +225,7 @@ static int check_symbol(const ProbeKernel *kernel, ProbeFunction *f, Reason *rea
         if (!symbol)
                 return 0;
         if (symbol->is_forbidden)
-                return reason_set(reason,
-                                KT_E_NO_SUCH_FUNCTION,
-                                "%s: the kernel forbids probes there (kprobes/blacklist), because "
-                                "probes themselves need it: choose a function that calls it",
-                                f->name);
+                return refuse_forbidden(f, reason);
         if (n > 1)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_FUNCTION,
@@ -252,4 +256,15 @@ int probe_function_find(ProbeKernel *kernel, const char *on, ProbeFunction *ret,
                 f.proto = NULL;
         *ret = f;
         return 0;
+}
+
+int probe_function_check_allowed(const ProbeKernel *kernel, const char *on, Reason *reason) {
+        ProbeFunction f = {};
+        size_t n;
+
+        if (parse_place(on, &f, NULL) != 0) /* an address, or a file */
+                return 0;
+        const Symbol *symbol =
+                        symbols_find(kernel->symbols, f.module[0] ? f.module : NULL, f.name, &n);
+        return symbol && n == 1 && symbol->is_forbidden ? refuse_forbidden(&f, reason) : 0;
 }

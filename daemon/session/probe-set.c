@@ -19,6 +19,7 @@
 #include "cred-guard.h"
 #include "log.h"
 #include "probe-origin.h"
+#include "probe-raw.h"
 #include "probe.h"
 #include "session.h"
 
@@ -160,36 +161,6 @@ Probe *probe_set_find(ProbeSet *set, uid_t uid, const char *name) {
         return probe ?: probe_set_find_event(set, PROBE_GROUP_CATALOGUE, name);
 }
 
-/* What a caller wrote in the kernel's own syntax, under our names: "p:x FUNCTION …". */
-static int make_raw_line(const Probe *probe, char **ret, Reason *reason) {
-        const char *raw = probe->definition->raw;
-        size_t type = 1 + strspn(raw + 1, "0123456789");
-        const char *rest = raw + strcspn(raw, " ");
-
-        rest += strspn(rest, " ");
-        if ((*raw != 'p' && *raw != 'r') || (raw[type] != ':' && raw[type] != ' ') || !*rest ||
-                        (*raw == 'p' && type > 1))
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "raw: \"p:NAME FUNCTION ARG…\" or \"r:NAME FUNCTION ARG…\" is "
-                                "wanted");
-        if (strchr(rest, '#'))
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "raw: the kernel takes what is behind # for a comment");
-        if (asprintf(ret,
-                            "%.*s:%s/%s %s",
-                            (int)type,
-                            raw,
-                            probe->group,
-                            probe->definition->name,
-                            rest) < 0) {
-                *ret = NULL;
-                return -ENOMEM;
-        }
-        return 0;
-}
-
 static int compile_user(Probe *probe, Reason *reason) {
         if (!probe->file && probe->look_failed.text[0]) {
                 *reason = probe->look_failed;
@@ -208,8 +179,14 @@ static int compile_user(Probe *probe, Reason *reason) {
 static int make_line(Probe *probe, Reason *reason) {
         int r;
 
-        if (probe->definition->raw)
-                return make_raw_line(probe, &probe->line, reason);
+        if (probe->definition->raw) {
+                r = probe_raw_make_line(probe, &probe->line, reason);
+                return r
+                                       ?: probes_check_raw(probe->set->kernel,
+                                                          probe->set->tracefs,
+                                                          probe->line,
+                                                          reason);
+        }
         if (probe->kind == PROBE_EVENT)
                 r = probe_origin_compile(probe, reason);
         else if (probe->kind == PROBE_USER)
@@ -401,11 +378,21 @@ int probe_check_lost(const Probe *probe, Reason *reason) {
 
 static int define(const Tracefs *tracefs, const Probe *probe, Reason *reason) {
         int r = probe->file ? probe_file_show(probe->file) : 0;
+        Reason inner = {};
+        size_t column = 0;
 
-        r = r ?: probe_define(tracefs, probe->kind, probe->line, reason);
+        r = r ?: probe_define(tracefs, probe->kind, probe->line, &column, &inner);
         if (probe->file)
                 probe_file_hide(probe->file);
-        return r;
+        if (r > 0 && probe->form && probe->form->takes_entry)
+                return reason_set(reason,
+                                r,
+                                "probe %s: this kernel does not know a function's arguments when it "
+                                "returns: take $retval alone here, and the arguments by a probe "
+                                "without --return (%s)",
+                                probe->definition->name,
+                                inner.text);
+        return r > 0 ? probe_refuse_line(probe, column, r, inner.text, reason) : r;
 }
 
 int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
@@ -428,20 +415,10 @@ int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
                 atomic_store(&probe->stands, stands && r == 0);
                 return r;
         }
-        Reason inner = {};
-        r = define(tracefs, probe, &inner);
+        r = define(tracefs, probe, reason);
         if (r == 0)
                 atomic_store(&probe->stands, true);
-        if (r > 0 && probe->form && probe->form->takes_entry)
-                return reason_set(reason,
-                                r,
-                                "probe %s: this kernel does not know a function's arguments when it "
-                                "returns: take $retval alone here, and the arguments by a probe "
-                                "without --return (%s)",
-                                probe->definition->name,
-                                inner.text);
-        return r > 0 ? reason_set(reason, r, "probe %s: %s", probe->definition->name, inner.text)
-                     : r;
+        return r;
 }
 
 static int step_define(void *context, Reason *reason) {

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <stdio.h>
 
 #include "registry.h"
 
@@ -96,4 +97,16 @@ int probes_compile(Probes *probes,
 
         int r = probes_get_kernel(probes, tracefs, &kernel);
         return r ?: probe_compile(kernel, definition, ret, reason);
+}
+
+int probes_check_raw(Probes *probes, const Tracefs *tracefs, const char *line, Reason *reason) {
+        _cleanup_free_ char *place = NULL;
+        ProbeKernel *kernel;
+
+        if (sscanf(line, "%*s %ms", &place) != 1)
+                return 0;
+        /* Without its lists the kernel decides alone. */
+        if (probes_get_kernel(probes, tracefs, &kernel) < 0)
+                return 0;
+        return probe_function_check_allowed(kernel, place, reason);
 }

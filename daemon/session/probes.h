@@ -17,6 +17,8 @@ int probes_resolve_function(Probes *probes,
                 const char *function,
                 json_object **ret,
                 Reason *reason);
+/* line: "p:GROUP/NAME FUNCTION …". KT_E_NO_SUCH_FUNCTION: the kernel forbids probes there. */
+int probes_check_raw(Probes *probes, const Tracefs *tracefs, const char *line, Reason *reason);
 int probes_compile(Probes *probes,
                 const Tracefs *tracefs,
                 const Definition *definition,

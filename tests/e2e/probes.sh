@@ -66,6 +66,19 @@ case_probes_mistakes() { # each mistake is told with its place, and nothing is d
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
 
+case_probes_raw_mistakes() { # of a definition in the kernel's syntax the place of a mistake is shown, also of the kernel's words
+        raw() { # COLUMN STATUS PATTERN RAW
+                expect "$2" ktracectl probes add bad --raw "$4"
+                head -n 1 err | grep -qE -- "$3" || fail "no '$3': $(cat err)"
+                same "$(printf '%*s^' $(($1 + 1)) '')" "$(tail -n 1 err)" "the caret below $4"
+        }
+        raw 3 2 'raw column 3: expected a group' 'p:/bar vfs_read'
+        raw 7 2 'raw column 7: expected a name' 'p:foo/1bar vfs_read'
+        kprobes
+        raw 32 1 'raw column 32: the kernel refuses the probe: Unknown type' 'p:x   vfs_read a=$arg1 b=$arg1:u7'
+        refused 1 'do_int3: the kernel forbids probes there \(kprobes/blacklist\)' ktracectl probes add bad --raw 'p do_int3'
+}
+
 case_probes_values() { # what a probe records is what the program did: text, numbers, flags, results
         kprobes
         ktracectl probes add opening --on do_sys_openat2 filename 'flags = how.flags' dfd '$comm'

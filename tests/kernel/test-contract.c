@@ -425,13 +425,17 @@ static void test_probe_refused(Instance *instance) {
         for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
                 _cleanup_free_ char *stands = NULL;
                 Reason reason = {};
+                size_t column;
 
                 g_assert_cmpint(probe_define(instance->tracefs,
                                                 PROBE_KERNEL,
                                                 refused[i].line,
+                                                &column,
                                                 &reason),
                                 ==,
                                 KT_E_KERNEL_REFUSED);
+                if (strstr(refused[i].line, ":u7"))
+                        g_assert_cmpstr(refused[i].line + column - 1, ==, "u7");
                 if (!strstr(reason.text, refused[i].told))
                         g_error("%s: %s", refused[i].line, reason.text);
                 g_assert_cmpint(probe_read(instance->tracefs, PROBE_KERNEL, GROUP, "x", &stands),
@@ -459,7 +463,11 @@ static void test_probe_reads_back(Instance *instance) {
                 _cleanup_free_ char *stands = NULL;
                 Reason reason = {};
 
-                if (probe_define(instance->tracefs, PROBE_KERNEL, lines[i], &reason) != 0)
+                if (probe_define(instance->tracefs,
+                                    PROBE_KERNEL,
+                                    lines[i],
+                                    &(size_t){ 0 },
+                                    &reason) != 0)
                         g_error("%s: %s", lines[i], reason.text);
                 g_assert_cmpint(probe_read(instance->tracefs,
                                                 PROBE_KERNEL,

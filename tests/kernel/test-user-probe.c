@@ -56,7 +56,7 @@ static void test_reads_back(Instance *instance) {
                         "p", "u", fd, USER_OFFSET + 16, "(0x2010) a=-8(%%sp):s64 b=\\5:s32");
         g_autofree char *both = g_strdup_printf("%s\n%s", one, two);
         g_autofree char *file = g_strdup_printf("/proc/self/fd/%d", fd);
-        if (probe_define(instance->tracefs, PROBE_USER, both, &reason) != 0)
+        if (probe_define(instance->tracefs, PROBE_USER, both, &(size_t){ 0 }, &reason) != 0)
                 g_error("%s: %s", both, reason.text);
         g_autofree char *stands = read_probe(instance, "u");
         g_assert_cmpstr(stands, ==, both);
@@ -97,7 +97,11 @@ static void test_refused(Instance *instance) {
                                                 USER_OFFSET + 16,
                                                 refused[i].args);
 
-                g_assert_cmpint(probe_define(instance->tracefs, PROBE_USER, both, &reason),
+                g_assert_cmpint(probe_define(instance->tracefs,
+                                                PROBE_USER,
+                                                both,
+                                                &(size_t){ 0 },
+                                                &reason),
                                 ==,
                                 KT_E_KERNEL_REFUSED);
                 if (!strstr(reason.text, refused[i].told))
@@ -149,7 +153,7 @@ static void test_records(Instance *instance) {
                         fd,
                         get_file_offset((const void *)probed),
                         get_file_offset(&listeners));
-        if (probe_define(instance->tracefs, PROBE_USER, line, &reason) != 0)
+        if (probe_define(instance->tracefs, PROBE_USER, line, &(size_t){ 0 }, &reason) != 0)
                 g_error("%s: %s", line, reason.text);
         g_assert_cmpint(instance_set_buffer_kb(instance, 64), ==, 0);
         g_assert_cmpint(instance_add_pid(instance, 4194304), ==, 0); /* nobody */

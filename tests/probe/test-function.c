@@ -34,6 +34,20 @@ static void test_refused(void) {
         assert_refused("../x:dev_open", KT_E_INVALID_SPEC, "module");
 }
 
+/* What is asked of a place that the kernel itself judges. */
+static void test_allowed(void) {
+        _cleanup_(probe_kernel_free_cleanup) ProbeKernel *kernel = btf_fixture_new();
+        Reason reason = {};
+
+        g_assert_cmpint(probe_function_check_allowed(kernel, "dev_open", &reason), ==, 0);
+        g_assert_cmpint(probe_function_check_allowed(kernel, "nothing_like_it", &reason), ==, 0);
+        g_assert_cmpint(probe_function_check_allowed(kernel, "0xffffffff81000000", &reason), ==, 0);
+        g_assert_cmpint(probe_function_check_allowed(kernel, "dev_close_all+4", &reason),
+                        ==,
+                        KT_E_NO_SUCH_FUNCTION);
+        g_assert_nonnull(strstr(reason.text, "kprobes/blacklist"));
+}
+
 static void test_found(void) {
         _cleanup_(probe_kernel_free_cleanup) ProbeKernel *kernel = btf_fixture_new();
         ProbeFunction function = btf_fixture_find(kernel, "dev_open+0x10");
@@ -122,6 +136,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/function/refused", test_refused);
         g_test_add_func("/function/found", test_found);
+        g_test_add_func("/function/allowed", test_allowed);
         g_test_add_func("/function/described", test_described);
         g_test_add_func("/function/running-kernel", test_running_kernel);
         return g_test_run();

@@ -192,6 +192,82 @@ static void test_strangers(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(take_away(f, 0, "ktrace_u0:mine", &answer), ==, 0);
 }
 
+/* The kernel complains about this column of its line. */
+static void complain(const char *line, size_t column) {
+        g_autofree char *log = g_strdup_printf(
+                        "[    1.5] trace_kprobe: error: Unknown type is specified\n  Command: %s\n%*s\n",
+                        line,
+                        (int)(strlen("  Command: ") + column),
+                        "^");
+
+        fake_kernel_set_file("error_log", log);
+        fake_kernel_fail_verb(FAKE_WRITE, 1, -EINVAL);
+}
+
+static void check_place(Fixture *f, const char *raw, const char *line, size_t column, size_t told) {
+        g_autofree char *expected = g_strdup_printf(
+                        "probe mine: raw column %zu: the kernel refuses the probe: Unknown type is "
+                        "specified",
+                        told);
+        Answer answer;
+
+        complain(line, column);
+        g_assert_cmpint(add(f, 0, "mine", raw, &answer), ==, KT_E_KERNEL_REFUSED);
+        g_assert_cmpstr(answer.reason.text, ==, expected);
+        fake_kernel_set_file("error_log", "");
+}
+
+/* Where the kernel has found a mistake is where the caller has written it. */
+static void test_place(Fixture *f, gconstpointer userdata) {
+        static const char line[] = "p:ktrace_u0/mine vfs_read a=$arg1:u7";
+        const size_t column = (size_t)(strstr(line, "u7") - line) + 1;
+
+        (void)userdata;
+        check_place(f, "p vfs_read a=$arg1:u7", line, column, 20);
+        check_place(f, "p:x vfs_read a=$arg1:u7", line, column, 22);
+        check_place(f, "p:grp/x  vfs_read   a=$arg1:u7", line, column, 29);
+        check_place(f, "p:x vfs_read a=$arg1:u7", line, 18, 5);
+        check_place(f, "p:x vfs_read a=$arg1:u7", line, 3, 1);
+}
+
+/* Names that we replace and the kernel would refuse. */
+static void test_raw_names(Fixture *f, gconstpointer userdata) {
+        static const struct {
+                const char *raw;
+                size_t column; /* 0: taken */
+        } cases[] = {
+                { "p:/bar vfs_read", 3 },
+                { "p: vfs_read", 3 },
+                { "p:foo/1bar vfs_read", 7 },
+                { "p:1foo/bar vfs_read", 3 },
+                { "p:foo/ba-r vfs_read", 7 },
+                { "p:foo/bar.boo vfs_read", 7 },
+                { "p:a23456789012345678901234567890123456789012345678901234567890123/b vfs_read",
+                                0 },
+                { "p:a234567890123456789012345678901234567890123456789012345678901234/b vfs_read",
+                                3 },
+                { "p:fo-o/bar vfs_read", 0 },
+                { "p:foo/ vfs_read", 0 },
+                { "r:bar vfs_read", 0 },
+                { "p10:bar vfs_read", 1 },
+                { "p:bar", 1 },
+                { "p:bar vfs_read #", 16 },
+        };
+
+        (void)userdata;
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *expected = g_strdup_printf("raw column %zu: ", cases[i].column);
+                Answer answer;
+
+                int r = add(f, 0, "mine", cases[i].raw, &answer);
+                if (r != (cases[i].column ? KT_E_INVALID_SPEC : 0) ||
+                                (r != 0 && !strstr(answer.reason.text, expected)))
+                        g_error("%s: %d %s", cases[i].raw, r, answer.reason.text);
+                if (r == 0)
+                        g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, 0);
+        }
+}
+
 static void test_refused(Fixture *f, gconstpointer userdata) {
         Answer answer;
 
@@ -281,6 +357,8 @@ int main(int argc, char **argv) {
                 { "/probes/life", test_life },
                 { "/probes/strangers", test_strangers },
                 { "/probes/refused", test_refused },
+                { "/probes/place", test_place },
+                { "/probes/raw-names", test_raw_names },
                 { "/probes/gone", test_gone },
                 { "/probes/event-of-probe-listed", test_event_of_probe_listed },
                 { "/probes/on-events", test_on_events },

@@ -259,7 +259,7 @@ static void give_rights(const Fixture *f _unused_) {
 static void define_another(const Fixture *f) {
         g_autofree char *line = g_strdup_printf("p:ktrace_u0/mine %s/1-5:0x1136", f->state_dir);
 
-        g_assert_cmpint(probe_define(NULL, PROBE_USER, line, NULL), ==, 0);
+        g_assert_cmpint(probe_define(NULL, PROBE_USER, line, &(size_t){ 0 }, NULL), ==, 0);
 }
 
 /* What is written of it: the first "from" becomes "to". */
