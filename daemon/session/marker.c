@@ -14,7 +14,8 @@
  * judged like everybody's.
  *
  * Relies on: a mark is an ftrace:print event, made by the task that writes, whatever the pid list
- * says; EBADF where tracing_on is 0. */
+ * says; EBADF where tracing_on is 0 and where the ring is full, of which only the second counts as
+ * dropped in per_cpu/cpuN/stats, which takes no lock to read. */
 
 #include "marker.h"
 
@@ -46,10 +47,42 @@ static bool is_printable(const char *text, size_t left, size_t *ret_length) {
         return n > 1 || (n == 1 && (unsigned char)*text >= 0x20 && *text != 0x7f);
 }
 
+static uint64_t count_dropped(const Trace *trace) {
+        uint64_t n = 0;
+
+        for (unsigned cpu = 0; cpu < trace->n_cpus; cpu++) {
+                CpuStatistics s;
+
+                if (trace_read_statistics(trace, cpu, &s) == 0)
+                        n += s.dropped;
+        }
+        return n;
+}
+
 static int write_mark(const Trace *trace, const char *text, size_t size) {
         ssize_t n = write(trace->marker_fd, text, size);
 
         return n < 0 ? -errno : 0;
+}
+
+/* The kernel has refused a mark. A mark that it refuses for want of room counts as dropped, and
+ * nothing counts while tracing_on is 0. */
+static int try_again(const Trace *trace, const char *text, size_t size, Reason *reason) {
+        uint64_t n_dropped = count_dropped(trace);
+        int r = write_mark(trace, text, size);
+
+        if (r != -EBADF)
+                return r;
+        if (count_dropped(trace) != n_dropped)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "the ring buffer is full, the mark is lost: read the session's stream, or "
+                                "use a larger buffer-kb");
+        return reason_set(reason,
+                        KT_E_WRONG_STATE,
+                        trace->grant->fenced
+                                        ? "nothing is recorded any more: the guard has gone off"
+                                        : "nothing is recorded now: the session's triggers keep its window closed");
 }
 
 int marker_write(const Trace *trace, const char *text, Reason *reason) {
@@ -69,12 +102,7 @@ int marker_write(const Trace *trace, const char *text, Reason *reason) {
                                         "text: byte %zu is no printable text",
                                         i + 1);
         int r = write_mark(trace, text, size);
-        return r == -EBADF ? reason_set(reason,
-                                             KT_E_WRONG_STATE,
-                                             trace->grant->fenced
-                                                             ? "nothing is recorded any more: the guard has gone off"
-                                                             : "nothing is recorded now: the session's triggers keep its window closed")
-                           : r;
+        return r == -EBADF ? try_again(trace, text, size, reason) : r;
 }
 
 static Marker *marker_free(Marker *marker) {

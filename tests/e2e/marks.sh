@@ -18,6 +18,21 @@ told() {
         ktracectl convert t.kts --to json | jq -r 'select(.event) | if .event == "print" then .fields.buf else "call" end' | tr '\n' ' '
 }
 
+case_marks_full() { # a mark that finds the ring full says so; a user's guard has not gone off
+        trap marks_end EXIT
+        background user setpriv --no-new-privs sleep 100
+        user ktracectl create box -b 8 -e raw_syscalls:sys_enter --scope own
+        user ktracectl start box
+        local text n=0
+        text=$(head -c 990 /dev/zero | tr '\0' x)
+        while user ktracectl mark box "$text" 2>err; do
+                n=$((n + 1))
+                [ "$n" -lt 500 ] || fail "the ring is never full"
+        done
+        grep -q 'the ring buffer is full' err || fail "$(cat err)"
+        same running "$(ktracectl --json=short show box | jq -r .state)" "state"
+}
+
 case_marks_in_order() { # a mark lies between what came before and what came after it
         marked
         "$TARGET" calls 2 1000

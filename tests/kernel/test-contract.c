@@ -359,6 +359,42 @@ static void test_stats(Instance *instance) {
         g_assert_cmpuint(after.entries + after.read, ==, before.entries);
 }
 
+static uint64_t sum_dropped(Instance *instance) {
+        unsigned n_cpus = 0;
+        uint64_t n = 0;
+
+        g_assert_cmpint(instance_n_cpus(instance, &n_cpus), ==, 0);
+        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+                CpuStatistics s;
+
+                g_assert_cmpint(instance_read_statistics(instance, cpu, &s), ==, 0);
+                n += s.dropped;
+        }
+        return n;
+}
+
+/* A mark fails with EBADF where the ring is full, and counts as dropped; where tracing_on is 0 it
+ * fails with EBADF, too, and does not. */
+static void test_refused_mark(Instance *instance) {
+        _cleanup_close_ int fd = instance_open_file(instance, "trace_marker", O_WRONLY);
+        char text[1000];
+        unsigned n = 0;
+
+        g_assert_cmpint(fd, >=, 0);
+        memset(text, 'x', sizeof(text));
+        g_assert_cmpint(instance_set_option(instance, "overwrite", false), ==, 0);
+        g_assert_cmpint(instance_set_buffer_kb(instance, 8), ==, 0);
+        while (write(fd, text, sizeof(text)) > 0)
+                g_assert_cmpuint(n++, <, 10000);
+        g_assert_cmpint(errno, ==, EBADF);
+        uint64_t full = sum_dropped(instance);
+        g_assert_cmpuint(full, >, 0);
+        g_assert_cmpint(instance_set_tracing(instance, false), ==, 0);
+        g_assert_cmpint(write(fd, text, sizeof(text)), <, 0);
+        g_assert_cmpint(errno, ==, EBADF);
+        g_assert_cmpuint(sum_dropped(instance), ==, full);
+}
+
 /* With overwrite off what finds the ring full is dropped and counted. */
 static void test_dropped(Instance *instance) {
         CpuStatistics s;
@@ -521,6 +557,7 @@ static void add_tests(void) {
         native_add_test("/contract/ring/raw-read-after-close", test_raw_read_after_close);
         native_add_test("/contract/ring/stats", test_stats);
         native_add_test("/contract/ring/dropped", test_dropped);
+        native_add_test("/contract/ring/refused-mark", test_refused_mark);
         native_add_test("/contract/disable-all", test_disable_all);
         native_add_test("/contract/probe/refused", test_probe_refused);
         native_add_test("/contract/probe/reads-back", test_probe_reads_back);
