@@ -70,12 +70,6 @@ static bool may_read(const FormatField *field, void *userdata) {
         return true;
 }
 
-static int get_format(const Decision *d, const GrantEvent *event, const Format **ret) {
-        if (!d->events->get_format)
-                return -EOPNOTSUPP;
-        return d->events->get_format(event->system, event->name, ret, d->events->userdata);
-}
-
 /* Takes *text, which may be NULL. */
 static int exclude_addresses(const Reading *reading, char **text) {
         for (size_t i = 0; i < reading->n_words; i++) {
@@ -98,7 +92,7 @@ static int exclude_addresses(const Reading *reading, char **text) {
         return 0;
 }
 
-int decision_compile(const Decision *d,
+int decision_compile(Decision *d,
                 const Choice *choice,
                 const char *key,
                 const char *text,
@@ -117,7 +111,7 @@ int decision_compile(const Decision *d,
                                 full,
                                 key ?: "filter",
                                 d->grant->rule);
-        int r = get_format(d, event, &reading.format);
+        int r = decision_get_format(d, event, &reading.format);
         if (r < 0)
                 return r;
         const FilterContext context = {
@@ -135,7 +129,7 @@ int decision_compile(const Decision *d,
         return r;
 }
 
-int decision_compile_hist(const Decision *d,
+int decision_compile_hist(Decision *d,
                 const Choice *choice,
                 const char *place,
                 const SpecHist *hist,
@@ -154,7 +148,7 @@ int decision_compile_hist(const Decision *d,
                                 place,
                                 full,
                                 d->grant->rule);
-        int r = get_format(d, event, &reading.format);
+        int r = decision_get_format(d, event, &reading.format);
         if (r < 0)
                 return r;
         const HistContext context = {
@@ -231,7 +225,7 @@ int decision_add_policy_filter(Decision *d, Choice *choice, const char *text) {
         FilterContext context = { .event = event->name, .n_cpus = d->events->n_cpus };
         Reason secret;
 
-        int r = get_format(d, event, &context.format);
+        int r = decision_get_format(d, event, &context.format);
         r = r ?: filter_compile(&context, text, &event->policy_filter, &secret);
         if (r > 0 || (r == 0 && strlen(event->policy_filter) > RULE_FILTER_MAX))
                 return reason_set(d->reason,

@@ -15,8 +15,18 @@
 #include "glob.h"
 
 /* All globs of one request together. Each is matched against each event of the kernel, at worst in
- * bytes times bytes, on the loop that serves everybody: this is a tenth of a second. */
+ * bytes times bytes. */
 #define GLOB_BYTES_MAX 2048
+/* Pairs of an entry and an event that it matches, of one request. Each pair has a filter compiled
+ * and joined. A kernel has about 2,000 events, and a spec has at most 4,096 entries. */
+#define PAIRS_MAX 8192
+
+/* What a decision costs, in units of about 20 ns. */
+enum {
+        WORK_NAME = 2,      /* to look at an event; and 1 for each byte of the glob */
+        WORK_PAIR = 100,    /* to grant an event; and 1 for each byte of the filter */
+        WORK_FORMAT = 1000, /* to read and parse a format */
+};
 
 static void list_clear(char **list, size_t n) {
         for (size_t i = 0; i < n; i++)
@@ -39,11 +49,15 @@ void grant_event_clear(GrantEvent *event) {
         *event = (GrantEvent){};
 }
 
-static void decision_clear(Decision *d) {
+Decision *decision_free(Decision *d) {
+        if (!d)
+                return NULL;
         for (size_t i = 0; d->choices && i < d->n_choices; i++)
                 grant_event_clear(&d->choices[i].event);
         free(d->choices);
         grant_free(d->grant);
+        free(d);
+        return NULL;
 }
 
 Grant *grant_free(Grant *grant) {
@@ -150,6 +164,17 @@ static int grant_event(Decision *d,
         return r;
 }
 
+static int count_pair(Decision *d, const SpecEvent *wanted) {
+        d->work -= WORK_PAIR + (wanted->filter ? (int64_t)strlen(wanted->filter) : 0);
+        if (++d->n_pairs <= PAIRS_MAX)
+                return 0;
+        return reason_set(d->reason,
+                        KT_E_LIMIT_REACHED,
+                        "events: the entries match more than %d events, each entry counted by itself: "
+                        "name fewer, or name each event once",
+                        PAIRS_MAX);
+}
+
 /* Whole, but for addresses. */
 static const RuleEvent probe_event = {};
 
@@ -172,7 +197,8 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
         }
         request->n_matched++;
         request->n_granted++;
-        if (!choice->is_granted)
+        r = count_pair(d, wanted);
+        if (r == 0 && !choice->is_granted)
                 r = grant_event(d, system, name, from ? &from->gives : NULL, choice);
         choice->event.is_of_program |= d->is_of_program;
         choice->event.is_off = wanted->is_off;
@@ -183,18 +209,24 @@ static int name_compare(const void *key, const void *entry) {
         return strcmp(key, *(const char *const *)entry);
 }
 
+/* Goes on with the entry where the last call stopped. DECISION_AGAIN: the work is used up. */
 static int match_all(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
         char system[EVENT_NAME_MAX];
         const char *name;
 
-        d->n_glob_bytes += strlen(wanted->name);
+        if (d->next_name == 0)
+                d->n_glob_bytes += strlen(wanted->name);
         if (d->rule && d->n_glob_bytes > GLOB_BYTES_MAX)
                 return reason_set(d->reason,
                                 KT_E_LIMIT_REACHED,
                                 "events: the entries that are globs or name no system are longer "
                                 "than %d bytes together",
                                 GLOB_BYTES_MAX);
-        for (size_t i = 0; i < d->events->n_names; i++) {
+        while (d->next_name < d->events->n_names) {
+                if (d->work <= 0)
+                        return DECISION_AGAIN;
+                d->work -= WORK_NAME + (int64_t)strlen(wanted->name);
+                size_t i = d->next_name++;
                 if (!decision_split_name(d->events->names[i], system, &name) ||
                                 !glob_match_event(wanted->name, system, name))
                         continue;
@@ -270,20 +302,33 @@ static int refuse_entry(const Decision *d, const char *wanted) {
                         is_to_be_had(d, wanted) ? ", --unredacted asks for more" : "");
 }
 
-static int decide_entry(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
-        int r;
+static int begin_entry(Decision *d, const SpecEvent *wanted) {
+        GrantRequest *request = &d->grant->requests[d->grant->n_requests++];
 
+        d->next_name = 0;
+        d->is_probe = d->next_entry < d->events->n_probes;
+        d->is_of_program = d->is_probe && d->events->of_programs &&
+                           d->events->of_programs[d->next_entry];
         request->pattern = strdup(wanted->name);
-        if (!request->pattern)
-                return -ENOMEM;
+        return request->pattern ? 0 : -ENOMEM;
+}
 
-        if (glob_is_pattern(wanted->name) || !strchr(wanted->name, ':'))
+static int decide_entry(Decision *d) {
+        const SpecEvent *wanted = &d->spec->events[d->next_entry];
+        int r = 0;
+
+        if (d->grant->n_requests == d->next_entry)
+                r = begin_entry(d, wanted);
+        GrantRequest *request = &d->grant->requests[d->next_entry];
+        if (r == 0 && (glob_is_pattern(wanted->name) || !strchr(wanted->name, ':')))
                 r = match_all(d, wanted, request);
-        else
+        else if (r == 0)
                 r = match_one(d, wanted, request);
-        if (r != 0)
-                return r;
-        return request->n_granted > 0 ? 0 : refuse_entry(d, wanted->name);
+        if (r == 0 && request->n_granted == 0)
+                r = refuse_entry(d, wanted->name);
+        if (r != DECISION_AGAIN)
+                d->next_entry++;
+        return r;
 }
 
 static bool has_name(const Decision *d, const char *full) {
@@ -348,7 +393,27 @@ static int decide_sources(Decision *d) {
         return r;
 }
 
-static int collect_events(Decision *d, const char *where) {
+/* The filter of all events is joined to that of each. */
+static int decide_where(Decision *d) {
+        const char *where = d->spec->where;
+
+        if (!where)
+                d->next_choice = d->n_choices;
+        while (d->next_choice < d->n_choices) {
+                if (d->work <= 0)
+                        return DECISION_AGAIN;
+                Choice *choice = &d->choices[d->next_choice++];
+                if (!choice->is_granted || choice->event.is_unrecorded)
+                        continue;
+                d->work -= WORK_PAIR + (int64_t)strlen(where);
+                int r = decision_add_where(d, choice, where);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int collect_events(Decision *d) {
         Grant *grant = d->grant;
         size_t n = 0;
 
@@ -363,10 +428,6 @@ static int collect_events(Decision *d, const char *where) {
 
                 if (!choice->is_granted)
                         continue;
-                int r = where && !choice->event.is_unrecorded ? decision_add_where(d, choice, where)
-                                                              : 0;
-                if (r != 0)
-                        return r;
                 grant->events[grant->n_events++] = choice->event;
                 choice->event = (GrantEvent){};
         }
@@ -458,31 +519,109 @@ static int begin_grant(Decision *d) {
         return 0;
 }
 
+/* Of a decision that collects refusals, the first one is the answer. */
+static int note_refusal(Decision *d, int r) {
+        if (r <= 0 || r == DECISION_AGAIN)
+                return r;
+        if (d->refusal == 0) {
+                d->refusal = r;
+                d->first = *d->reason;
+        }
+        if (!d->events->on_refusal || !d->events->on_refusal(r, d->reason, d->events->userdata))
+                return r;
+        *d->reason = (Reason){};
+        return 0;
+}
+
+static int decide_begin(Decision *d) {
+        int r = find_rule(d);
+
+        r = r ?: begin_grant(d);
+        return r ?: decision_check_kernel(d);
+}
+
+static int decide_entries(Decision *d) {
+        int r = 0;
+
+        while (r == 0 && d->next_entry < d->spec->n_events)
+                r = d->work <= 0 ? DECISION_AGAIN : note_refusal(d, decide_entry(d));
+        return r ?: d->refusal;
+}
+
+static int decide_joins(Decision *d) {
+        int r = 0;
+
+        while (r == 0 && d->next_choice < d->n_choices)
+                r = note_refusal(d, decide_where(d));
+        return r ?: d->refusal;
+}
+
+int decision_advance(Decision *d, int64_t work, Reason *reason) {
+        static int (*const steps[])(Decision *) = {
+                decide_begin,
+                decide_entries,
+                decision_add_triggers,
+                decide_sources,
+                decide_joins,
+                collect_events,
+        };
+        int r = 0;
+
+        d->work = work;
+        while (r == 0 && d->step < ELEMENTSOF(steps)) {
+                r = steps[d->step](d);
+                if (r == 0)
+                        d->step++;
+        }
+        if (r <= 0 || r == DECISION_AGAIN)
+                return r;
+        if (reason)
+                *reason = d->refusal ? d->first : d->own;
+        return d->refusal ?: r;
+}
+
+int decision_new(const Policy *policy,
+                const Subject *subject,
+                const Spec *spec,
+                const PolicyEvents *events,
+                Decision **ret) {
+        Decision *d = calloc(1, sizeof(*d));
+
+        if (!d)
+                return -ENOMEM;
+        d->policy = policy;
+        d->subject = subject;
+        d->spec = spec;
+        d->events = events;
+        d->reason = &d->own;
+        *ret = d;
+        return 0;
+}
+
+Grant *decision_take_grant(Decision *d) {
+        return TAKE_PTR(d->grant);
+}
+
+int decision_get_format(Decision *d, const GrantEvent *event, const Format **ret) {
+        if (!d->events->get_format)
+                return -EOPNOTSUPP;
+        int r = d->events->get_format(event->system, event->name, ret, d->events->userdata);
+        if (r > 0)
+                d->work -= WORK_FORMAT;
+        return MIN_OF(r, 0);
+}
+
 int policy_decide(const Policy *policy,
                 const Subject *subject,
                 const Spec *spec,
                 const PolicyEvents *events,
                 Grant **ret,
                 Reason *reason) {
-        _cleanup_(decision_clear) Decision d = { .policy = policy,
-                .subject = subject,
-                .spec = spec,
-                .events = events,
-                .reason = reason };
+        _cleanup_(decision_free_cleanup) Decision *d = NULL;
 
-        int r = find_rule(&d);
-        r = r ?: begin_grant(&d);
-        r = r ?: decision_check_kernel(&d);
-        for (size_t i = 0; r == 0 && i < spec->n_events; i++) {
-                d.is_probe = i < events->n_probes;
-                d.is_of_program = d.is_probe && events->of_programs && events->of_programs[i];
-                r = decide_entry(&d, &spec->events[i], &d.grant->requests[d.grant->n_requests++]);
-        }
-        r = r ?: decision_add_triggers(&d);
-        r = r ?: decide_sources(&d);
-        r = r ?: collect_events(&d, spec->where);
-        if (r != 0)
-                return r;
-        *ret = TAKE_PTR(d.grant);
-        return 0;
+        int r = decision_new(policy, subject, spec, events, &d);
+        r = r ?: decision_advance(d, INT64_MAX, reason);
+        if (r == 0)
+                *ret = decision_take_grant(d);
+        return r;
 }

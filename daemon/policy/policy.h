@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <limits.h>
+
 #include "format.h"
 #include "hist.h"
 #include "limit.h"
@@ -26,9 +28,12 @@ typedef struct Policy Policy;
 typedef struct PolicyEvents {
         const char *const *names;
         size_t n_names;
-        /* The format of one of them, wanted where a filter is checked; borrowed until the decision
-         * is made. 0 or -errno. */
+        /* The format of one of them, for filters; borrowed until the next call. 0; 1: it was read
+         * and parsed for this call; -errno. */
         int (*get_format)(const char *system, const char *name, const Format **ret, void *userdata);
+        /* Called with each refusal of an entry, or of `where` on an event. true: go on, to find the
+         * next one. NULL: the first refusal ends the decision. */
+        bool (*on_refusal)(int result, const Reason *reason, void *userdata);
         void *userdata;
         size_t n_probes; /* so many of the spec's events, the first, are probes that the subject
                             may use: granted whole, whatever the rule's events are */
@@ -157,6 +162,24 @@ int policy_decide(const Policy *policy,
                 const PolicyEvents *events,
                 Grant **ret,
                 Reason *reason);
+
+/* The same in parts, so that one request does not hold up all others. All that is passed is
+ * borrowed until the decision is freed. */
+typedef struct Decision Decision;
+#define DECISION_AGAIN INT_MAX
+int decision_new(const Policy *policy,
+                const Subject *subject,
+                const Spec *spec,
+                const PolicyEvents *events,
+                Decision **ret);
+Decision *decision_free(Decision *decision);
+DEFINE_CLEANUP(Decision, decision_free);
+/* Goes on for about `work` units of 20 ns. DECISION_AGAIN: there is more to do; else as
+ * policy_decide. */
+int decision_advance(Decision *decision, int64_t work, Reason *reason);
+/* When it has returned 0. */
+Grant *decision_take_grant(Decision *decision);
+
 /* How a field of a granted event reaches the reader. Pure; the one place that decides it. Common
  * fields are always kept. *ret_pid: of VERDICT_MEMBER, the name of the field with the task's pid,
  * borrowed from the event; else NULL. */

@@ -516,6 +516,44 @@ static void test_may_see(void) {
         g_assert_true(sees(&root, "sched", "sched_waking"));
 }
 
+static unsigned n_formats;
+
+static int count_format(const char *system, const char *name, const Format **ret, void *userdata) {
+        n_formats++;
+        return get_format(system, name, ret, userdata);
+}
+
+/* In parts it decides what it decides at once, and a part does no more than its work. */
+static void test_in_parts(void) {
+        PolicyEvents counted = kernel;
+        _cleanup_(grant_free_cleanup) Grant *whole = NULL, *parts = NULL;
+        _cleanup_(decision_free_cleanup) Decision *decision = NULL;
+        _cleanup_spec_ Spec *spec = spec_new();
+        unsigned n_turns = 0;
+        int r;
+
+        counted.get_format = count_format;
+        g_assert_cmpint(spec_set_string(spec, "scope", "system", NULL), ==, 0);
+        g_assert_cmpint(spec_set_string(spec, "where", "ip == 4", NULL), ==, 0);
+        for (unsigned i = 0; i < 20; i++)
+                g_assert_cmpint(spec_add_event(spec, "*", i % 2 ? "ip == 1" : "ret == 2", NULL),
+                                ==,
+                                0);
+        g_assert_cmpint(policy_decide(shipped, &root, spec, &counted, &whole, NULL), ==, 0);
+        g_assert_cmpuint(n_formats, >=, 20 * G_N_ELEMENTS(names));
+        g_assert_cmpint(decision_new(shipped, &root, spec, &counted, &decision), ==, 0);
+        do {
+                n_formats = 0;
+                r = decision_advance(decision, 300, NULL);
+                g_assert_cmpuint(n_formats, <=, 3);
+                n_turns++;
+        } while (r == DECISION_AGAIN);
+        g_assert_cmpint(r, ==, 0);
+        g_assert_cmpuint(n_turns, >, 20);
+        parts = decision_take_grant(decision);
+        g_assert_true(grant_is_same(whole, parts));
+}
+
 static void load_shipped(Fixture *fixture, const char *dir) {
         g_autofree char *path = g_build_filename(dir, "50-default.json", NULL);
         g_autofree char *text = NULL;
@@ -550,6 +588,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/grant/where", test_where);
         g_test_add_func("/grant/joined-filters-have-a-limit", test_joined_filters_have_a_limit);
         g_test_add_func("/grant/globs-have-a-limit", test_globs_have_a_limit);
+        g_test_add_func("/grant/in-parts", test_in_parts);
         g_test_add_func("/grant/no-rule", test_no_rule);
         g_test_add_func("/grant/may-see", test_may_see);
         int r = g_test_run();
