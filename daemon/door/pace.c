@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How much of the loop's time one user's calls may take. All users' calls come over one connection,
- * one behind the other, and what one of them costs all that come behind it wait for. Calls are not
- * counted but measured: some cost fifty times what others do. Used by the door before any handler
- * sees a call; to refuse one costs next to nothing.
+/* How much of the event loop's time the calls of one user may take. While the loop handles one
+ * call, every other caller waits. Calls are not counted but measured, since some cost fifty times
+ * what others do. The whole time is charged: a call that took a second leaves its user without time
+ * for as long as a second is worth. Used by the doors before any handler sees a call; a refusal
+ * costs next to nothing.
  *
- * A user who is not in the table has not called for some time. Where more than the table holds are
- * busy at once the one who has used least gives way, so that it needs no memory. */
+ * A user who is not in the table has not called for some time. Where more users are busy than the
+ * table holds, the one who has used least gives way, so that the table needs no memory. */
 
 #include "pace.h"
 
@@ -15,8 +16,6 @@
 #include "cleanup.h"
 
 #define USEC_PER_SEC UINT64_C(1000000)
-/* A call that takes longer does so once: it is the first to need something that stays. */
-#define SPENT_USEC_MAX (USEC_PER_SEC / 10)
 
 /* That user's place, or the one to be given to them. */
 static size_t find_place(const Pace *pace, uid_t uid) {
@@ -50,7 +49,6 @@ void pace_take(Pace *pace,
         size_t at = find_place(pace, uid);
         uint64_t ahead = find_ahead(pace, at, uid, now_usec);
 
-        spent_usec = MIN_OF(spent_usec, SPENT_USEC_MAX);
         pace->users[at].uid = uid;
         pace->users[at].due_usec = now_usec + ahead + spent_usec * USEC_PER_SEC / usec_per_sec;
 }

@@ -29,15 +29,17 @@ static void test_rate(void) {
         g_assert_cmpuint(take(&pace, 7, 1000, now + 5 * SEC), ==, 200);
 }
 
-/* One that took long does not shut its user out; many do. */
+/* All of the time that a call took is charged. At a fifth of the loop's time, a call of 100 ms is
+ * worth half a second, and one of 2 s is worth 10 s. */
 static void test_dear(void) {
         Pace pace = {};
 
-        pace_take(&pace, 7, 10 * SEC, SHARE, SEC);
+        pace_take(&pace, 7, SEC / 10, SHARE, SEC);
         g_assert_true(pace_has_left(&pace, 7, SEC));
-        pace_take(&pace, 7, 10 * SEC, SHARE, SEC);
+        pace_take(&pace, 7, 2 * SEC, SHARE, SEC);
         g_assert_false(pace_has_left(&pace, 7, SEC));
-        g_assert_true(pace_has_left(&pace, 7, SEC + 1));
+        g_assert_false(pace_has_left(&pace, 7, 10 * SEC));
+        g_assert_true(pace_has_left(&pace, 7, 11 * SEC));
 }
 
 static void test_each_for_itself(void) {
