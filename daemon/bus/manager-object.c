@@ -56,24 +56,32 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
         return 1;
 }
 
+static int answer_checked(sd_bus_message *m, Request *request) {
+        return call_reply_json(m, 0, request->list, NULL);
+}
+
 static int method_check_session(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_(subject_clear) Subject asked = { .uid = (uid_t)-1 };
-        _cleanup_json_ json_object *o = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         _cleanup_spec_ Spec *spec = NULL;
         Door *door = userdata;
-        const Peer *peer = call_get_peer(door, m);
         Reason reason = { "" };
         uid_t as_user;
         int r;
 
-        if (!peer)
-                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = spec_read_question(m, &spec, &as_user, &reason);
+        r = call_new(door, m, answer_checked, &request, &reason);
         if (r == 0)
-                r = desk_find_asked(peer, as_user, &asked, &reason);
+                r = spec_read_question(m, &spec, &as_user, &reason);
         if (r == 0)
-                r = registry_check(door->desk->registry, &peer->subject, &asked, spec, &o, &reason);
-        return call_reply_json(m, r, o, &reason);
+                r = desk_find_asked(call_get_peer(door, m), as_user, &asked, &reason);
+        if (r == 0)
+                r = registry_check(door->desk->registry, request, &asked, spec, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        /* Both are the session floor's now. */
+        spec = NULL;
+        request = NULL;
+        return 1;
 }
 
 typedef struct Listing {

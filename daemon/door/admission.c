@@ -41,6 +41,7 @@ static int admit(Admission *admission, Reason *reason) {
         if (r != 0)
                 return r;
         admission->request->is_authorized = true;
+        admission->request->ask = NULL;
         r = session_create(admission->desk->registry, admission->request, admission->spec, reason);
         if (r != 0)
                 return r;
@@ -127,20 +128,23 @@ static int ask(Admission *admission, Reason *reason) {
         return auth_ask_polkit(admission->desk->auth, &query, on_polkit, admission, reason);
 }
 
-int admission_create(Desk *desk, Request *request, Spec *spec, Reason *reason) {
-        _cleanup_free_ Admission *admission = NULL; /* not what is in it, before it is taken */
+/* Request.ask: takes over request and spec on 0. */
+static int admission_ask(Request *request, Spec *spec, Reason *reason) {
+        Desk *desk = ((const Waiting *)request->userdata)->desk;
 
-        int r = session_create(desk->registry, request, spec, reason);
-        if (r != KT_E_AUTH_REQUIRED || !request->wanted)
-                return r;
-        admission = malloc(sizeof(*admission));
+        if (!desk) /* the daemon ends */
+                return KT_E_CANCELLED;
+        Admission *admission = malloc(sizeof(*admission));
         if (!admission)
                 return -ENOMEM;
         *admission = (Admission){ desk, request, spec };
-        *reason = (Reason){ "" };
-        r = ask(admission, reason);
+        int r = ask(admission, reason);
         if (r != 0)
-                return r;
-        admission = NULL; /* the question's now */
-        return 0;
+                free(admission); /* not what is in it */
+        return r;
+}
+
+int admission_create(Desk *desk, Request *request, Spec *spec, Reason *reason) {
+        request->ask = admission_ask;
+        return session_create(desk->registry, request, spec, reason);
 }

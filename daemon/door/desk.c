@@ -18,13 +18,24 @@ static uint64_t now_usec(clockid_t clock) {
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void take_time(Desk *desk) {
-        if (desk->is_paced)
+void desk_charge(Desk *desk, uid_t uid, uint64_t usec) {
+        if (uid != 0)
                 pace_take(&desk->pace,
-                                desk->paced_uid,
-                                now_usec(CLOCK_THREAD_CPUTIME_ID) - desk->paced_usec,
+                                uid,
+                                usec,
                                 registry_get_limits(desk->registry)->max_call_usec_per_sec,
                                 now_usec(CLOCK_MONOTONIC));
+}
+
+bool desk_has_time(const Desk *desk, uid_t uid) {
+        return uid == 0 || pace_has_left(&desk->pace, uid, now_usec(CLOCK_MONOTONIC));
+}
+
+static void take_time(Desk *desk) {
+        if (desk->is_paced)
+                desk_charge(desk,
+                                desk->paced_uid,
+                                now_usec(CLOCK_THREAD_CPUTIME_ID) - desk->paced_usec);
         desk->is_paced = false;
 }
 
@@ -38,7 +49,7 @@ int desk_admit(Desk *desk, uid_t uid, Reason *reason) {
         take_time(desk);
         if (uid == 0)
                 return 0;
-        if (!pace_has_left(&desk->pace, uid, now_usec(CLOCK_MONOTONIC)))
+        if (!desk_has_time(desk, uid))
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "your calls take more than %" PRIu64

@@ -40,6 +40,10 @@ DEFINE_CLEANUP(Desk, desk_free);
  * time. */
 int desk_admit(Desk *desk, uid_t uid, Reason *reason);
 
+/* Work for calls of this user that is done in other turns of the loop: usec of CPU time. */
+void desk_charge(Desk *desk, uid_t uid, uint64_t usec);
+bool desk_has_time(const Desk *desk, uid_t uid);
+
 /* For listing sessions, looking at them, stopping and ending them. Whatever else is done with one
  * is done with REACH_OWN. */
 SessionReach desk_get_reach(const Peer *peer);

@@ -10,10 +10,15 @@
  * It does not parse formats (interfaces/format.h does) and does not ask who may see an event. */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "event.h"
+#include "fd.h"
 #include "path.h"
+
+#define MODULES_MAX ((size_t)4 * 1024 * 1024)
 
 EventList *event_list_free(EventList *list) {
         if (!list)
@@ -90,6 +95,51 @@ int event_list_load(const Tracefs *tracefs, EventList **ret) {
 bool event_list_has(const EventList *list, const char *name) {
         return list->n_names > 0 &&
                bsearch(&name, list->names, list->n_names, sizeof(*list->names), compare_names);
+}
+
+/* Of a line of /proc/modules all but the users of the module, which come and go. */
+static void print_module(FILE *out, char *line) {
+        enum { NAME, SIZE, ADDRESS = 5 };
+
+        char *rest = line, *word;
+
+        for (int i = 0; i <= ADDRESS && (word = strsep(&rest, " \n")); i++)
+                if (i == NAME || i == SIZE || i == ADDRESS)
+                        fprintf(out, "%s ", word);
+        fputc('\n', out);
+}
+
+static int print_modules(FILE *out) {
+        _cleanup_free_ char *text = NULL;
+        char *rest, *line;
+
+        int r = fd_read_file_at(AT_FDCWD, "/proc/modules", MODULES_MAX, &text, NULL);
+        if (r == -ENOENT) /* a kernel without modules */
+                return 0;
+        if (r < 0)
+                return r;
+        for (rest = text; (line = strsep(&rest, "\n"));)
+                print_module(out, line);
+        return 0;
+}
+
+int event_read_origins(const Tracefs *tracefs, char **ret) {
+        _cleanup_free_ char *dynamic = NULL, *text = NULL;
+        size_t size;
+
+        int r = tracefs_read(tracefs->fd, "dynamic_events", &dynamic, NULL);
+        if (r < 0 && r != -ENOENT) /* a kernel without probes and synthetic events */
+                return r;
+        FILE *out = open_memstream(&text, &size);
+        if (!out)
+                return -ENOMEM;
+        fputs(dynamic ?: "", out);
+        r = print_modules(out);
+        if (fclose(out) != 0)
+                return -ENOMEM;
+        if (r == 0)
+                *ret = TAKE_PTR(text);
+        return r;
 }
 
 int event_read_format(const Tracefs *tracefs,

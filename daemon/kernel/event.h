@@ -20,6 +20,10 @@ EventList *event_list_free(EventList *list);
 DEFINE_CLEANUP(EventList, event_list_free);
 bool event_list_has(const EventList *list, const char *name);
 
+/* A text that changes whenever the format of an event may have changed: the dynamic events, and the
+ * loaded modules with size and address. The format of an event that is built in never changes. */
+int event_read_origins(const Tracefs *tracefs, char **ret);
+
 /* Text of events/SYSTEM/NAME/format; checked to hold no '/' first. -ENOENT: no such event. */
 int event_read_format(const Tracefs *tracefs,
                 const char *system,

@@ -271,6 +271,20 @@ static int add_signals(Manager *manager) {
         return 0;
 }
 
+/* The desk is made after the registry, and freed before it. */
+static void on_spent(uid_t uid, uint64_t usec, void *userdata) {
+        const Manager *manager = userdata;
+
+        if (manager->desk)
+                desk_charge(manager->desk, uid, usec);
+}
+
+static bool has_time(uid_t uid, void *userdata) {
+        const Manager *manager = userdata;
+
+        return !manager->desk || desk_has_time(manager->desk, uid);
+}
+
 static int make_registry(Manager *manager) {
         const Configuration *configuration = manager->configuration;
         RegistryOptions options = {
@@ -290,6 +304,8 @@ static int make_registry(Manager *manager) {
                         .on_ended = on_ended,
                         .on_notice = on_notice,
                         .on_idle_changed = on_idle_changed,
+                        .on_spent = on_spent,
+                        .has_time = has_time,
                 },
                 .userdata = manager,
         };

@@ -26,6 +26,7 @@ enum {
         WORK_NAME = 2,      /* to look at an event; and 1 for each byte of the glob */
         WORK_PAIR = 100,    /* to grant an event; and 1 for each byte of the filter */
         WORK_FORMAT = 1000, /* to read and parse a format */
+        WORK_SUGGEST = 20,  /* to compare a name with an event; and 1 for each byte of the name */
 };
 
 static void list_clear(char **list, size_t n) {
@@ -324,8 +325,10 @@ static int decide_entry(Decision *d) {
                 r = match_all(d, wanted, request);
         else if (r == 0)
                 r = match_one(d, wanted, request);
-        if (r == 0 && request->n_granted == 0)
+        if (r == 0 && request->n_granted == 0) {
+                d->work -= (int64_t)(d->events->n_names * (WORK_SUGGEST + strlen(wanted->name)));
                 r = refuse_entry(d, wanted->name);
+        }
         if (r != DECISION_AGAIN)
                 d->next_entry++;
         return r;

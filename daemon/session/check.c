@@ -1,40 +1,49 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a spec would get: CheckSession. The judgement is registry_judge's, by which sessions are
- * made; here it is only told. Where it says no, its parts are asked again one by one, so that the
- * caller learns of everything that stands against the spec and not of the first thing alone. Reads
- * formats of events, changes nothing, asks neither polkit nor after the processes: those are looked
- * at when a session starts. */
+/* What a spec would get: CheckSession. The judgement is the same by which sessions are made
+ * (create.c); here it is reported. The decision collects every refusal of an entry, so that the
+ * caller learns of everything that stands against the spec and not only of the first. Decision and
+ * description take their turns in the event loop. Reads formats of events, changes nothing, asks
+ * neither polkit nor after the processes: those are looked at when a session starts. */
 
 #include <errno.h>
 #include <string.h>
 
 #include "describe.h"
-#include "event.h"
-#include "registry.h"
+#include "judgement.h"
 #include "spec-trigger.h"
 #include "trace-triggers.h"
 
-/* A spec may have 4096 entries, and each is a decision of its own. */
 #define REASONS_MAX 32
-#define ENTRIES_MAX 256
+/* Events that are described in one turn of the loop. */
+#define EVENTS_PER_TURN         512
+#define FORMATS_PARSED_PER_TURN 100
 
-int registry_judge(Registry *registry,
+/* One call of CheckSession. */
+typedef struct Check {
+        Registry *registry;
+        Request *request;
+        Subject subject; /* about whom is asked */
+        Spec *spec;
+        Judgement judgement;
+        int result; /* of the whole judgement */
+        Reason why;
+        json_object *object, *reasons, *events; /* the last two are parts of the first */
+        size_t next_event;
+        Plan plan;
+} Check;
+
+int registry_judge_rest(Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
-                Grant **ret,
+                const Grant *grant,
                 Reason *reason) {
-        _cleanup_(grant_free_cleanup) Grant *grant = NULL;
         size_t next = 0, need = 0;
 
-        int r = registry_decide(registry, subject, spec, &grant, reason);
-        r = r ?: trace_check_fence(spec, grant, reason);
+        int r = trace_check_fence(spec, grant, reason);
         r = r ?: trace_check_triggers(spec, grant, reason);
         r = r ?: registry_check_kernel(registry, spec, grant, &need, reason);
-        r = r ?: registry_check_quota(registry, subject, spec, grant, &next, reason);
-        if (r == 0)
-                *ret = TAKE_PTR(grant);
-        return r;
+        return r ?: registry_check_quota(registry, subject, spec, grant, &next, reason);
 }
 
 /* r and what went with it; each text once. */
@@ -48,29 +57,11 @@ static int add_reason(json_object *reasons, int r, const Reason *reason) {
         return describe_append(reasons, json_object_new_string(text));
 }
 
-/* What policy has against each entry of events, were it alone. */
-static int add_entry_reasons(Registry *registry,
-                const Subject *subject,
-                const Spec *spec,
-                json_object *reasons) {
-        for (size_t i = 0; i < MIN_OF(spec->n_events, (size_t)ENTRIES_MAX); i++) {
-                _cleanup_(grant_free_cleanup) Grant *grant = NULL;
-                Reason reason = {};
-                Spec one = *spec; /* shares all it points to, and is not freed */
+static bool on_refusal(int result, const Reason *reason, void *userdata) {
+        const Check *check = userdata;
 
-                one.events = &spec->events[i];
-                one.n_events = 1;
-                one.n_probes = 0;
-                one.n_triggers = 0;
-                int r = registry_decide(registry, subject, &one, &grant, &reason);
-                if (r > 0)
-                        r = add_reason(reasons, r, &reason);
-                if (r < 0)
-                        return r;
-                if (json_object_array_length(reasons) >= REASONS_MAX)
-                        break;
-        }
-        return 0;
+        return add_reason(check->reasons, result, reason) == 0 &&
+               json_object_array_length(check->reasons) < REASONS_MAX;
 }
 
 /* What this kernel cannot do. */
@@ -118,15 +109,11 @@ static int add_other_reasons(Registry *registry,
         return r;
 }
 
-static int describe_event(Registry *registry,
-                const Subject *subject,
-                const Grant *grant,
-                const GrantEvent *event,
-                json_object *object) {
-        _cleanup_(format_free_cleanup) Format *format = NULL;
+static int describe_event(const Check *check, const GrantEvent *event, json_object *object) {
+        const Grant *grant = check->judgement.grant;
         json_object *redacted = json_object_new_array();
-        _cleanup_free_ char *name = NULL, *text = NULL;
-        size_t size;
+        _cleanup_free_ char *name = NULL;
+        const Format *format;
 
         int r = describe_put(object, "redacted", redacted);
         if (r == 0 && asprintf(&name, "%s:%s", event->system, event->name) < 0) {
@@ -137,32 +124,37 @@ static int describe_event(Registry *registry,
         if (r == 0 && event->filter)
                 r = describe_put(object, "filter", json_object_new_string(event->filter));
         /* It may tell what a caller must not know. */
-        if (r == 0 && event->policy_filter && subject->uid == 0)
+        if (r == 0 && event->policy_filter && check->request->subject.uid == 0)
                 r = describe_put(object,
                                 "policy-filter",
                                 json_object_new_string(event->policy_filter));
         if (r < 0 || !(grant->fenced || grant->redacted))
                 return r;
-        r = registry_read_format(registry, event->system, event->name, &text, &size);
-        r = r ?: format_parse(text, size, &format, NULL);
+        r = registry_get_format(check->registry, event->system, event->name, &format);
         return r ?: describe_cuts(grant, event, format, redacted);
 }
 
-static int describe_events(Registry *registry,
-                const Subject *asker,
-                const Grant *grant,
-                json_object *events) {
-        int r = 0;
+/* Some of the granted events in each turn. */
+static int describe_events(Check *check) {
+        const Grant *grant = check->judgement.grant;
+        FormatCache *formats = check->registry->formats;
+        uint64_t n_parsed = format_cache_get_n_parsed(formats);
+        size_t end = check->next_event + EVENTS_PER_TURN;
 
-        for (size_t i = 0; r == 0 && i < grant->n_events; i++) {
-                if (grant->events[i].is_unrecorded)
+        while (check->next_event < grant->n_events) {
+                if (check->next_event == end || format_cache_get_n_parsed(formats) - n_parsed >=
+                                                                FORMATS_PARSED_PER_TURN)
+                        return PLAN_AGAIN;
+                const GrantEvent *event = &grant->events[check->next_event++];
+                if (event->is_unrecorded)
                         continue;
                 json_object *object = json_object_new_object();
-
-                r = describe_append(events, object);
-                r = r ?: describe_event(registry, asker, grant, &grant->events[i], object);
+                int r = describe_append(check->events, object);
+                r = r ?: describe_event(check, event, object);
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
 }
 
 /* Globs that were narrowed, and what it costs. */
@@ -235,86 +227,156 @@ static int describe_triggers(const Spec *spec, const Grant *grant, json_object *
         return r;
 }
 
-static int describe_grant(Registry *registry,
-                const Subject *asker,
-                const Spec *spec,
-                const Grant *grant,
-                json_object *object) {
-        json_object *events = json_object_new_array(), *requests = json_object_new_array(),
-                    *notes = json_object_new_array(), *sources = json_object_new_array(),
-                    *triggers = json_object_new_array(), *lacks = json_object_new_array(),
-                    *limits = NULL;
+static int put_text(json_object *object, const char *key, const char *text) {
+        return describe_put(object, key, json_object_new_string(text));
+}
 
-        int r = describe_put(object, "events", events);
-        int r2 = describe_put(object, "requests", requests);
-        int r3 = describe_put(object, "notes", notes);
-        int r4 = describe_put(object, "sources", sources);
-        int r5 = describe_put(object, "triggers", triggers);
-        int r6 = describe_put(object, "lacks", lacks);
-        r = r ?: r2 ?: r3 ?: r4 ?: r5 ?: r6;
-        r = r ?: add_lacks(registry, spec, grant, lacks);
+/* *ret: owned by the object. */
+static int put_list(json_object *object, const char *key, json_object **ret) {
+        json_object *list = json_object_new_array();
+        int r = describe_put(object, key, list);
+
+        if (r == 0)
+                *ret = list;
+        return r;
+}
+
+/* All of the grant but its events, for which it makes the list. */
+static int describe_grant(Check *check) {
+        json_object *object = check->object, *requests, *notes, *sources, *triggers, *lacks,
+                    *limits = NULL;
+        const Grant *grant = check->judgement.grant;
+
+        int r = put_list(object, "events", &check->events);
+        r = r ?: put_list(object, "requests", &requests);
+        r = r ?: put_list(object, "notes", &notes);
+        r = r ?: put_list(object, "sources", &sources);
+        r = r ?: put_list(object, "triggers", &triggers);
+        r = r ?: put_list(object, "lacks", &lacks);
+        r = r ?: add_lacks(check->registry, check->spec, grant, lacks);
         r = r ?: describe_sources(grant, sources);
-        r = r ?: describe_triggers(spec, grant, triggers);
-        r = r ?: describe_put(object, "rule", json_object_new_string(grant->rule));
-        r = r ?: describe_put(object, "polkit", json_object_new_string(grant->polkit_action ?: ""));
-        r = r
-                            ?: describe_put(object,
-                                               "processes",
-                                               json_object_new_string(
-                                                               grant->fenced ? "own" : "any"));
-        r = r ?: describe_events(registry, asker, grant, events);
+        r = r ?: describe_triggers(check->spec, grant, triggers);
+        r = r ?: put_text(object, "rule", grant->rule);
+        r = r ?: put_text(object, "polkit", grant->polkit_action ?: "");
+        r = r ?: put_text(object, "processes", grant->fenced ? "own" : "any");
         r = r ?: describe_requests(grant, requests);
         r = r ?: describe_notes(grant, notes);
         r = r ?: describe_limits(&grant->limits, &limits);
         return r ?: describe_put(object, "limits", limits);
 }
 
-static int describe_refusal(Registry *registry,
-                const Subject *subject,
-                const Spec *spec,
-                const Grant *grant,
-                json_object *reasons) {
-        return grant ? add_other_reasons(registry, subject, spec, grant, reasons)
-                     : add_entry_reasons(registry, subject, spec, reasons);
+static int check_decide(void *context, Reason *reason _unused_) {
+        Check *check = context;
+
+        check->result = judgement_advance(&check->judgement, JUDGEMENT_WORK, &check->why);
+        if (check->result == DECISION_AGAIN)
+                return PLAN_AGAIN;
+        return MIN_OF(check->result, 0); /* a refusal is what is to be described */
+}
+
+/* What stands against a spec that policy allows. */
+static int check_rest(void *context, Reason *reason _unused_) {
+        Check *check = context;
+        const Grant *grant = check->judgement.grant;
+
+        if (!grant)
+                return 0;
+        check->result = registry_judge_rest(
+                        check->registry, &check->subject, check->spec, grant, &check->why);
+        if (check->result < 0)
+                return check->result;
+        int r = check->result > 0 ? add_other_reasons(check->registry,
+                                                    &check->subject,
+                                                    check->spec,
+                                                    grant,
+                                                    check->reasons)
+                                  : 0;
+        return r ?: describe_grant(check);
+}
+
+static int check_describe(void *context, Reason *reason _unused_) {
+        Check *check = context;
+        int r = check->judgement.grant ? describe_events(check) : 0;
+
+        if (r != 0)
+                return r;
+        if (check->result > 0)
+                r = add_reason(check->reasons, check->result, &check->why);
+        return r
+                               ?: describe_put(check->object,
+                                                  "allowed",
+                                                  json_object_new_boolean(check->result == 0));
+}
+
+static Check *check_free(Check *check) {
+        if (!check)
+                return NULL;
+        judgement_clear(&check->judgement);
+        json_object_put(check->object);
+        subject_clear(&check->subject);
+        spec_free(check->spec);
+        free(check);
+        return NULL;
+}
+
+DEFINE_CLEANUP(Check, check_free);
+
+static void check_on_over(Plan *plan, int result, const Reason *reason) {
+        _cleanup_(check_free_cleanup) Check *check = plan->userdata;
+        Registry *registry = check->registry;
+        Request *request = check->request;
+
+        if (result == 0)
+                request->list = TAKE_PTR(check->object);
+        request->done(request, result, reason);
+        registry_changed(registry);
+}
+
+static int check_begin(Check *check, const Spec *spec) {
+        _cleanup_free_ char *scope = NULL;
+
+        check->object = json_object_new_object();
+        if (!check->object)
+                return -ENOMEM;
+        int r = put_list(check->object, "reasons", &check->reasons);
+        r = r ?: spec_format_scope(spec, &scope);
+        return r ?: put_text(check->object, "scope", scope);
 }
 
 int registry_check(Registry *registry,
-                const Subject *asker,
+                Request *request,
                 const Subject *subject,
-                const Spec *spec,
-                json_object **ret,
+                Spec *spec,
                 Reason *reason) {
-        _cleanup_(grant_free_cleanup) Grant *grant = NULL, *judged = NULL;
-        _cleanup_json_ json_object *object = json_object_new_object();
-        json_object *reasons = json_object_new_array();
-        _cleanup_free_ char *scope = NULL;
-        const Tracefs *tracefs;
-        Reason why = {};
+        static const PlanStep steps[] = {
+                { "decide", check_decide, NULL },
+                { "rest", check_rest, NULL },
+                { "describe", check_describe, NULL },
+        };
+        _cleanup_(check_free_cleanup) Check *check = calloc(1, sizeof(*check));
 
-        if (!object)
+        if (!check)
                 return -ENOMEM;
-        int r = describe_put(object, "reasons", reasons);
-        r = r ?: spec_complete(spec, reason);
-        r = r ?: registry_get_tracefs(registry, &tracefs, reason);
-        r = r ?: spec_format_scope(spec, &scope);
-        r = r ?: describe_put(object, "scope", json_object_new_string(scope));
+        int r = spec_complete(spec, reason);
+        r = r ?: registry_get_tracefs(registry, NULL, reason);
+        r = r ?: check_begin(check, spec);
+        r = r ?: subject_copy(&check->subject, subject);
         if (r != 0)
                 return r;
-        int judgement = registry_judge(registry, subject, spec, &judged, &why);
-        if (judgement < 0)
-                return judgement;
-        /* What a refusal by a limit would have had. */
-        r = registry_decide(registry, subject, spec, &grant, NULL);
-        if (r < 0)
-                return r;
-        r = describe_put(object, "allowed", json_object_new_boolean(judgement == 0));
-        if (r == 0 && grant)
-                r = describe_grant(registry, asker, spec, grant, object);
-        if (r == 0 && judgement != 0)
-                r = describe_refusal(registry, subject, spec, grant, reasons);
-        if (r == 0 && judgement != 0)
-                r = add_reason(reasons, judgement, &why);
-        if (r == 0)
-                *ret = TAKE_PTR(object);
-        return r;
+        check->registry = registry;
+        check->request = request;
+        check->spec = spec;
+        judgement_init(&check->judgement, registry, &check->subject, spec);
+        check->judgement.on_refusal = on_refusal;
+        check->judgement.userdata = check;
+        check->plan = (Plan){
+                .uid = request->subject.uid,
+                .context = check,
+                .done = check_on_over,
+                .userdata = check,
+        };
+        plan_init(&check->plan, steps, ELEMENTSOF(steps), NULL);
+        turns_submit(registry->turns, &check->plan);
+        check = NULL; /* its plan's */
+        return 0;
 }

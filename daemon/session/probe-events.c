@@ -6,6 +6,7 @@
 #include "probe-events.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "probe-access.h"
 #include "probe-origin.h"
@@ -15,6 +16,8 @@ void probe_events_clear(ProbeEvents *events) {
                 free(events->events[i].name);
         free(events->events);
         free(events->probes);
+        for (size_t i = 0; i < events->n_sources; i++)
+                free(events->sources[i]);
         free(events->sources);
         free(events->of_programs);
         *events = (ProbeEvents){};
@@ -52,10 +55,16 @@ static bool is_of_program(const Probe *probe) {
         return probe->kind == PROBE_USER || probe->n_origins > 0;
 }
 
-static void add_sources(ProbeEvents *events, const Probe *probe) {
-        for (size_t i = 0; i < probe->n_origins; i++)
-                if (!probe->origins[i].probe)
-                        events->sources[events->n_sources++] = probe->origins[i].full;
+static int add_sources(ProbeEvents *events, const Probe *probe) {
+        for (size_t i = 0; i < probe->n_origins; i++) {
+                if (probe->origins[i].probe)
+                        continue;
+                events->sources[events->n_sources] = strdup(probe->origins[i].full);
+                if (!events->sources[events->n_sources])
+                        return -ENOMEM;
+                events->n_sources++;
+        }
+        return 0;
 }
 
 int probe_events_bind(Registry *registry,
@@ -84,8 +93,7 @@ int probe_events_bind(Registry *registry,
                                 &event->name,
                                 reason);
                 ret->of_programs[i] = r == 0 && is_of_program(ret->probes[i]);
-                if (r == 0)
-                        add_sources(ret, ret->probes[i]);
+                r = r ?: add_sources(ret, ret->probes[i]);
         }
         if (r != 0)
                 probe_events_clear(ret);

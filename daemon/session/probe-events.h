@@ -9,10 +9,9 @@ typedef struct Registry Registry;
 typedef struct ProbeEvents {
         SpecEvent *events; /* with room for those of the spec behind them */
         size_t n;
-        Probe **probes;       /* n of them */
-        bool *of_programs;    /* each of them: does it stand in one? */
-        const char **sources; /* plain names of the kernel's events that they are made of; borrowed
-                               */
+        Probe **probes;    /* n of them */
+        bool *of_programs; /* each of them: does it stand in one? */
+        char **sources;    /* plain names of the kernel's events that they are made of */
         size_t n_sources;
 } ProbeEvents;
 

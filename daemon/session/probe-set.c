@@ -55,6 +55,7 @@ Probe *probe_free(Probe *probe) {
         if (!probe)
                 return NULL;
         if (probe->set) {
+                probe->set->n_freed++;
                 probe_unkeep(probe);
                 forget_origin(probe);
                 TAILQ_REMOVE(&probe->set->list, probe, probes);

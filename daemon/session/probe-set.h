@@ -79,6 +79,7 @@ struct ProbeSet {
         struct ProbeList list;
         ProbeLook *look;   /* into a file of the catalogue's, under way */
         ProbeWatch *watch; /* on what others do to the kernel's lists; NULL: not needed yet */
+        uint64_t n_freed;  /* probes, so far: pointers to probes may be stale when it has changed */
         bool has_defined;  /* something of it may stand in the kernel */
         bool is_closing;
         void (*on_changed)(void *userdata); /* probe_set_is_idle may have a new answer */

@@ -122,6 +122,21 @@ Spool *registry_get_spool(Registry *registry) {
         return registry->spool;
 }
 
+static bool may_run(uid_t uid, void *userdata) {
+        const RegistryOptions *options = &((const Registry *)userdata)->options;
+
+        return !options->handlers.has_time || options->handlers.has_time(uid, options->userdata);
+}
+
+static void on_spent(uid_t uid, uint64_t usec, void *userdata) {
+        const RegistryOptions *options = &((const Registry *)userdata)->options;
+
+        if (options->handlers.on_spent)
+                options->handlers.on_spent(uid, usec, options->userdata);
+}
+
+static const TurnsHandlers turns_handlers = { may_run, on_spent };
+
 int registry_new(const RegistryOptions *options, Registry **ret) {
         _cleanup_(registry_free_cleanup) Registry *registry = calloc(1, sizeof(*registry));
 
@@ -130,8 +145,16 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         registry->options = *options;
         TAILQ_INIT(&registry->sessions);
         TAILQ_INIT(&registry->drains);
+        TAILQ_INIT(&registry->judgements);
+        TAILQ_INIT(&registry->creations);
         registry->n_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
         int r = worker_new(options->event, &registry->worker);
+        if (r < 0)
+                return r;
+        r = turns_new(options->event, &turns_handlers, registry, &registry->turns);
+        if (r < 0)
+                return r;
+        r = format_cache_new(&registry->formats);
         if (r < 0)
                 return r;
         r = audit_new(options->event, &registry->audit);
@@ -172,6 +195,7 @@ static void close_work(Registry *registry) {
         registry->is_closing = true;
         if (registry->probes)
                 registry->probes->is_closing = true;
+        registry->turns = turns_free(registry->turns);
         registry->inspections = inspections_free(registry->inspections);
         registry->worker = worker_free(registry->worker);
 }
@@ -186,6 +210,8 @@ static Registry *free_rest(Registry *registry) {
         crash_free(registry->crash);
         spool_free(registry->spool);
         probe_set_free(registry->probes);
+        format_cache_free(registry->formats);
+        format_free(registry->made_format);
         tracefs_free(registry->tracefs);
         audit_free(registry->audit);
         store_free(registry->store);
@@ -224,8 +250,9 @@ void registry_changed(Registry *registry) {
 bool registry_is_idle(const Registry *registry) {
         return (!registry->spool || spool_is_idle(registry->spool)) && !registry->boot &&
                !registry->orphans && crash_is_idle(registry->crash) &&
-               TAILQ_EMPTY(&registry->sessions) && TAILQ_EMPTY(&registry->drains) &&
-               probe_set_is_idle(registry->probes) && inspections_are_idle(registry->inspections);
+               turns_is_idle(registry->turns) && TAILQ_EMPTY(&registry->sessions) &&
+               TAILQ_EMPTY(&registry->drains) && probe_set_is_idle(registry->probes) &&
+               inspections_are_idle(registry->inspections);
 }
 
 Audit *registry_get_audit(const Registry *registry) {
@@ -279,6 +306,7 @@ void registry_peer_gone(Registry *registry, const char *unique_name) {
                                         *unique_name == ':' ? "its creator left the bus"
                                                             : "its creator closed the connection");
         }
+        creation_peer_gone(registry, unique_name);
         inspections_peer_gone(registry->inspections, unique_name);
 }
 

@@ -5,6 +5,7 @@
 #include "boot.h"
 #include "crash.h"
 #include "feed.h"
+#include "format-cache.h"
 #include "hit-counter.h"
 #include "inspection.h"
 #include "interference.h"
@@ -18,6 +19,7 @@
 #include "session.h"
 #include "spool.h"
 #include "store.h"
+#include "turns.h"
 
 /* Inside the session floor only. */
 
@@ -36,6 +38,8 @@ typedef struct Snapshot Snapshot;
 typedef struct HistCall HistCall;
 typedef struct Look Look;
 typedef struct Orphans Orphans;
+typedef struct Judgement Judgement;
+typedef struct Creation Creation;
 
 struct Session {
         Registry *registry;
@@ -111,6 +115,11 @@ TAILQ_HEAD(DrainList, Drain);
 struct Registry {
         RegistryOptions options;
         Worker *worker;
+        Turns *turns;
+        TAILQ_HEAD(, Judgement) judgements; /* under way */
+        TAILQ_HEAD(, Creation) creations;   /* calls of CreateSession that are being judged */
+        FormatCache *formats;
+        Format *made_format; /* see registry_get_format */
         Audit *audit;
         Tracefs *tracefs; /* NULL until the first need */
         struct SessionList sessions;
@@ -159,25 +168,28 @@ int registry_check_quota(const Registry *registry,
                 Reason *reason);
 /* The same of a session whose buffer is to have this size. */
 int registry_check_resize(const Session *session, uint64_t kb, Reason *reason);
-/* The format of an event, also of a probe that is not in the kernel yet. -ENOENT. */
-int registry_read_format(Registry *registry,
+/* The format of an event, also of a probe that is not in the kernel yet: borrowed until the next
+ * call. -ENOENT. */
+int registry_get_format(Registry *registry,
                 const char *system,
                 const char *name,
-                char **ret,
-                size_t *ret_size);
-/* Policy's word about a spec, on the events that the kernel has now. */
+                const Format **ret);
+/* Policy's word about a spec, on the events that the kernel has now. The event loop is held until
+ * it is made: see judgement.h. */
 int registry_decide(Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
                 Grant **ret,
                 Reason *reason);
-/* Policy, the fence and the limits: all that is decided before anything is made. CheckSession tells
- * what it says. */
-int registry_judge(Registry *registry,
+/* The fence, the kernel and the limits: what is decided after policy and before anything is made.
+ * CheckSession reports what it says. */
+int registry_judge_rest(Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
-                Grant **ret,
+                const Grant *grant,
                 Reason *reason);
+/* The peer has left, so its calls of CreateSession are cancelled. */
+void creation_peer_gone(Registry *registry, const char *peer);
 /* Takes over what the session's client has not read yet. */
 void registry_drain(Registry *registry, Feed *feed, uid_t uid);
 Spool *registry_get_spool(Registry *registry);

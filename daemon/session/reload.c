@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "judgement.h"
 #include "log.h"
 #include "session-parts.h"
 
@@ -62,6 +63,7 @@ static int judge(Registry *registry, const Session *session, Reason *reason) {
 void registry_set_rules(Registry *registry, const Policy *policy, const Limits *limits) {
         Session *session, *next;
 
+        judgement_restart_all(registry);
         registry->options.policy = policy;
         registry->options.limits = *limits;
         if (registry->spool)

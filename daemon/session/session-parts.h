@@ -27,6 +27,8 @@ void session_resume(Session *session, SessionState state);
 /* The stream and the marker pipes of such a session; consumes fd on 0. */
 int session_adopt_stream(Session *session, int fd);
 int session_adopt_marker(Session *session, int fd);
+/* The plan that makes it is over. */
+void session_then_created(Session *session, int result, const Reason *reason);
 /* It is made: answers the call. */
 void session_conclude_created(Session *session, int result, const Reason *reason);
 /* Recorded onto the disk. The entry, then the stream; ends with session_conclude_created. */

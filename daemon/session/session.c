@@ -4,9 +4,10 @@
  * work goes to the worker as a plan, and the call is answered when its plan is over. At most one
  * plan of a session is in flight.
  *
- * Starting and stopping is in session-run.c, the stream in session-stream.c, the end, which may
- * come at any time, in session-end.c. The session is freed only when its instance is gone: nothing
- * is left in the kernel without a session that answers for it. */
+ * CreateSession leads to it in create.c. Starting and stopping is in session-run.c, the stream in
+ * session-stream.c, the end, which may come at any time, in session-end.c. The session is freed
+ * only when its instance is gone: nothing is left in the kernel without a session that answers for
+ * it. */
 
 #include "session.h"
 
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "keep.h"
 #include "probe-events.h"
@@ -195,7 +195,7 @@ bool session_record_other(const Session *session, const Request *request, const 
 
 /* Create */
 
-static void session_then_created(Session *session, int result, const Reason *reason) {
+void session_then_created(Session *session, int result, const Reason *reason) {
         if (result != 0) { /* undone: nothing of it is in the kernel */
                 session_unkeep(session);
                 if (session->end != END_NOT)
@@ -241,15 +241,6 @@ void session_conclude_created(Session *session, int result, const Reason *reason
         session_watch_unit(session);
 }
 
-static int session_make_id(char id[static KT_ID_DIGITS + 1]) {
-        uint64_t random;
-
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-                return errno ? -errno : -EIO;
-        snprintf(id, KT_ID_DIGITS + 1, "%016" PRIx64, random);
-        return 0;
-}
-
 static void session_on_own_writes(bool begins, void *userdata) {
         Session *session = userdata;
 
@@ -291,25 +282,6 @@ int session_new(Registry *registry, const char *id, Session **ret) {
         return 0;
 }
 
-static int session_new_of(Registry *registry, const Request *request, Session **ret) {
-        char id[KT_ID_DIGITS + 1];
-        Session *session = NULL;
-
-        int r = session_make_id(id);
-        r = r ?: session_new(registry, id, &session);
-        r = r ?: subject_copy(&session->owner, &request->subject);
-        if (r == 0 && request->peer) {
-                session->peer = strdup(request->peer);
-                r = session->peer ? 0 : -ENOMEM;
-        }
-        if (r < 0) {
-                session_free(session);
-                return r;
-        }
-        *ret = session;
-        return 0;
-}
-
 void session_bind(Session *session) {
         Trace *trace = &session->trace;
 
@@ -319,85 +291,4 @@ void session_bind(Session *session) {
         trace->owner = &session->owner;
         trace->own_writes = session->own_writes;
         memcpy(trace->id, session->id, sizeof(trace->id));
-}
-
-/* Fails closed: a grant that polkit has a say in counts for nothing before that, whoever calls. The
- * grant moves to the request when it has to be asked about. */
-static int session_check_authorized(Request *request, Grant **grant, Reason *reason) {
-        const char *action = (*grant)->polkit_action;
-
-        if (!action)
-                return 0;
-        if (!request->is_authorized) {
-                grant_free(request->wanted);
-                request->wanted = TAKE_PTR(*grant);
-                return reason_set(reason,
-                                KT_E_AUTH_REQUIRED,
-                                "%s: polkit has to allow this first (%s)",
-                                request->wanted->rule,
-                                action);
-        }
-        if (!request->wanted || !grant_is_same(request->wanted, *grant))
-                return reason_set(reason,
-                                KT_E_ACCESS_DENIED,
-                                "the rules or the events of this kernel have changed while polkit was asked: ask again");
-        return 0;
-}
-
-/* Denials are recorded, mistakes are not; that polkit has to be asked is neither. */
-static int session_admit(Registry *registry,
-                Request *request,
-                const Spec *spec,
-                Grant **ret,
-                Reason *reason) {
-        _cleanup_(grant_free_cleanup) Grant *grant = NULL;
-
-        int r = registry_judge(registry, &request->subject, spec, &grant, reason);
-        r = r ?: session_check_authorized(request, &grant, reason);
-        if (r == KT_E_ACCESS_DENIED || r == KT_E_LIMIT_REACHED)
-                audit_write(registry->audit,
-                                &(AuditRecord){
-                                                .kind = AUDIT_CREATE_DENIED,
-                                                .uid = request->subject.uid,
-                                                .text = reason->text,
-                                                .spec = spec,
-                                });
-        if (r == 0)
-                *ret = TAKE_PTR(grant);
-        return r;
-}
-
-int session_create(Registry *registry, Request *request, Spec *spec, Reason *reason) {
-        _cleanup_(grant_free_cleanup) Grant *grant = NULL;
-        Session *session = NULL;
-        Probe **probes = NULL;
-        size_t n_probes = 0;
-
-        int r = spec_complete(spec, reason);
-        r = r ?: registry_get_tracefs(registry, NULL, reason);
-        r = r ?: session_admit(registry, request, spec, &grant, reason);
-        r = r ?: probe_events_hold(registry, grant, &probes, &n_probes);
-        r = r ?: session_new_of(registry, request, &session);
-        if (r != 0) {
-                probe_events_release(&probes, &n_probes);
-                return r;
-        }
-        registry_settle_defaults(registry, &request->subject, grant, spec);
-        session->spec = spec;
-        session->grant = TAKE_PTR(grant);
-        session->request = request;
-        session_bind(session);
-        session->trace.caller = request->caller;
-        session->trace.probes = probes;
-        session->trace.n_probes = n_probes;
-        snprintf(session->trace.policy_digest,
-                        sizeof(session->trace.policy_digest),
-                        "%s",
-                        policy_get_digest(registry->options.policy));
-        session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
-        session_keep(session);
-        trace_plan_create(&session->trace, &session->plan);
-        session_submit(session, session_then_created);
-        registry_changed(registry);
-        return 0;
 }

@@ -47,8 +47,10 @@ struct Request {
         void (*done)(Request *request, int result, const Reason *reason);
         void *userdata;
 
-        /* create: set when it returned KT_E_AUTH_REQUIRED: polkit has to be asked about this, and
-         * with is_authorized the same request may try again. */
+        /* create: polkit has to be asked about `wanted`. 0: request and spec are taken over, and
+         * the same request may try again with is_authorized. NULL: it is refused, with
+         * KT_E_AUTH_REQUIRED. */
+        int (*ask)(Request *request, Spec *spec, Reason *reason);
         Grant *wanted;
         bool is_authorized; /* polkit has allowed `wanted` */
 
@@ -57,7 +59,7 @@ struct Request {
         uint32_t ticket;   /* inspections_open: of the file to come */
         ProbeFile *file;   /* add_probe: of a definition on a path, what registry_inspect_probe has
                               found */
-        json_object *list; /* get_histogram: its rows; look: the description */
+        json_object *list; /* get_histogram: its rows; look: the description; check: the decision */
         int fd; /* open_stream: the client's end; `done` takes it with TAKE_FD or request_free
                    closes it */
 };
@@ -78,6 +80,10 @@ typedef struct RegistryHandlers {
                         void *userdata); /* what org.ktrace1.Session.xml has of Notified */
         void (*on_idle_changed)(Registry *registry,
                         void *userdata); /* registry_is_idle may have a new answer */
+        /* Work for calls of this user took so much of the event loop's time. NULL: not counted. */
+        void (*on_spent)(uid_t uid, uint64_t usec, void *userdata);
+        /* Has this user any time left? NULL: every user has. */
+        bool (*has_time)(uid_t uid, void *userdata);
 } RegistryHandlers;
 
 typedef struct RegistryOptions {
@@ -227,20 +233,19 @@ int registry_remove_spool(Registry *registry,
                 const char *id,
                 Reason *reason);
 
+/* Verbs. A return other than 0 is the answer: `done` will not be called and the request stays the
+ * caller's. */
 /* What session_create would say to this, without making anything and without asking polkit:
  * {"allowed","rule","polkit","scope","processes","events":[{"name","filter","redacted":[{"field",
  * "how"}]}],"requests":[…],"limits":{…},"notes":[…],"reasons":[…]}. Where it is not allowed,
  * reasons tells all that stands against it. */
 int registry_check(Registry *registry,
-                const Subject *asker, /* who is told */
-                const Subject *subject,
-                const Spec *spec,
-                json_object **ret,
+                Request *request,       /* of the caller, who is told: answers with request->list */
+                const Subject *subject, /* about whom is asked */
+                Spec *spec /* consumed on 0 */,
                 Reason *reason);
 
-/* Verbs. A return other than 0 is the answer: `done` will not be called and the request stays the
- * caller's. */
-/* Asks policy each time, also when it tries again: see Request.wanted. */
+/* Asks policy each time, also when it tries again: see Request.ask. */
 int session_create(Registry *registry,
                 Request *request,
                 Spec *spec /* consumed on 0 */,

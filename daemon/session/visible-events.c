@@ -1,121 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The kernel's events as a caller may see them: policy's decision on a spec, `ListEvents` and
- * `DescribeEvent`. What policy does not grant is answered like what does not exist. */
+/* The kernel's events as a caller may see them: `ListEvents`, `DescribeEvent`, and the formats for
+ * decisions. What policy does not grant is answered like what does not exist. */
 
 #include <errno.h>
 #include <string.h>
 
 #include "event.h"
 #include "glob.h"
-#include "probe-events.h"
-#include "probe-origin.h"
 #include "quote.h"
 #include "registry.h"
-#include "release.h"
 
-static int compare_names(const void *a, const void *b) {
-        return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+/* Of a probe that is not in the kernel yet: nothing tells when it is defined anew, so it is made
+ * each time. */
+static int make_format(Registry *registry, const Probe *probe, const Format **ret) {
+        _cleanup_free_ char *text = NULL;
+        Format *format = NULL;
 
-/* The probes of a spec come into the kernel only when its instance is made. */
-static int join_probes(const ProbeEvents *probes, EventList *list) {
-        const char **names =
-                        reallocarray(list->names, list->n_names + probes->n + 1, sizeof(char *));
-        size_t n = list->n_names;
-
-        if (!names)
-                return -ENOMEM;
-        list->names = names;
-        for (size_t i = 0; i < probes->n; i++) {
-                const char *name = probes->events[i].name; /* borrowed */
-
-                if (n == 0 || !bsearch(&name, names, n, sizeof(char *), compare_names))
-                        names[list->n_names++] = name;
-        }
-        if (list->n_names > n)
-                qsort(names, list->n_names, sizeof(char *), compare_names);
+        int r = probe_make_format(probe, &text);
+        r = r ?: format_parse(text, strlen(text), &format, NULL);
+        if (r != 0)
+                return r;
+        format_free(registry->made_format);
+        *ret = registry->made_format = format;
         return 0;
 }
 
-/* The format that policy had last: one at a time is enough, and asked for event by event. */
-typedef struct LastFormat {
-        Registry *registry;
-        Format *format;
-} LastFormat;
-
-static void last_format_clear(LastFormat *last) {
-        last->format = format_free(last->format);
-}
-
-int registry_read_format(Registry *registry,
+int registry_get_format(Registry *registry,
                 const char *system,
                 const char *name,
-                char **ret,
-                size_t *ret_size) {
+                const Format **ret) {
         const Probe *probe = probe_set_find_event(registry->probes, system, name);
 
-        int r = event_read_format(registry->tracefs, system, name, ret, ret_size);
-        if (r != -ENOENT || !probe)
-                return r;
-        r = probe_make_format(probe, ret);
-        *ret_size = r == 0 ? strlen(*ret) : 0;
-        return r;
-}
-
-static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {
-        LastFormat *last = userdata;
-        _cleanup_free_ char *text = NULL;
-        size_t size = 0;
-
-        last_format_clear(last);
-        int r = registry_read_format(last->registry, system, name, &text, &size);
-        r = r ?: format_parse(text, size, &last->format, NULL);
-        if (r == 0)
-                *ret = last->format;
-        return r;
-}
-
-int registry_decide(Registry *registry,
-                const Subject *subject,
-                const Spec *spec,
-                Grant **ret,
-                Reason *reason) {
-        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
-        _cleanup_(probe_events_clear) ProbeEvents probes = {};
-        _cleanup_(grant_free_cleanup) Grant *grant = NULL;
-        Spec whole = *spec; /* shares all it points to, and is not freed */
-        const Tracefs *tracefs;
-
-        int r = registry_get_tracefs(registry, &tracefs, reason);
-        r = r ?: probe_events_bind(registry, subject, spec, &probes, reason);
-        r = r ?: event_list_load(tracefs, &list);
-        r = r ?: join_probes(&probes, list);
-        if (r != 0)
-                return r;
-        for (size_t i = 0; i < spec->n_events; i++)
-                probes.events[probes.n + i] = spec->events[i];
-        whole.events = probes.events;
-        whole.n_events = probes.n + spec->n_events;
-        _cleanup_(last_format_clear) LastFormat last = { .registry = registry };
-        PolicyEvents events = {
-                .names = list->names,
-                .n_names = list->n_names,
-                .get_format = get_format,
-                .userdata = &last,
-                .n_probes = probes.n,
-                .of_programs = probes.of_programs,
-                .sources = probes.sources,
-                .n_sources = probes.n_sources,
-                .n_cpus = kernel_is_at_least(6, 6) ? (unsigned)registry->n_cpus : 0,
-                .limits = &registry->options.limits,
-        };
-        r = policy_decide(registry->options.policy, subject, &whole, &events, &grant, reason);
-        for (size_t i = 0; r == 0 && i < probes.n; i++)
-                r = probe_origin_judge(tracefs, grant, probes.probes[i], reason);
-        if (r == 0)
-                *ret = TAKE_PTR(grant);
-        return r;
+        int r = format_cache_get(registry->formats, registry->tracefs, system, name, ret);
+        return r == -ENOENT && probe ? make_format(registry, probe, ret) : r;
 }
 
 static bool is_shown(const PolicyView *view, const char *glob, const char *full) {

@@ -4,10 +4,7 @@
  * 100 ms a step). The session floor submits plans and is told in the event loop, through an
  * eventfd, when one is over.
  *
- * Fairness: users take turns step by step. After a step of a user's plan all plans of that user go
- * to the back of the queue; the next step belongs to whoever's plan is at the front. Of one user
- * only one plan is under way at a time; among the waiting ones the urgent go first. So a user with
- * thirty sessions delays another by one step, never by thirty plans.
+ * Users take turns step by step (plan-queue.c).
  *
  * The thread touches plans and what their context points to; everything else belongs to the event
  * loop. */
@@ -20,7 +17,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-TAILQ_HEAD(PlanQueue, Plan);
+#include "plan-queue.h"
 
 struct Worker {
         pthread_t thread;
@@ -28,41 +25,11 @@ struct Worker {
         pthread_mutex_t lock;
         pthread_cond_t wake;
         bool stop;
-        struct PlanQueue waiting; /* under lock; in turn order */
-        struct PlanQueue over;    /* under lock; to be answered by the event loop */
+        PlanQueue waiting; /* under lock; in turn order */
+        PlanQueue over;    /* under lock; to be answered by the event loop */
         int over_fd;
         sd_event_source *over_source;
 };
-
-/* The plan whose step is next: of the user at the front, the one under way, else an urgent one,
- * else the oldest. */
-static Plan *worker_pick(const Worker *worker) {
-        Plan *first = TAILQ_FIRST(&worker->waiting), *urgent = NULL, *plan;
-
-        TAILQ_FOREACH(plan, &worker->waiting, queue) {
-                if (plan->uid != first->uid)
-                        continue;
-                if (plan->n_begun > 0)
-                        return plan;
-                if (plan->urgent && !urgent)
-                        urgent = plan;
-        }
-        return urgent ?: first;
-}
-
-static void worker_rotate(Worker *worker, uid_t uid) {
-        struct PlanQueue theirs = TAILQ_HEAD_INITIALIZER(theirs);
-        Plan *plan, *next;
-
-        for (plan = TAILQ_FIRST(&worker->waiting); plan; plan = next) {
-                next = TAILQ_NEXT(plan, queue);
-                if (plan->uid != uid)
-                        continue;
-                TAILQ_REMOVE(&worker->waiting, plan, queue);
-                TAILQ_INSERT_TAIL(&theirs, plan, queue);
-        }
-        TAILQ_CONCAT(&worker->waiting, &theirs, queue);
-}
 
 static void *worker_main(void *userdata) {
         Worker *worker = userdata;
@@ -74,7 +41,7 @@ static void *worker_main(void *userdata) {
                 if (TAILQ_EMPTY(&worker->waiting))
                         break;
 
-                Plan *plan = worker_pick(worker);
+                Plan *plan = plan_queue_find(&worker->waiting, TAILQ_FIRST(&worker->waiting)->uid);
                 if (worker->stop)
                         plan_cancel(plan);
 
@@ -82,7 +49,7 @@ static void *worker_main(void *userdata) {
                 bool is_over = plan_advance(plan);
                 pthread_mutex_lock(&worker->lock);
 
-                worker_rotate(worker, plan->uid);
+                plan_queue_rotate(&worker->waiting, plan->uid);
                 if (!is_over)
                         continue;
                 TAILQ_REMOVE(&worker->waiting, plan, queue);

@@ -66,26 +66,31 @@ static int take_as_user(json_object *spec, uid_t *ret, Reason *reason) {
         return 0;
 }
 
+static void answer_checked(VarlinkCall *call, Request *request) {
+        reply_value(call, "decision", json_object_get(request->list));
+}
+
 void varlink_check_session(VarlinkCall *call, json_object *parameters, void *userdata) {
         _cleanup_(subject_clear) Subject asked = { .uid = (uid_t)-1 };
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         _cleanup_spec_ Spec *spec = NULL;
         VarlinkDoor *door = userdata;
-        const Peer *peer = visitor_get_peer(door, call);
-        json_object *object = json_object_object_get(parameters, "spec"), *decision = NULL;
+        json_object *object = json_object_object_get(parameters, "spec");
         Reason reason = { "" };
         uid_t as_user;
 
-        int r = peer ? take_as_user(object, &as_user, &reason) : KT_E_ACCESS_DENIED;
+        int r = reply_later(door, call, parameters, answer_checked, &request, &reason);
+        r = r ?: take_as_user(object, &as_user, &reason);
         r = r ?: read_spec(object, &spec, &reason);
-        r = r ?: desk_find_asked(peer, as_user, &asked, &reason);
-        r = r
-                            ?: registry_check(door->desk->registry,
-                                               &peer->subject,
-                                               &asked,
-                                               spec,
-                                               &decision,
-                                               &reason);
-        reply_result(call, r, "decision", decision, &reason);
+        r = r ?: desk_find_asked(visitor_get_peer(door, call), as_user, &asked, &reason);
+        r = r ?: registry_check(door->desk->registry, request, &asked, spec, &reason);
+        if (r != 0) {
+                reply_refuse(call, r, &reason);
+                return;
+        }
+        /* Both are the session floor's now. */
+        spec = NULL;
+        request = NULL;
 }
 
 typedef struct Listing {

@@ -80,9 +80,12 @@ void fake_kernel_reset(void) {
 
 void fake_kernel_add_event(const char *system, const char *name, const char *format) {
         pthread_mutex_lock(&kernel.lock);
-        add_event(system, name, FIELD("int value", 8, 4, 1), "\"%d\", REC->value");
+        FakeEvent *event = fake_event_find(system, name);
+        if (!event) {
+                add_event(system, name, FIELD("int value", 8, 4, 1), "\"%d\", REC->value");
+                event = kernel.events->pdata[kernel.events->len - 1];
+        }
         if (format) {
-                FakeEvent *event = kernel.events->pdata[kernel.events->len - 1];
                 g_free(event->format);
                 event->format = g_strdup(format);
         }
@@ -106,6 +109,14 @@ void fake_kernel_set_file(const char *path, const char *text) {
         pthread_mutex_lock(&kernel.lock);
         g_hash_table_insert(kernel.files, g_strdup(path), g_strdup(text));
         pthread_mutex_unlock(&kernel.lock);
+}
+
+size_t fake_kernel_take_format_reads(void) {
+        pthread_mutex_lock(&kernel.lock);
+        size_t n = kernel.n_format_reads;
+        kernel.n_format_reads = 0;
+        pthread_mutex_unlock(&kernel.lock);
+        return n;
 }
 
 static FakeInstance *get_instance(const char *name) {

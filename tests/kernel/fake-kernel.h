@@ -54,10 +54,13 @@ typedef enum FakeVerb {
  * first in each test; nobody may be inside an operation. */
 void fake_kernel_reset(void);
 void fake_kernel_set_cpus(unsigned n_cpus);
-/* format: text of the format file, NULL: one int field called `value`. */
+/* Of an event that is there already, it changes the format. format: text of the format file, NULL:
+ * one int field called `value`. */
 void fake_kernel_add_event(const char *system, const char *name, const char *format);
 /* An instance that somebody left behind; the full name. */
 void fake_kernel_add_instance(const char *name);
+/* How often a format was read since the last call of this. */
+size_t fake_kernel_take_format_reads(void);
 /* Text of a file of the top directory ("saved_cmdlines", "events/header_page"). */
 void fake_kernel_set_file(const char *path, const char *text);
 

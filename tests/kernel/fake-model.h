@@ -52,6 +52,7 @@ typedef struct FakeModel {
         GPtrArray *journal;
         GPtrArray *probes; /* their definitions; NULL: a kernel without */
         uint64_t pid_max;
+        size_t n_format_reads;
 
         unsigned fail_in; /* operations until the fault; 0: none */
         bool fail_counts_reads;

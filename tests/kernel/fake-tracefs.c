@@ -310,6 +310,20 @@ static const char print_format[] =
                 "\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n\n"
                 "print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n";
 
+/* Probes that were defined, and what the tests say of others' probes and of modules. */
+int event_read_origins(const Tracefs *tracefs, char **ret) {
+        int r = fake_begin(FAKE_READ);
+        if (r != 0)
+                return fake_finish_read(r);
+        GString *text = g_string_new(g_hash_table_lookup(kernel.files, "dynamic_events"));
+        for (guint i = 0; kernel.probes && i < kernel.probes->len; i++)
+                g_string_append_printf(text, "%s\n", (const char *)kernel.probes->pdata[i]);
+        const char *modules = g_hash_table_lookup(kernel.files, "modules");
+        g_string_append(text, modules ?: "");
+        *ret = g_string_free(text, FALSE);
+        return fake_finish_read(0);
+}
+
 int event_read_format(const Tracefs *tracefs,
                 const char *system,
                 const char *name,
@@ -318,6 +332,7 @@ int event_read_format(const Tracefs *tracefs,
         int r = fake_begin(FAKE_READ);
         if (r != 0)
                 return fake_finish_read(r);
+        kernel.n_format_reads++;
         /* Not among the events that can be turned on. */
         if (g_str_equal(system, "ftrace") && g_str_equal(name, "print"))
                 return fake_finish_read(give_text(g_strdup(print_format), ret, ret_size));

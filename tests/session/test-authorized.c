@@ -9,14 +9,23 @@ typedef struct Answer {
         Session *session;
         int result;
         bool is_answered;
+        Reason reason;
+        Spec *spec; /* polkit has to be asked: given back with the request */
 } Answer;
 
 static void on_done(Request *request, int result, const Reason *reason) {
         Answer *answer = request->userdata;
 
-        (void)reason;
-        *answer = (Answer){ request->session, result, true };
+        *answer = (Answer){ request->session, result, true, *reason, NULL };
         request_free(request);
+}
+
+static int on_ask(Request *request, Spec *spec, Reason *reason) {
+        Answer *answer = request->userdata;
+
+        (void)reason;
+        *answer = (Answer){ .result = KT_E_AUTH_REQUIRED, .is_answered = true, .spec = spec };
+        return 0;
 }
 
 static bool is_answered(void *userdata) {
@@ -28,6 +37,7 @@ static Request *make_request(Answer *answer) {
         Request *request = request_new(&subject, ":1.7");
 
         request->done = on_done;
+        request->ask = on_ask;
         request->userdata = answer;
         return request;
 }
@@ -41,29 +51,62 @@ static Spec *make_spec(void) {
         return spec;
 }
 
-static void test_asked_first(Fixture *f, gconstpointer userdata) {
-        Answer answer = { 0 };
-        Request *request = make_request(&answer);
-        Spec *spec = make_spec();
+/* Takes the spec. */
+static void create(Fixture *f, Request *request, Spec *spec) {
+        Answer *answer = request->userdata;
         Reason reason = { "" };
+
+        *answer = (Answer){};
+        g_assert_cmpint(session_create(f->registry, request, spec, &reason), ==, 0);
+        fixture_run_until(f, is_answered, answer);
+}
+
+static void test_asked_first(Fixture *f, gconstpointer userdata) {
+        Answer answer = { .spec = make_spec() };
+        Request *request = make_request(&answer);
 
         (void)userdata;
         /* As often as it is tried. */
         for (int i = 0; i < 2; i++) {
-                g_assert_cmpint(session_create(f->registry, request, spec, &reason),
-                                ==,
-                                KT_E_AUTH_REQUIRED);
-                g_assert_nonnull(strstr(reason.text, "org.ktrace1.trace-own"));
+                create(f, request, answer.spec);
+                g_assert_cmpint(answer.result, ==, KT_E_AUTH_REQUIRED);
                 g_assert_cmpstr(request->wanted->polkit_action, ==, "org.ktrace1.trace-own");
         }
         g_autofree char *now = fake_kernel_describe();
         g_assert_cmpstr(now, ==, f->baseline);
 
         request->is_authorized = true;
-        g_assert_cmpint(session_create(f->registry, request, spec, &reason), ==, 0);
-        fixture_run_until(f, is_answered, &answer);
+        create(f, request, answer.spec);
         g_assert_cmpint(answer.result, ==, 0);
         g_assert_nonnull(answer.session);
+}
+
+/* Who cannot ask polkit is refused. */
+static void test_cannot_ask(Fixture *f, gconstpointer userdata) {
+        Answer answer = {};
+        Request *request = make_request(&answer);
+
+        (void)userdata;
+        request->ask = NULL;
+        create(f, request, make_spec());
+        g_assert_cmpint(answer.result, ==, KT_E_AUTH_REQUIRED);
+        g_assert_nonnull(strstr(answer.reason.text, "org.ktrace1.trace-own"));
+}
+
+/* A caller who leaves while its spec is judged gets no session: nothing would end it. */
+static void test_left_meanwhile(Fixture *f, gconstpointer userdata) {
+        Answer answer = {};
+        Request *request = make_request(&answer);
+        Reason reason = { "" };
+
+        (void)userdata;
+        request->is_authorized = true;
+        g_assert_cmpint(session_create(f->registry, request, make_spec(), &reason), ==, 0);
+        registry_peer_gone(f->registry, ":1.7");
+        fixture_run_until(f, is_answered, &answer);
+        g_assert_cmpint(answer.result, ==, KT_E_CANCELLED);
+        g_autofree char *now = fake_kernel_describe();
+        g_assert_cmpstr(now, ==, f->baseline);
 }
 
 /* What polkit was asked about is made another than what policy decides now. */
@@ -126,39 +169,30 @@ static void test_another_grant(Fixture *f, gconstpointer userdata) {
 
         (void)userdata;
         for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
-                Request *request = make_request(NULL);
-                _cleanup_spec_ Spec *spec = make_spec();
-                Reason reason = { "" };
+                Answer answer = {};
+                Request *request = make_request(&answer);
 
-                g_assert_cmpint(session_create(f->registry, request, spec, &reason),
-                                ==,
-                                KT_E_AUTH_REQUIRED);
+                create(f, request, make_spec());
+                g_assert_cmpint(answer.result, ==, KT_E_AUTH_REQUIRED);
                 changes[i](request->wanted);
                 request->is_authorized = true;
                 g_test_message("change %zu", i);
-                g_assert_cmpint(session_create(f->registry, request, spec, &reason),
-                                ==,
-                                KT_E_ACCESS_DENIED);
-                g_assert_nonnull(strstr(reason.text, "ask again"));
-                free(request->wanted->events[0].policy_filter);
-                request->wanted->events[0].policy_filter = NULL;
-                request_free(request);
+                create(f, request, answer.spec);
+                g_assert_cmpint(answer.result, ==, KT_E_ACCESS_DENIED);
+                g_assert_nonnull(strstr(answer.reason.text, "ask again"));
         }
         g_autofree char *now = fake_kernel_describe();
         g_assert_cmpstr(now, ==, f->baseline);
 }
 
 static void test_never_asked(Fixture *f, gconstpointer userdata) {
-        Request *request = make_request(NULL);
-        _cleanup_spec_ Spec *spec = make_spec();
-        Reason reason = { "" };
+        Answer answer = {};
+        Request *request = make_request(&answer);
 
         (void)userdata;
         request->is_authorized = true;
-        g_assert_cmpint(session_create(f->registry, request, spec, &reason),
-                        ==,
-                        KT_E_ACCESS_DENIED);
-        request_free(request);
+        create(f, request, make_spec());
+        g_assert_cmpint(answer.result, ==, KT_E_ACCESS_DENIED);
 }
 
 #define ADD(path, function) \
@@ -169,5 +203,7 @@ int main(int argc, char **argv) {
         ADD("polkit-is-asked-first", test_asked_first);
         ADD("polkit-was-asked-about-another-grant", test_another_grant);
         ADD("polkit-was-never-asked", test_never_asked);
+        ADD("polkit-cannot-be-asked", test_cannot_ask);
+        ADD("creator-left-while-judged", test_left_meanwhile);
         return g_test_run();
 }

@@ -4,18 +4,50 @@
 
 #include "session-fixture.h"
 
-/* Asks as the user itself; NULL when the spec cannot be read. */
-static json_object *check(Fixture *f, uid_t uid, const char *spec_json) {
+typedef struct Question {
+        json_object *answer;
+        int result;
+        bool is_over;
+} Question;
+
+static void on_checked(Request *request, int result, const Reason *reason) {
+        Question *question = request->userdata;
+
+        (void)reason;
+        question->is_over = true;
+        question->result = result;
+        question->answer = json_object_get(request->list);
+        request_free(request);
+}
+
+static bool is_over(void *userdata) {
+        return ((Question *)userdata)->is_over;
+}
+
+/* Asks as the user itself. */
+static void ask(Fixture *f, Question *question, uid_t uid, const char *spec_json) {
         _cleanup_json_ json_object *object = json_tokener_parse(spec_json);
-        _cleanup_spec_ Spec *spec = spec_new();
         Subject subject = fixture_subject(uid);
-        json_object *answer = NULL;
+        Request *request = request_new(&subject, NULL);
+        Spec *spec = spec_new();
         Reason reason = {};
 
-        int r = spec_from_json(spec, object, &reason);
-        r = r ?: registry_check(f->registry, &subject, &subject, spec, &answer, &reason);
-        g_assert_cmpint(r, ==, 0);
-        return answer;
+        *question = (Question){};
+        request->done = on_checked;
+        request->userdata = question;
+        g_assert_cmpint(spec_from_json(spec, object, &reason), ==, 0);
+        int r = registry_check(f->registry, request, &subject, spec, &reason);
+        if (r != 0)
+                g_error("%s: %s", spec_json, reason.text);
+}
+
+static json_object *check(Fixture *f, uid_t uid, const char *spec_json) {
+        Question question;
+
+        ask(f, &question, uid, spec_json);
+        fixture_run_until(f, is_over, &question);
+        g_assert_cmpint(question.result, ==, 0);
+        return question.answer;
 }
 
 static const char *text(json_object *answer, const char *key) {
@@ -236,6 +268,170 @@ static void test_same_as_create(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(n_allowed, >, 10);
 }
 
+#define N_MANY 700
+
+static char *make_format(const char *field) {
+        return g_strdup_printf(
+                        "name: x\nID: 7\nformat:\n"
+                        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+                        "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+                        "\tfield:int %s;\toffset:8;\tsize:4;\tsigned:1;\n\n"
+                        "print fmt: \"%%d\", REC->%s\n",
+                        field,
+                        field);
+}
+
+static void add_many(void) {
+        for (unsigned i = 0; i < N_MANY; i++) {
+                char name[16];
+
+                g_snprintf(name, sizeof(name), "e%u", i);
+                fake_kernel_add_event("many", name, NULL);
+        }
+}
+
+static bool is_allowed_to_root(Fixture *f, const char *spec) {
+        _cleanup_json_ json_object *answer = check(f, 0, spec);
+
+        return is_allowed(answer);
+}
+
+/* However often an event is named, by however many calls. */
+static void test_formats_once(Fixture *f, gconstpointer userdata) {
+        static const char spec[] =
+                        "{\"scope\":\"system\",\"events\":[{\"name\":\"many:*\",\"filter\":\"value == 1\"},"
+                        "{\"name\":\"many:*\",\"filter\":\"value == 2\"}],\"where\":\"common_pid == 3\"}";
+
+        (void)userdata;
+        add_many();
+        (void)fake_kernel_take_format_reads();
+        g_assert_true(is_allowed_to_root(f, spec));
+        g_assert_cmpuint(fake_kernel_take_format_reads(), ==, N_MANY);
+        g_assert_true(is_allowed_to_root(f, spec));
+        g_assert_cmpuint(fake_kernel_take_format_reads(), ==, 0);
+}
+
+/* A probe is removed and defined again under its name, and a module is replaced. */
+static void test_formats_change(Fixture *f, gconstpointer userdata) {
+        static const char spec_a
+                        [] = "{\"scope\":\"system\",\"events\":[{\"name\":\"g:p\",\"filter\":\"a == 1\"}]}",
+                  spec_b[] = "{\"scope\":\"system\",\"events\":[{\"name\":\"g:p\",\"filter\":\"b == 1\"}]}";
+        g_autofree char *a = make_format("a"), *b = make_format("b");
+
+        (void)userdata;
+        fake_kernel_add_event("g", "p", a);
+        fake_kernel_set_file("dynamic_events", "p:g/p vfs_read a=%di\n");
+        g_assert_true(is_allowed_to_root(f, spec_a));
+        g_assert_false(is_allowed_to_root(f, spec_b));
+
+        fake_kernel_add_event("g", "p", b);
+        fake_kernel_set_file("dynamic_events", "p:g/p vfs_read b=%di\n");
+        g_assert_false(is_allowed_to_root(f, spec_a));
+        g_assert_true(is_allowed_to_root(f, spec_b));
+
+        fake_kernel_add_event("g", "p", a);
+        fake_kernel_set_file("modules", "g 16384 0xffffffffc0000000 \n");
+        g_assert_true(is_allowed_to_root(f, spec_a));
+        g_assert_false(is_allowed_to_root(f, spec_b));
+}
+
+/* Globs and names, with and without filters; about one of three is refused. */
+static char *make_large_spec(GRand *rand) {
+        GString *spec = g_string_new("{\"scope\":\"system\",\"events\":[");
+        int n = g_rand_int_range(rand, 1, 120);
+
+        for (int i = 0; i < n; i++) {
+                g_autofree char *glob =
+                                g_rand_boolean(rand) ? g_strdup_printf("many:e%d*",
+                                                                       g_rand_int_range(rand, 1, 9))
+                                                     : g_strdup("many:*");
+                if (n > 10 && strcmp(glob, "many:*") == 0)
+                        strcpy(glob, "ma*:e1");
+                g_string_append_printf(spec,
+                                "%s{\"name\":\"%s\",\"filter\":\"%s == %d\"}",
+                                i > 0 ? "," : "",
+                                glob,
+                                g_rand_int_range(rand, 0, 300) == 0 ? "nope" : "value",
+                                g_rand_int_range(rand, 0, 3));
+        }
+        g_string_append(spec, "]}");
+        return g_string_free(spec, FALSE);
+}
+
+/* What one turn of the loop does is bounded, and others are served in between. */
+static void test_turns(Fixture *f, gconstpointer userdata) {
+        static const char small[] = "{\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"]}";
+        GRand *rand = g_rand_new_with_seed(14);
+        unsigned n_turns_max = 0;
+
+        (void)userdata;
+        add_many();
+        for (unsigned i = 0; i < 40; i++) {
+                g_autofree char *spec = make_large_spec(rand);
+                g_autofree char *modules = g_strdup_printf("module%u\n", i);
+                Question large, other;
+                unsigned n_turns = 0, n_turns_other = 0;
+
+                fake_kernel_set_file("modules", modules); /* every format is read again */
+                (void)fake_kernel_take_format_reads();
+                ask(f, &large, 0, spec);
+                ask(f, &other, FIXTURE_USER, small);
+                while (!large.is_over || !other.is_over) {
+                        n_turns_other += !other.is_over;
+                        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+                        g_assert_cmpuint(fake_kernel_take_format_reads(), <=, 101);
+                        g_assert_cmpuint(++n_turns, <, 10000);
+                }
+                /* The other user's three steps take turns with the large one's. */
+                g_assert_cmpuint(n_turns_other, <=, 8);
+                n_turns_max = MAX(n_turns_max, n_turns);
+                json_object_put(large.answer);
+                json_object_put(other.answer);
+        }
+        g_assert_cmpuint(n_turns_max, >, 10);
+        g_rand_free(rand);
+}
+
+static void test_pairs_have_a_limit(Fixture *f, gconstpointer userdata) {
+        GString *spec = g_string_new("{\"scope\":\"system\",\"events\":[");
+
+        (void)userdata;
+        add_many();
+        for (unsigned i = 0; i < 8192 / N_MANY + 1; i++)
+                g_string_append_printf(spec, "%s\"many:*\"", i > 0 ? "," : "");
+        g_string_append(spec, "]}");
+        _cleanup_json_ json_object *answer = check(f, 0, spec->str);
+        g_assert_false(is_allowed(answer));
+        g_assert_nonnull(strstr(text(answer, "reasons"), "match more than 8192 events"));
+        g_string_free(spec, TRUE);
+}
+
+/* The rules are replaced while a spec is judged: the new ones count. */
+static void test_rules_change(Fixture *f, gconstpointer userdata) {
+        Question question;
+
+        (void)userdata;
+        add_many();
+        fixture_set_rules(f,
+                        "{\"rules\":[{\"name\":\"old\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],"
+                        "\"events\":[\"many:*\"]}]}",
+                        NULL);
+        ask(f,
+                        &question,
+                        FIXTURE_USER,
+                        "{\"scope\":\"own\",\"events\":[{\"name\":\"many:*\",\"filter\":\"value == 1\"}]}");
+        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        g_assert_false(question.is_over);
+        fixture_set_rules(f,
+                        "{\"rules\":[{\"name\":\"new\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],"
+                        "\"events\":[\"many:*\"]}]}",
+                        NULL);
+        fixture_run_until(f, is_over, &question);
+        _cleanup_json_ json_object *answer = question.answer;
+        g_assert_true(is_allowed(answer));
+        g_assert_cmpstr(text(answer, "rule"), ==, "50-test.json: new");
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -249,6 +445,11 @@ int main(int argc, char **argv) {
                 { "/check/limits", test_limits },
                 { "/check/events-per-uid", test_events_per_uid },
                 { "/check/same-as-create", test_same_as_create },
+                { "/check/formats-are-read-once", test_formats_once },
+                { "/check/formats-that-change-are-read-again", test_formats_change },
+                { "/check/one-turn-does-a-little", test_turns },
+                { "/check/pairs-have-a-limit", test_pairs_have_a_limit },
+                { "/check/rules-change-meanwhile", test_rules_change },
         };
 
         g_test_init(&argc, &argv, NULL);

@@ -287,6 +287,7 @@ static void test_allow_setuid(Fixture *f, gconstpointer userdata) {
 
         (void)userdata;
         fixture_create(f, &call, FIXTURE_USER, NULL, spec);
+        fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
         g_assert_nonnull(strstr(call.reason.text, "allow-setuid"));
         pid_t pid = fixture_spawn(NULL);
@@ -320,6 +321,7 @@ static void test_lifetimes(Fixture *f, gconstpointer userdata) {
                         FIXTURE_USER,
                         NULL,
                         "{\"scope\":\"own\",\"clock\":\"local\",\"events\":[\"raw_syscalls:sys_enter\"]}");
+        fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, KT_E_INVALID_SPEC);
         g_assert_nonnull(strstr(call.reason.text, "clock: local"));
         fixture_kill(pid);
@@ -386,12 +388,14 @@ static void test_denied(Fixture *f, gconstpointer userdata) {
 
         (void)userdata;
         fixture_create(f, &call, FIXTURE_USER, NULL, SPEC_ROOT);
+        fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
         fixture_create(f,
                         &call,
                         FIXTURE_USER,
                         NULL,
                         "{\"scope\":\"own\",\"events\":[\"sched:sched_switch\"]}");
+        fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
 }
 

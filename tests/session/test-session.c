@@ -289,6 +289,7 @@ static void test_limits(Fixture *f, gconstpointer userdata) {
                 g_assert_cmpint(call.result, ==, 0);
         }
         fixture_create(f, &call, 1000, NULL, spec);
+        fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, KT_E_LIMIT_REACHED);
         g_assert_nonnull(strstr(call.reason.text, "max-sessions-per-uid"));
         fixture_create(f, &call, 1001, NULL, spec); /* another user's limit is another's */
@@ -299,11 +300,13 @@ static void test_limits(Fixture *f, gconstpointer userdata) {
                         1001,
                         NULL,
                         "{\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"],\"buffer-kb\":1000000}");
+        fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, KT_E_LIMIT_REACHED);
         g_assert_nonnull(strstr(call.reason.text, "buffer-kb"));
         fixture_create(f, &call, 1001, NULL, spec);
         fixture_wait(f, &call);
         fixture_create(f, &call, 0, NULL, SPEC_ROOT); /* the total binds root too */
+        fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, KT_E_LIMIT_REACHED);
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 5);
 }
@@ -317,6 +320,7 @@ static void test_names(Fixture *f, gconstpointer userdata) {
         fixture_create(f, &call, 1000, NULL, spec);
         fixture_wait(f, &call);
         fixture_create(f, &call, 1000, NULL, spec);
+        fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, KT_E_NAME_TAKEN);
         fixture_create(f, &call, 1001, NULL, spec); /* unique per owner; tells nothing of others' */
         fixture_wait(f, &call);

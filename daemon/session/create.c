@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* CreateSession, from the call to the plan that makes the instance. The decision on the spec takes
+ * its turns in the event loop (turns.c), since it may take long. It is followed in the same turn by
+ * the rest of the judgement and by the session, so that no limit can be passed by two calls at
+ * once.
+ *
+ * A caller who leaves during the decision gets no session: nothing would end it later. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "judgement.h"
+#include "keep.h"
+#include "probe-events.h"
+#include "session-parts.h"
+
+struct Creation {
+        Registry *registry;
+        Request *request;
+        Spec *spec;
+        Judgement judgement;
+        Plan plan;
+        TAILQ_ENTRY(Creation) others;
+};
+
+static Creation *creation_free(Creation *creation) {
+        if (!creation)
+                return NULL;
+        TAILQ_REMOVE(&creation->registry->creations, creation, others);
+        judgement_clear(&creation->judgement);
+        request_free(creation->request);
+        spec_free(creation->spec);
+        free(creation);
+        return NULL;
+}
+
+DEFINE_CLEANUP(Creation, creation_free);
+
+static int session_make_id(char id[static KT_ID_DIGITS + 1]) {
+        uint64_t random;
+
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+                return errno ? -errno : -EIO;
+        snprintf(id, KT_ID_DIGITS + 1, "%016" PRIx64, random);
+        return 0;
+}
+
+static int session_new_of(Registry *registry, const Request *request, Session **ret) {
+        char id[KT_ID_DIGITS + 1];
+        Session *session = NULL;
+
+        int r = session_make_id(id);
+        r = r ?: session_new(registry, id, &session);
+        r = r ?: subject_copy(&session->owner, &request->subject);
+        if (r == 0 && request->peer) {
+                session->peer = strdup(request->peer);
+                r = session->peer ? 0 : -ENOMEM;
+        }
+        if (r < 0) {
+                session_free(session);
+                return r;
+        }
+        *ret = session;
+        return 0;
+}
+
+/* Fails closed: a grant that polkit has a say in counts for nothing before that, whoever calls. The
+ * grant moves to the request when it has to be asked about. */
+static int session_check_authorized(Request *request, Grant **grant, Reason *reason) {
+        const char *action = (*grant)->polkit_action;
+
+        if (!action)
+                return 0;
+        if (!request->is_authorized) {
+                grant_free(request->wanted);
+                request->wanted = TAKE_PTR(*grant);
+                return reason_set(reason,
+                                KT_E_AUTH_REQUIRED,
+                                "%s: polkit has to allow this first (%s)",
+                                request->wanted->rule,
+                                action);
+        }
+        if (!request->wanted || !grant_is_same(request->wanted, *grant))
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "the rules or the events of this kernel have changed while polkit was asked: ask again");
+        return 0;
+}
+
+/* Denials are recorded, mistakes are not; that polkit has to be asked is neither. */
+static int creation_admit(Creation *creation, Grant **grant, Reason *reason) {
+        const Request *request = creation->request;
+
+        int r = registry_judge_rest(
+                        creation->registry, &request->subject, creation->spec, *grant, reason);
+        return r ?: session_check_authorized(creation->request, grant, reason);
+}
+
+static void creation_record_denial(const Creation *creation, const Reason *reason) {
+        audit_write(creation->registry->audit,
+                        &(AuditRecord){
+                                        .kind = AUDIT_CREATE_DENIED,
+                                        .uid = creation->request->subject.uid,
+                                        .text = reason->text,
+                                        .spec = creation->spec,
+                        });
+}
+
+/* The session's from now on: probes, grant, spec and request. */
+static void creation_submit(Creation *creation,
+                Session *session,
+                Grant *grant,
+                Probe **probes,
+                size_t n_probes) {
+        session->spec = TAKE_PTR(creation->spec);
+        session->grant = grant;
+        session->request = TAKE_PTR(creation->request);
+        session_bind(session);
+        session->trace.caller = session->request->caller;
+        session->trace.probes = probes;
+        session->trace.n_probes = n_probes;
+        snprintf(session->trace.policy_digest,
+                        sizeof(session->trace.policy_digest),
+                        "%s",
+                        policy_get_digest(creation->registry->options.policy));
+        session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
+        session_keep(session);
+        trace_plan_create(&session->trace, &session->plan);
+        session_submit(session, session_then_created);
+}
+
+static int creation_make(Creation *creation, Reason *reason) {
+        _cleanup_(grant_free_cleanup) Grant *grant = TAKE_PTR(creation->judgement.grant);
+        Registry *registry = creation->registry;
+        Session *session = NULL;
+        Probe **probes = NULL;
+        size_t n_probes = 0;
+
+        int r = creation_admit(creation, &grant, reason);
+        r = r ?: probe_events_hold(registry, grant, &probes, &n_probes);
+        r = r ?: session_new_of(registry, creation->request, &session);
+        if (r != 0) {
+                probe_events_release(&probes, &n_probes);
+                return r;
+        }
+        registry_settle_defaults(registry, &creation->request->subject, grant, creation->spec);
+        creation_submit(creation, session, TAKE_PTR(grant), probes, n_probes);
+        registry_changed(registry);
+        return 0;
+}
+
+static int creation_decide(void *context, Reason *reason) {
+        Creation *creation = context;
+        int r = judgement_advance(&creation->judgement, JUDGEMENT_WORK, reason);
+
+        return r == DECISION_AGAIN ? PLAN_AGAIN : r;
+}
+
+/* polkit's callback owns request and spec after 0. */
+static int creation_ask(Creation *creation, Reason *reason) {
+        Request *request = creation->request;
+
+        *reason = (Reason){};
+        int r = request->ask(request, creation->spec, reason);
+        if (r != 0)
+                return r;
+        creation->request = NULL;
+        creation->spec = NULL;
+        return 0;
+}
+
+static void creation_on_decided(Plan *plan, int result, const Reason *said) {
+        _cleanup_(creation_free_cleanup) Creation *creation = plan->userdata;
+        Registry *registry = creation->registry;
+        Reason reason = *said;
+
+        int r = result ?: creation_make(creation, &reason);
+        if (r == KT_E_ACCESS_DENIED || r == KT_E_LIMIT_REACHED)
+                creation_record_denial(creation, &reason);
+        if (r == KT_E_AUTH_REQUIRED && creation->request->ask)
+                r = creation_ask(creation, &reason);
+        if (r != 0)
+                request_answer(&creation->request, r, &reason);
+        creation = creation_free(creation);
+        registry_changed(registry);
+}
+
+int session_create(Registry *registry, Request *request, Spec *spec, Reason *reason) {
+        static const PlanStep steps[] = { { "decide", creation_decide, NULL } };
+
+        int r = spec_complete(spec, reason);
+        r = r ?: registry_get_tracefs(registry, NULL, reason);
+        if (r != 0)
+                return r;
+        Creation *creation = calloc(1, sizeof(*creation));
+        if (!creation)
+                return -ENOMEM;
+        creation->registry = registry;
+        creation->request = request;
+        creation->spec = spec;
+        TAILQ_INSERT_TAIL(&registry->creations, creation, others);
+        judgement_init(&creation->judgement, registry, &request->subject, spec);
+        creation->plan = (Plan){
+                .uid = request->subject.uid,
+                .context = creation,
+                .done = creation_on_decided,
+                .userdata = creation,
+        };
+        plan_init(&creation->plan, steps, ELEMENTSOF(steps), NULL);
+        turns_submit(registry->turns, &creation->plan);
+        return 0;
+}
+
+void creation_peer_gone(Registry *registry, const char *peer) {
+        Creation *creation;
+
+        TAILQ_FOREACH(creation, &registry->creations, others)
+                if (creation->request->peer && strcmp(creation->request->peer, peer) == 0)
+                        plan_cancel(&creation->plan);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "event.h"
+
+/* The parsed formats of events, each read from tracefs once. */
+typedef struct FormatCache FormatCache;
+
+int format_cache_new(FormatCache **ret);
+FormatCache *format_cache_free(FormatCache *cache);
+DEFINE_CLEANUP(FormatCache, format_cache_free);
+/* Drops every format when a probe or a module has changed since the last call. To be called before
+ * each decision. */
+int format_cache_refresh(FormatCache *cache, const Tracefs *tracefs);
+/* *ret: borrowed until the next refresh. -ENOENT: no such event. */
+int format_cache_get(FormatCache *cache,
+                const Tracefs *tracefs,
+                const char *system,
+                const char *name,
+                const Format **ret);
+/* How many formats were read and parsed so far. */
+uint64_t format_cache_get_n_parsed(const FormatCache *cache);

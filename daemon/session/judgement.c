@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Policy's decision on a spec, on the events that the kernel has now. Called by create.c and
+ * check.c with a part of the work in each turn of the event loop, and by those that need the answer
+ * at once (reload.c, adopt.c).
+ *
+ * The rules and the probes may change between two parts: then the judgement begins anew. Events and
+ * their formats may change as well, as they may after the decision. */
+
+#include "judgement.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "event.h"
+#include "probe-origin.h"
+#include "release.h"
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The probes of a spec come into the kernel only when its instance is made. */
+static int join_probes(const ProbeEvents *probes, EventList *list) {
+        const char **names =
+                        reallocarray(list->names, list->n_names + probes->n + 1, sizeof(char *));
+        size_t n = list->n_names;
+
+        if (!names)
+                return -ENOMEM;
+        list->names = names;
+        for (size_t i = 0; i < probes->n; i++) {
+                const char *name = probes->events[i].name; /* borrowed */
+
+                if (n == 0 || !bsearch(&name, names, n, sizeof(char *), compare_names))
+                        names[list->n_names++] = name;
+        }
+        if (list->n_names > n)
+                qsort(names, list->n_names, sizeof(char *), compare_names);
+        return 0;
+}
+
+static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {
+        const Judgement *judgement = userdata;
+        FormatCache *formats = judgement->registry->formats;
+        uint64_t n_parsed = format_cache_get_n_parsed(formats);
+
+        int r = registry_get_format(judgement->registry, system, name, ret);
+        return r ?: format_cache_get_n_parsed(formats) > n_parsed;
+}
+
+static bool on_refusal(int result, const Reason *reason, void *userdata) {
+        const Judgement *judgement = userdata;
+
+        return judgement->on_refusal(result, reason, judgement->userdata);
+}
+
+void judgement_init(Judgement *judgement,
+                Registry *registry,
+                const Subject *subject,
+                const Spec *spec) {
+        *judgement = (Judgement){ .registry = registry, .subject = subject, .spec = spec };
+        TAILQ_INSERT_TAIL(&registry->judgements, judgement, others);
+}
+
+static void judgement_forget(Judgement *judgement) {
+        judgement->decision = decision_free(judgement->decision);
+        judgement->list = event_list_free(judgement->list);
+        probe_events_clear(&judgement->probes);
+        judgement->grant = grant_free(judgement->grant);
+}
+
+void judgement_clear(Judgement *judgement) {
+        if (!judgement->registry)
+                return;
+        TAILQ_REMOVE(&judgement->registry->judgements, judgement, others);
+        judgement_forget(judgement);
+        judgement->registry = NULL;
+}
+
+void judgement_restart_all(Registry *registry) {
+        Judgement *judgement;
+
+        TAILQ_FOREACH(judgement, &registry->judgements, others)
+                judgement_forget(judgement);
+}
+
+static int judgement_bind_probes(Judgement *judgement, Reason *reason) {
+        ProbeEvents *probes = &judgement->probes;
+        const Spec *spec = judgement->spec;
+
+        int r = probe_events_bind(judgement->registry, judgement->subject, spec, probes, reason);
+        if (r != 0)
+                return r;
+        judgement->n_freed = judgement->registry->probes->n_freed;
+        for (size_t i = 0; i < spec->n_events; i++)
+                probes->events[probes->n + i] = spec->events[i];
+        judgement->whole = *spec; /* shares all it points to, and is not freed */
+        judgement->whole.events = probes->events;
+        judgement->whole.n_events = probes->n + spec->n_events;
+        return 0;
+}
+
+static int judgement_begin(Judgement *judgement, Reason *reason) {
+        Registry *registry = judgement->registry;
+        const Tracefs *tracefs;
+
+        int r = registry_get_tracefs(registry, &tracefs, reason);
+        r = r ?: judgement_bind_probes(judgement, reason);
+        r = r ?: format_cache_refresh(registry->formats, tracefs);
+        r = r ?: event_list_load(tracefs, &judgement->list);
+        r = r ?: join_probes(&judgement->probes, judgement->list);
+        if (r != 0)
+                return r;
+        judgement->events = (PolicyEvents){
+                .names = judgement->list->names,
+                .n_names = judgement->list->n_names,
+                .get_format = get_format,
+                .on_refusal = judgement->on_refusal ? on_refusal : NULL,
+                .userdata = judgement,
+                .n_probes = judgement->probes.n,
+                .of_programs = judgement->probes.of_programs,
+                .sources = (const char *const *)judgement->probes.sources,
+                .n_sources = judgement->probes.n_sources,
+                .n_cpus = kernel_is_at_least(6, 6) ? (unsigned)registry->n_cpus : 0,
+                .limits = &registry->options.limits,
+        };
+        return decision_new(registry->options.policy,
+                        judgement->subject,
+                        &judgement->whole,
+                        &judgement->events,
+                        &judgement->decision);
+}
+
+int judgement_advance(Judgement *judgement, int64_t work, Reason *reason) {
+        if (judgement->probes.n > 0 && judgement->n_freed != judgement->registry->probes->n_freed)
+                judgement_forget(judgement);
+        int r = judgement->decision ? 0 : judgement_begin(judgement, reason);
+
+        r = r ?: decision_advance(judgement->decision, work, reason);
+        if (r != 0)
+                return r;
+        judgement->grant = decision_take_grant(judgement->decision);
+        for (size_t i = 0; r == 0 && i < judgement->probes.n; i++)
+                r = probe_origin_judge(judgement->registry->tracefs,
+                                judgement->grant,
+                                judgement->probes.probes[i],
+                                reason);
+        if (r != 0)
+                judgement->grant = grant_free(judgement->grant);
+        return r;
+}
+
+int registry_decide(Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                Grant **ret,
+                Reason *reason) {
+        _cleanup_(judgement_clear) Judgement judgement;
+
+        judgement_init(&judgement, registry, subject, spec);
+        int r = judgement_advance(&judgement, INT64_MAX, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(judgement.grant);
+        return r;
+}

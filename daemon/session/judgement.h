@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "probe-events.h"
+#include "registry.h"
+
+/* Called with each refusal. true: go on, to find the next one. */
+typedef bool (*RefusalHandler)(int result, const Reason *reason, void *userdata);
+
+/* Policy's decision on a spec, in parts. */
+struct Judgement {
+        Registry *registry;
+        const Subject *subject;
+        const Spec *spec;
+        RefusalHandler on_refusal; /* NULL: the first refusal ends it */
+        void *userdata;
+        Grant *grant; /* when it is over and nothing was refused */
+
+        Spec whole; /* the spec, with the probes as events */
+        ProbeEvents probes;
+        uint64_t n_freed; /* of the probe set, when they were bound */
+        EventList *list;
+        PolicyEvents events;
+        Decision *decision; /* NULL: not begun */
+        TAILQ_ENTRY(Judgement) others;
+};
+
+/* Subject and spec are borrowed until the end. */
+void judgement_init(Judgement *judgement,
+                Registry *registry,
+                const Subject *subject,
+                const Spec *spec);
+void judgement_clear(Judgement *judgement);
+/* Goes on for about `work` units of decision_advance. DECISION_AGAIN: there is more to do. */
+int judgement_advance(Judgement *judgement, int64_t work, Reason *reason);
+/* The rules have changed: those that are under way begin anew. */
+void judgement_restart_all(Registry *registry);
+
+/* What is done in one turn of the event loop: 2 ms. */
+#define JUDGEMENT_WORK 100000

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Whose step is next. Users take turns step by step, and of one user only one plan is under way at
+ * a time: a user with thirty plans delays another one by one step. Used by the worker for what
+ * waits for the kernel, and by turns.c for what takes time in the event loop. */
+
+#include "plan-queue.h"
+
+Plan *plan_queue_find(const PlanQueue *queue, uid_t uid) {
+        Plan *oldest = NULL, *urgent = NULL, *plan;
+
+        TAILQ_FOREACH(plan, queue, queue) {
+                if (plan->uid != uid)
+                        continue;
+                if (plan->n_begun > 0)
+                        return plan;
+                if (plan->urgent && !urgent)
+                        urgent = plan;
+                if (!oldest)
+                        oldest = plan;
+        }
+        return urgent ?: oldest;
+}
+
+void plan_queue_rotate(PlanQueue *queue, uid_t uid) {
+        PlanQueue theirs = TAILQ_HEAD_INITIALIZER(theirs);
+        Plan *plan, *next;
+
+        for (plan = TAILQ_FIRST(queue); plan; plan = next) {
+                next = TAILQ_NEXT(plan, queue);
+                if (plan->uid != uid)
+                        continue;
+                TAILQ_REMOVE(queue, plan, queue);
+                TAILQ_INSERT_TAIL(&theirs, plan, queue);
+        }
+        TAILQ_CONCAT(queue, &theirs, queue);
+}
