@@ -2,6 +2,7 @@
 #pragma once
 
 #include "filter.h"
+#include "json.h"
 
 /* A filter on its way through filter_compile(): words, then a tree of them, then its types. */
 
@@ -90,6 +91,9 @@ int filter_check_number(FilterTree *tree, FilterNode *node, size_t size, bool is
 int filter_check_cpus(FilterTree *tree, const FilterNode *node);
 /* -ENOMEM, KT_E_INVALID_SPEC when it is too long. */
 int filter_print(FilterTree *tree, char **ret);
+
+/* -ENOMEM, KT_E_INVALID_SPEC when it compares what no record holds. */
+int filter_describe_tree(const FilterTree *tree, json_object **ret);
 
 const char *filter_operator_to_string(FilterOperator op);
 /* Fills the reason with the place `at` in the text and returns code. */

@@ -70,6 +70,22 @@ int filter_compile(const FilterContext *context, const char *text, char **ret, R
         return r;
 }
 
+int filter_describe(const FilterContext *context,
+                const char *compiled,
+                json_object **ret,
+                Reason *reason) {
+        _cleanup_free_ FilterTree *tree = calloc(1, sizeof(*tree));
+
+        if (!tree)
+                return -ENOMEM;
+        tree->context = context;
+        tree->reason = reason;
+        tree->text = tree->next = compiled; /* longer than what a caller may write */
+        int r = filter_parse(tree);
+        r = r ?: filter_check(tree);
+        return r ?: filter_describe_tree(tree, ret);
+}
+
 int filter_check_grammar(const char *text, Reason *reason) {
         _cleanup_free_ FilterTree *tree = calloc(1, sizeof(*tree));
         const FilterContext context = {};

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "format.h"
+#include "json.h"
 
 #define FILTER_TEXT_MAX 2048 /* bytes a caller may write */
 #define FILTER_RESULT_MAX \
@@ -27,6 +28,12 @@ typedef struct FilterContext {
  * KT_E_ACCESS_DENIED for a field that is cut. Time is linear in the text. The result stays what it
  * is when it is put in parentheses and joined to others by && and ||. */
 int filter_compile(const FilterContext *context, const char *text, char **ret, Reason *reason);
+/* The same filter, as filter_compile() has given it, as JSON for a process that evaluates it
+ * (filter-describe.c). KT_E_INVALID_SPEC when it compares what no record holds. */
+int filter_describe(const FilterContext *context,
+                const char *compiled,
+                json_object **ret,
+                Reason *reason);
 /* Only the grammar, of a filter whose event is not known yet. KT_E_INVALID_SPEC with "filter column
  * N: …". */
 int filter_check_grammar(const char *text, Reason *reason);

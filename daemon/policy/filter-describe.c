@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A compiled filter as JSON, for the process that evaluates it where the kernel cannot
+ * (stream/condition.c). Called by filter_describe() on a checked tree.
+ *
+ *   {"and": [...]}, {"or": [...]}
+ *   {"field": "id", "op": "==", "number": 1}
+ *   {"field": "filename", "op": "~", "text": "*x"}
+ *
+ * and each may have "not": true. What a record does not hold cannot be described: the task's name,
+ * text that a field only points to. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "filter-tree.h"
+#include "json.h"
+
+static json_object *describe(const FilterTree *tree, const FilterNode *node, int *ret_r);
+
+static bool add(json_object *object, const char *key, json_object *value) {
+        if (value && json_object_object_add(object, key, value) == 0)
+                return true;
+        json_object_put(value);
+        return false;
+}
+
+/* NULL: the record does not hold it. */
+static const char *find_name(const FilterTree *tree, const FilterNode *node) {
+        const FormatField *field = format_field_find(tree->context->format, node->name);
+
+        if (node->suffix || node->value_type == VALUE_CPUS || node->value_type == VALUE_FUNCTION)
+                return NULL;
+        if (!field)
+                return strcasecmp(node->name, "cpu") == 0 ? "common_cpu" : NULL;
+        return node->value_type == VALUE_STRING && !field->is_string ? NULL : node->name;
+}
+
+static json_object *describe_value(const FilterNode *node) {
+        if (node->value_type == VALUE_STRING)
+                return json_object_new_string_len(node->string, (int)node->string_size);
+        return node->value_type == VALUE_SIGNED ? json_object_new_int64((int64_t)node->number)
+                                                : json_object_new_uint64(node->number);
+}
+
+static int describe_predicate(const FilterTree *tree, const FilterNode *node, json_object *to) {
+        const char *name = find_name(tree, node);
+        bool is_unequal = node->op.op == OPERATOR_NOT_EQUAL;
+        const char *op = is_unequal ? "==" : filter_operator_to_string(node->op.op);
+
+        if (!name)
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                node->field.p,
+                                "%s%s is not in the record, so the records that only one of the "
+                                "session's conditions on this event wants cannot be told apart: give "
+                                "all of them this condition",
+                                node->name,
+                                node->suffix ?: "");
+        bool done = add(to, "field", json_object_new_string(name));
+        done = done && add(to, "op", json_object_new_string(op));
+        done = done &&
+               add(to, node->value_type == VALUE_STRING ? "text" : "number", describe_value(node));
+        if (node->negated != is_unequal)
+                done = done && add(to, "not", json_object_new_boolean(true));
+        return done ? 0 : -ENOMEM;
+}
+
+static int describe_parts(const FilterTree *tree, const FilterNode *node, json_object *to) {
+        json_object *list = json_object_new_array();
+        int r = 0;
+
+        if (!add(to, node->type == NODE_AND ? "and" : "or", list))
+                return -ENOMEM;
+        for (const FilterNode *part = node->first; r == 0 && part; part = part->next) {
+                json_object *object = describe(tree, part, &r);
+
+                if (r == 0 && json_object_array_add(list, object) < 0) {
+                        json_object_put(object);
+                        r = -ENOMEM;
+                }
+        }
+        if (r == 0 && node->negated && !add(to, "not", json_object_new_boolean(true)))
+                r = -ENOMEM;
+        return r;
+}
+
+/* NULL and *ret_r on failure. */
+static json_object *describe(const FilterTree *tree, const FilterNode *node, int *ret_r) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        *ret_r = !object                        ? -ENOMEM
+                 : node->type == NODE_PREDICATE ? describe_predicate(tree, node, object)
+                                                : describe_parts(tree, node, object);
+        return *ret_r == 0 ? TAKE_PTR(object) : NULL;
+}
+
+int filter_describe_tree(const FilterTree *tree, json_object **ret) {
+        int r;
+        json_object *object = describe(tree, tree->root, &r);
+
+        if (r == 0)
+                *ret = object;
+        return r;
+}
