@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "counts-teller.h"
 #include "name-list.h"
 #include "pump.h"
 #include "syncer.h"
@@ -13,6 +14,7 @@ typedef enum Source {
         SOURCE_SINK,
         SOURCE_CLIENT,
         SOURCE_SYNC,
+        SOURCE_TELLER,
         SOURCE_RING
 } Source;
 
@@ -37,8 +39,10 @@ typedef struct Consumer {
         uint64_t n_interferences, interference_nsec;
         char end_code[32], end_text[CONTROL_TEXT_MAX];
         NameList names;
-        char *metadata;
+        char *metadata; /* where sinks come and go: kept for the next one */
         size_t metadata_size;
+        CountsTeller teller;
+        bool teller_is_watched;
 } Consumer;
 
 void consumer_tell(Consumer *c, ControlType type, int error, const char *text);
@@ -49,6 +53,15 @@ int consumer_put_summary(Consumer *c,
                 const char *code,
                 const char *reason,
                 size_t names_max);
+
+/* consumer-counts.c */
+/* Before the stream is set up: the plan of the histograms. */
+int consumer_take_counts(Consumer *c, int fd);
+int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds);
+/* There is room for more of an answer. */
+void consumer_on_teller(Consumer *c);
+/* Tells the daemon how often notify triggers were hit. */
+void consumer_tell_hits(Consumer *c);
 
 /* consumer-spool.c */
 int consumer_set_up_spool(Consumer *c, const ControlMessage *message);

@@ -111,6 +111,7 @@ static int finish(Consumer *c);
 static int drain_rings(Consumer *c) {
         int r = pump_run(&c->pump, c->is_flushing);
 
+        consumer_tell_hits(c);
         return r == -ECANCELED ? finish(c) : r;
 }
 
@@ -180,7 +181,8 @@ static int finish(Consumer *c) {
                               : c->queue.spool ? c->spool.names_bytes
                                                : SIZE_MAX;
                 r = r ?: consumer_put_summary(c, &c->queue, c->end_code, c->end_text, room);
-        }
+        } else if (c->pump.counts)
+                tell_end(c);
         release_rings(c);
         return r;
 }
@@ -209,48 +211,111 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
         c->queue.fd = fd;
         c->queue.kind = kind;
         c->has_sink = true;
+        c->pump.is_muted = false;
         stream_header_encode(head);
         int r = queue_put(&c->queue, NULL, head, sizeof(head));
         if (r == 0)
                 r = queue_put(&c->queue, &header, c->metadata, c->metadata_size);
-        free(c->metadata);
-        c->metadata = NULL;
+        if (!c->pump.counts) {
+                free(c->metadata);
+                c->metadata = NULL;
+        }
         consumer_tell(c, CONTROL_ATTACHED, 0, "");
         return r;
+}
+
+/* The reader of a stream that is counted has gone; the counting goes on. */
+static void detach(Consumer *c) {
+        int error = c->queue.error;
+
+        if (c->sink_is_watched)
+                unwatch(c, c->queue.fd);
+        queue_clear(&c->queue);
+        answer_client(c, error, error ? strerror(error) : "", true);
+        if (c->client_fd >= 0)
+                unwatch(c, c->client_fd);
+        close_cleanup(&c->client_fd);
+        consumer_tell(c, CONTROL_DETACHED, error, error ? strerror(error) : "");
+        queue_init(&c->queue);
+        c->has_sink = false;
+        c->pump.is_muted = true;
+        if (c->sink_is_watched) {
+                c->sink_is_watched = false;
+                set_active(c, true);
+        }
+}
+
+static bool may_detach(const Consumer *c) {
+        return c->pump.counts && !c->queue.spool && !c->is_finishing && c->is_control_open;
+}
+
+/* Where the stream goes to. Consumes the sink. */
+static int take_sink(Consumer *c, uint32_t kind, int *sink) {
+        if (c->has_sink || c->client_fd >= 0 || !c->metadata)
+                return -EBADMSG;
+        if (kind == CONTROL_SINK_PIPE)
+                return attach(c, TAKE_FD(*sink), OUTLET_OWN_PIPE);
+        if (kind != CONTROL_SINK_SOCKET)
+                return -EBADMSG;
+        c->client_fd = TAKE_FD(*sink);
+        return consumer_watch(c, c->client_fd, SOURCE_CLIENT, EPOLLIN);
+}
+
+/* Descriptors: the metadata, then what the kind of sink needs, then the plan of what is counted. */
+static bool has_setup_fds(const ControlMessage *message, bool is_snapshot, size_t n_fds) {
+        bool is_counted = message->setup.counted && message->setup.judged && !is_snapshot;
+        size_t n = 1 + is_counted;
+
+        switch (message->setup.sink) {
+        case CONTROL_SINK_PIPE:
+        case CONTROL_SINK_SOCKET:
+                return n_fds == n + 1;
+        case CONTROL_SINK_SPOOL: /* names of commands, or none */
+                return !is_snapshot && (n_fds == n || n_fds == n + 1);
+        case CONTROL_SINK_NONE:
+                return is_counted && n_fds == n;
+        default:
+                return false;
+        }
+}
+
+static int set_up_stream(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+        bool is_counted = message->setup.counted;
+
+        int r = is_counted ? consumer_take_counts(c, fds[n_fds - 1]) : 0;
+        r = r ?: fd_read_all(fds[0], FRAME_SIZE_MAX, &c->metadata, &c->metadata_size);
+        r = r ?: pump_init(&c->pump, message, c->metadata, &c->queue, &c->watchdog);
+        if (r < 0)
+                return r;
+        title_set_session(c->metadata);
+        if (message->setup.sink == CONTROL_SINK_SPOOL && n_fds > 1U + is_counted)
+                name_list_set(&c->names, TAKE_FD(fds[1]));
+        return message->setup.sink == CONTROL_SINK_SPOOL ? consumer_set_up_spool(c, message) : 0;
 }
 
 static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
         bool is_snapshot = message->setup.snapshot != CONTROL_SNAPSHOT_NONE;
 
-        bool is_spool = message->setup.sink == CONTROL_SINK_SPOOL && !is_snapshot;
-
-        if (n_fds > 2 || n_fds < (is_spool ? 1 : 2) || c->metadata ||
-                        (!is_spool && message->setup.sink != CONTROL_SINK_PIPE &&
-                                        message->setup.sink != CONTROL_SINK_SOCKET))
+        if (c->metadata || !has_setup_fds(message, is_snapshot, n_fds))
                 return -EBADMSG;
-        int r = fd_read_all(fds[0], FRAME_SIZE_MAX, &c->metadata, &c->metadata_size);
-        r = r ?: pump_init(&c->pump, message, c->metadata, &c->queue, &c->watchdog);
-        if (r < 0)
-                return r;
-        title_set_session(c->metadata);
-        if (is_spool && n_fds > 1)
-                name_list_set(&c->names, TAKE_FD(fds[1]));
-        r = is_spool ? consumer_set_up_spool(c, message) : 0;
+        int r = set_up_stream(c, message, fds, n_fds);
         if (r < 0)
                 return r;
         c->pump.window.is_on = is_snapshot;
         c->pump.window.is_frozen = message->setup.snapshot == CONTROL_SNAPSHOT_FROZEN;
         consumer_tell(c, CONTROL_READY, 0, "");
-        if (is_spool)
+        if (message->setup.sink == CONTROL_SINK_SPOOL)
                 return 0;
-        if (message->setup.sink == CONTROL_SINK_PIPE)
-                return attach(c, TAKE_FD(fds[1]), OUTLET_OWN_PIPE);
-        c->client_fd = TAKE_FD(fds[1]);
-        return consumer_watch(c, c->client_fd, SOURCE_CLIENT, EPOLLIN);
+        if (message->setup.sink != CONTROL_SINK_NONE)
+                return take_sink(c, message->setup.sink, &fds[1]);
+        c->pump.is_muted = true;
+        consumer_tell(c, CONTROL_ATTACHED, 0, "");
+        return 0;
 }
 
 static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
-        if (!c->has_sink || c->is_released || (c->pump.window.is_on && c->pump.window.kept_fd < 0))
+        if ((!c->has_sink && !c->pump.counts) || c->is_released ||
+                        (c->pump.window.is_on && c->pump.window.kept_fd < 0))
                 return -EBADMSG;
         if (c->pump.fence.is_on &&
                         c->pump.rings.guard.tracing_fd < 0) /* nothing without its guard */
@@ -319,6 +384,15 @@ static int on_control(Consumer *c) {
                         consumer_answer_spool(c);
                 if (c->is_released) /* the last daemon may not have heard it */
                         consumer_tell(c, CONTROL_RELEASED, 0, "");
+                else if (c->pump.counts && !c->has_sink && c->client_fd < 0)
+                        consumer_tell(c, CONTROL_DETACHED, 0, "");
+        } else if (message.type == CONTROL_SINK && n_fds == 1 && may_detach(c)) {
+                consumer_tell(c, CONTROL_READY, 0, "");
+                r = take_sink(c, message.sink.kind, &fds[0]);
+        } else if (message.type == CONTROL_COUNTS) {
+                r = consumer_on_counts(c, &message, fds, n_fds);
+                if (r == -ECANCELED) /* the guard has fired */
+                        r = finish(c);
         } else if (message.type == CONTROL_SPOOL_FILE)
                 r = consumer_on_spool_file(c, &message, fds, n_fds);
         else if (message.type == CONTROL_WINDOW && n_fds == 2)
@@ -328,6 +402,14 @@ static int on_control(Consumer *c) {
         for (size_t i = 0; i < n_fds; i++)
                 close_cleanup(&fds[i]);
         return r;
+}
+
+/* No sink has come. */
+static int leave_client(Consumer *c) {
+        if (!may_detach(c))
+                return finish(c);
+        detach(c);
+        return 0;
 }
 
 /* The client's sink, or the end of its socket before it came. */
@@ -343,11 +425,12 @@ static int on_client(Consumer *c) {
         unwatch(c, c->client_fd);
         consumer_tell(c, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(c->client_fd, &byte, sizeof(byte), fds, ELEMENTSOF(fds), &n_fds);
-        int r = sandbox_end_receiving();
+        /* One reader after the other may come to a stream that is counted. */
+        int r = c->pump.counts ? 0 : sandbox_end_receiving();
         if (r < 0)
                 return r;
         if (n == 0 || n == -ECONNRESET) /* it has left */
-                return finish(c);
+                return leave_client(c);
         r = n == 1 && n_fds == 1 ? 0 : -EBADMSG;
         if (r == 0)
                 r = outlet_examine(fds[0], &kind, text, sizeof(text));
@@ -364,7 +447,7 @@ static int on_client(Consumer *c) {
         answer_client(c, -r, text, false);
         close_cleanup(&c->client_fd);
         consumer_tell(c, CONTROL_REFUSED, -r, text);
-        return finish(c);
+        return leave_client(c);
 }
 
 static int on_tick(Consumer *c) {
@@ -438,6 +521,9 @@ static int handle(Consumer *c, Source source) {
         case SOURCE_SYNC:
                 consumer_on_sync(c);
                 return 0;
+        case SOURCE_TELLER:
+                consumer_on_teller(c);
+                return 0;
         case SOURCE_RING:
                 return on_ring(c);
         case SOURCE_SINK:
@@ -447,7 +533,9 @@ static int handle(Consumer *c, Source source) {
         return -EBADMSG;
 }
 
-static bool is_done(const Consumer *c) {
+static bool is_done(Consumer *c) {
+        if (c->queue.error != 0 && may_detach(c))
+                detach(c);
         return c->queue.error != 0 || (c->is_finishing && queue_is_empty(&c->queue));
 }
 
@@ -533,16 +621,23 @@ static bool run_other(const ControlMessage *order) {
 }
 
 static int close_sandbox(const ControlMessage *order) {
-        if (order->setup.sink == CONTROL_SINK_SPOOL)
+        ControlSink sink = (ControlSink)order->setup.sink;
+        /* To a stream without a sink the daemon may bring any kind of reader. */
+        bool has_client = sink == CONTROL_SINK_SOCKET || sink == CONTROL_SINK_NONE;
+
+        if (sink == CONTROL_SINK_SPOOL)
                 consumer_limit_spool(order);
-        return sandbox_close(order->setup.sink == CONTROL_SINK_SOCKET ? SANDBOX_CLIENT_STREAM
-                                                                      : SANDBOX_STREAM);
+        return sandbox_close(has_client ? SANDBOX_CLIENT_STREAM : SANDBOX_STREAM);
 }
 
 int main(int argc, char **argv) {
         static const struct option options[] = { { "user", required_argument, NULL, 'u' }, {} };
         Consumer c = {
-                .pump = PUMP_NONE, .client_fd = -1, .names = NAME_LIST_NONE, .is_control_open = true
+                .pump = PUMP_NONE,
+                .client_fd = -1,
+                .names = NAME_LIST_NONE,
+                .is_control_open = true,
+                .teller = COUNTS_TELLER_NONE,
         };
         char text[CONTROL_TEXT_MAX] = "";
         const char *user = NULL;

@@ -94,9 +94,26 @@
  *                                           that was forged or is none; nothing that was told of
  *                                           it holds. ENODATA: the trigger is no longer there.
  *
- * While it has the files their instance cannot be removed: it is ended first. */
+ * While it has the files their instance cannot be removed: it is ended first.
+ *
+ * A judged stream of a session with histograms counts them itself (SETUP with `counted` and the
+ * plan of them). It then begins without a sink and reads the rings from the start on; sinks come
+ * and go:
+ *
+ *   SETUP {metadata memfd, [sink,] plan memfd}  ->
+ *                                   <-      READY, ATTACHED
+ *   SINK {kind, fd}                  ->     a reader's, when there is none
+ *                                   <-      READY, then EXAMINING, ATTACHED or REFUSED as above
+ *                                   <-      DETACHED {errno}  the sink is done or has failed; the
+ *                                           counting goes on. After ADOPT: no reader is there
+ *   COUNTS {table, verb, socket}     ->     the answer goes to the socket, as that of a process of
+ *                                           TABLES with interval 0: ENTRY, TOTALS, ANSWER; a verb
+ *                                           that changes the table is answered by ANSWER. Without
+ *                                           a socket there is no answer
+ *                                   <-      ROSE         notify triggers were hit; table is the
+ *                                           trigger, key the pid of the last one */
 #define CONTROL_FD       3 /* of the consumer's end; its seccomp filter relies on the number */
-#define CONTROL_VERSION  8
+#define CONTROL_VERSION  9
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 #define CONTROL_NAME_MAX 520 /* of a marker, "PROVIDER:NAME" with its NUL */
 
@@ -121,7 +138,9 @@ typedef enum ControlType {
         CONTROL_ADOPT,
         CONTROL_SPOOL_FILE,
         CONTROL_SPOOL_READ,
-        CONTROL_READY = 16,
+        CONTROL_SINK,
+        CONTROL_COUNTS,
+        CONTROL_READY = 32,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
         CONTROL_REFUSED,
@@ -136,14 +155,26 @@ typedef enum ControlType {
         CONTROL_TOTALS,
         CONTROL_ROSE,
         CONTROL_SPOOLED,
+        CONTROL_DETACHED,
 } ControlType;
+
+typedef enum ControlCountsVerb {
+        CONTROL_COUNTS_ASK,
+        CONTROL_COUNTS_CLEAR,
+        CONTROL_COUNTS_PAUSE,
+        CONTROL_COUNTS_CONTINUE,
+} ControlCountsVerb;
+
+#define CONTROL_COUNTS_ALL UINT32_MAX
+#define CONTROL_COMM_SIZE  16
 
 /* A task whose records may pass, from a time of the trace's clock on; its children follow by their
  * fork records. */
 typedef struct ControlMember {
         uint32_t tid;
-        uint32_t reserved;   /* 0 */
-        uint64_t since_nsec; /* 0: from the beginning */
+        uint32_t reserved;            /* 0 */
+        uint64_t since_nsec;          /* 0: from the beginning */
+        char comm[CONTROL_COMM_SIZE]; /* its name; "": not wanted or not known */
 } ControlMember;
 
 /* Of a file: as fstat(2) and fstatfs(2) tell. */
@@ -166,6 +197,7 @@ typedef enum ControlSink {
         CONTROL_SINK_SOCKET, /* the second fd is a SOCK_SEQPACKET socket over which the client sends
                                 its sink */
         CONTROL_SINK_SPOOL,  /* files follow */
+        CONTROL_SINK_NONE,   /* of a counted stream that has no reader yet */
 } ControlSink;
 
 /* How often a spool's files are made to last, besides seconds. */
@@ -214,7 +246,7 @@ typedef struct ControlMessage {
                                                    memory */
                         uint64_t spool_file_bytes; /* at most, of one file */
                         uint32_t spool_sync_sec;   /* CONTROL_SYNC_* or seconds */
-                        uint32_t reserved;         /* 0 */
+                        uint32_t counted;          /* the plan of its histograms is the last fd */
                 } setup; /* fds: metadata JSON (sealed memfd), sink; of a spool saved_cmdlines, to
                           * be read when a file ends, or none */
 
@@ -242,6 +274,16 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t n; /* entries of the memfd */
                 } members;          /* fd: ControlMember[n] */
+
+                struct {
+                        uint32_t kind; /* CONTROL_SINK_PIPE or CONTROL_SINK_SOCKET */
+                } sink;                /* fd */
+
+                struct {
+                        uint32_t table; /* the spec's trigger; CONTROL_COUNTS_ALL: not to be asked
+                                         */
+                        uint32_t verb;  /* ControlCountsVerb */
+                } counts;               /* fd: SOCK_SEQPACKET, or none */
 
                 struct {
                         uint32_t marker_tid; /* whose marks may pass from now on, besides */
@@ -297,6 +339,7 @@ typedef struct ControlMessage {
                         uint32_t table;
                         uint32_t is_paused;
                         uint64_t hits, entries, dropped;
+                        uint64_t lost; /* records of the session that were not counted */
                 } totals;
 
                 struct {

@@ -70,6 +70,12 @@ int fence_take_members(Fence *fence, uint32_t n, int fd) {
                                 &(LifeEvent){ .nsec = member.since_nsec,
                                                 .kind = LIFE_MEMBER,
                                                 .tid = member.tid });
+                member.comm[sizeof(member.comm) - 1] = '\0';
+                if (r == 0 && fence->hold.judge.names && member.comm[0])
+                        r = command_names_add(fence->hold.judge.names,
+                                        member.tid,
+                                        member.since_nsec,
+                                        member.comm);
         }
         return r;
 }

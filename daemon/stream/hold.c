@@ -193,6 +193,16 @@ bool hold_is_read(const Hold *hold, uint64_t now) {
         return true;
 }
 
+bool hold_is_past(const Hold *hold, uint64_t nsec) {
+        for (unsigned i = 0; i < hold->n_lanes; i++) {
+                const Lane *lane = &hold->lanes[i];
+
+                if (lane->n > 0 && lane->pages[lane->first].summary.first_nsec <= nsec)
+                        return false;
+        }
+        return hold_is_read(hold, nsec);
+}
+
 static uint64_t find_horizon(const Hold *hold) {
         uint64_t horizon = UINT64_MAX;
 
@@ -230,6 +240,11 @@ static void judge_page(const Hold *hold, Lane *lane, size_t at) {
                 lives_see(hold->judge.lives,
                                 page->summary.sights[i].pid,
                                 page->summary.sights[i].last_nsec);
+        if (hold->visit && page->summary.n_records > 0)
+                page->summary.n_records = hold->visit((unsigned)(lane - hold->lanes),
+                                lane->bytes + at * hold->subbuf_size,
+                                hold->subbuf_size,
+                                hold->visit_userdata);
 }
 
 /* Sub-buffers that make one frame, from the lane's first on: the last of them may be cut behind
@@ -306,6 +321,8 @@ int hold_release(Hold *hold, HoldPut put, void *userdata) {
                                         hold->lanes[i].pages[hold->lanes[i].first]
                                                         .summary.first_nsec);
         lives_forget(hold->judge.lives, oldest);
+        if (hold->judge.names)
+                command_names_forget(hold->judge.names, oldest);
         return MIN_OF(r, 0);
 }
 

@@ -14,6 +14,10 @@ typedef struct Lane {
         uint64_t lost;    /* not told yet */
 } Lane;
 
+/* A sub-buffer of which only records of members are left. Returns how many of them are to be told.
+ */
+typedef uint32_t (*HoldVisit)(unsigned cpu, uint8_t *page, size_t size, void *userdata);
+
 /* What a fenced session's rings gave and is not judged yet. */
 typedef struct Hold {
         Lane *lanes;
@@ -23,6 +27,8 @@ typedef struct Hold {
         PageJudge judge;
         PageTally *tally;
         Bucket *bucket;
+        HoldVisit visit; /* NULL: none */
+        void *visit_userdata;
 } Hold;
 
 /* A data frame; 1: no more for now. -errno. */
@@ -44,6 +50,8 @@ int hold_read(Hold *hold, Ring *ring, uint64_t now, uint64_t *ret);
 int hold_read_window(Hold *hold, Ring *ring, uint64_t *ret_since);
 /* Was all before now read, of all rings? */
 bool hold_is_read(const Hold *hold, uint64_t now);
+/* Was all before that time read and judged, of all rings? */
+bool hold_is_past(const Hold *hold, uint64_t nsec);
 /* Judges and puts what is older than all that may still come. -errno. */
 int hold_release(Hold *hold, HoldPut put, void *userdata);
 /* Of a CPU, not told yet. */

@@ -324,6 +324,10 @@ static inline bool is_life(const PageJudge *judge, uint16_t id) {
                (id == judge->exec_id && judge->exec_id != 0);
 }
 
+static inline bool gives_name(const PageJudge *judge, uint16_t id) {
+        return judge->names && command_names_has_event(judge->names, id);
+}
+
 /* A fork, an exit, or an exec? */
 static int note_life(const PageJudge *judge, const Record *record, uint64_t nsec) {
         uint16_t id = get_id(record);
@@ -359,13 +363,19 @@ int page_scan(const PageJudge *judge,
         ret->first_nsec = walk.nsec;
         while (r == 0 && walk_next(&walk, &record)) {
                 uint16_t id = get_id(&record);
-                bool is_noted = is_life(judge, id);
+                bool is_noted = is_life(judge, id), has_name = gives_name(judge, id);
                 const Mask *mask = masks_find(judge->masks, id);
 
                 if (is_noted && record.size >= COMMON_SIZE)
                         r = note_life(judge, &record, walk.nsec);
+                if (has_name && record.size >= COMMON_SIZE)
+                        r = r
+                                            ?: command_names_note(judge->names,
+                                                               record.body,
+                                                               record.size,
+                                                               walk.nsec);
                 if (!mask || record.size < COMMON_SIZE) {
-                        tally->n_unknown += !is_noted;
+                        tally->n_unknown += !is_noted && !has_name;
                         drop_record(&walk, &record);
                         continue;
                 }
@@ -553,4 +563,19 @@ void page_judge(const PageJudge *judge,
                 if (standings[i] == STANDING_MEMBER)
                         tally_pid(tally, summary->sights[i].pid);
         summary->n_records -= (uint32_t)(tally->n_foreign + tally->n_doubtful - n_before);
+}
+
+uint32_t page_visit(uint8_t *page, size_t size, PageVisit visit, void *userdata) {
+        Walk walk = walk_begin(page, size, false);
+        Record record;
+        uint32_t n = 0;
+
+        while (walk_next(&walk, &record)) {
+                if (record.size >= COMMON_SIZE &&
+                                visit(record.body, record.size, walk.nsec, userdata))
+                        n++;
+                else
+                        drop_record(&walk, &record);
+        }
+        return n;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command-names.h"
 #include "lives.h"
 #include "mask.h"
 
@@ -30,7 +31,8 @@ typedef struct PageJudge {
         uint32_t fork_id, fork_child_offset, exit_id; /* told of or not, they are taken note of */
         uint32_t exec_id, exec_old_offset;            /* 0: not to be followed */
         uint32_t marker_tids[PAGE_MARKERS_MAX];       /* the daemon's, and of those before it, */
-        uint32_t marker_id; /* whose records of this event are marks, whoever is a member */
+        uint32_t marker_id;  /* whose records of this event are marks, whoever is a member */
+        CommandNames *names; /* takes the names that records give; NULL: not wanted */
 } PageJudge;
 
 /* One task's records in a sub-buffer. */
@@ -80,3 +82,8 @@ void page_judge(const PageJudge *judge,
                 size_t size,
                 PageTally *tally,
                 PageSummary *summary);
+
+/* false: the record is to be dropped. */
+typedef bool (*PageVisit)(const uint8_t *record, size_t size, uint64_t nsec, void *userdata);
+/* Shows each record; how many stay. */
+uint32_t page_visit(uint8_t *page, size_t size, PageVisit visit, void *userdata);

@@ -22,13 +22,37 @@
  * the rings is told as `entries`. */
 #define KEPT_BYTES_MAX ((uint64_t)1024 * 1024 * 1024)
 
+int pump_set_counts(Pump *pump, const char *plan) {
+        pump->counts_plan = json_tokener_parse(plan);
+        return json_object_is_type(pump->counts_plan, json_type_object) ? 0 : -EBADMSG;
+}
+
+/* events: of the metadata. Those that are recorded for the counting alone are added. */
+static int load_counts(Pump *pump, json_object *events) {
+        _cleanup_json_ json_object *plan = TAKE_PTR(pump->counts_plan);
+        json_object *more = NULL;
+
+        int r = counts_new(plan, events, &pump->counts);
+        (void)json_object_object_get_ex(plan, "events", &more);
+        for (size_t i = 0; r == 0 && more && i < json_object_array_length(more); i++) {
+                json_object *event = json_object_get(json_object_array_get_idx(more, i));
+
+                if (json_object_array_add(events, event) < 0) {
+                        json_object_put(event);
+                        r = -ENOMEM;
+                }
+        }
+        return r;
+}
+
 static int load_masks(Pump *pump, const char *metadata, bool is_judged) {
         _cleanup_json_ json_object *object = json_tokener_parse(metadata);
         json_object *events;
 
         if (!object || !json_object_object_get_ex(object, "events", &events))
                 return -EBADMSG;
-        int r = masks_new(events, is_judged, &pump->masks);
+        int r = pump->counts_plan ? load_counts(pump, events) : 0;
+        r = r ?: masks_new(events, is_judged, &pump->masks);
         if (r < 0)
                 return r;
         /* Anonymous memory that is never touched costs nothing. */
@@ -39,6 +63,30 @@ static int load_masks(Pump *pump, const char *metadata, bool is_judged) {
                         -1,
                         0);
         return pump->tally.pids == MAP_FAILED ? -ENOMEM : 0;
+}
+
+typedef struct Visit {
+        Pump *pump;
+        unsigned cpu;
+} Visit;
+
+static bool count_record(const uint8_t *record, size_t size, uint64_t nsec, void *userdata) {
+        const Visit *visit = userdata;
+
+        return counts_take(visit->pump->counts, &(CountRecord){ record, size, visit->cpu, nsec }) &&
+               !visit->pump->is_muted;
+}
+
+static uint32_t count_page(unsigned cpu, uint8_t *page, size_t size, void *userdata) {
+        Visit visit = { userdata, cpu };
+
+        return page_visit(page, size, count_record, &visit);
+}
+
+static void count_members(Pump *pump) {
+        pump->fence.hold.visit = count_page;
+        pump->fence.hold.visit_userdata = pump;
+        pump->fence.hold.judge.names = counts_get_names(pump->counts);
 }
 
 int pump_init(Pump *pump,
@@ -69,6 +117,8 @@ int pump_init(Pump *pump,
                 r = load_masks(pump, metadata, setup->setup.judged);
         if (r == 0 && setup->setup.judged)
                 r = fence_init(&pump->fence, setup, pump->masks, &pump->tally, &pump->bucket);
+        if (r == 0 && pump->counts)
+                count_members(pump);
         /* A window is judged as a whole. */
         if (r == 0 && setup->setup.judged && setup->setup.snapshot != CONTROL_SNAPSHOT_NONE)
                 pump->fence.hold.n_pages_max = pump->ring_bytes / subbuf_size;
@@ -184,6 +234,34 @@ int pump_run(Pump *pump, bool is_all) {
                         return r;
         }
         return 0;
+}
+
+/* A round judges what is older than the round before, so that two are enough unless a lane is full.
+ */
+#define ROUNDS_MAX 64
+
+int pump_catch_up(Pump *pump) {
+        uint64_t asked = fence_get_now(&pump->fence);
+        int r = 0;
+
+        for (unsigned i = 0; r == 0 && i < ROUNDS_MAX && queue_is_empty(pump->queue); i++) {
+                r = pump_run(pump, true);
+                if (pump->is_tripped || hold_is_past(&pump->fence.hold, asked))
+                        break;
+        }
+        return r;
+}
+
+uint64_t pump_get_lost(Pump *pump) {
+        uint64_t lost = pump->tally.n_doubtful;
+
+        for (unsigned i = 0; i < pump->rings.n_given; i++) {
+                Ring *ring = &pump->rings.ring[i];
+
+                if (ring->stats_fd >= 0 && ring_read_statistics(ring) == 0)
+                        lost += ring->last.overrun + ring->last.commit_overrun + ring->last.dropped;
+        }
+        return lost;
 }
 
 static int put_window(unsigned cpu, const uint8_t *data, size_t size, void *userdata) {

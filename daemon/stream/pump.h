@@ -2,6 +2,7 @@
 #pragma once
 
 #include "control.h"
+#include "counts.h"
 #include "fence.h"
 #include "queue.h"
 #include "window.h"
@@ -15,7 +16,10 @@ typedef struct Pump {
         Fence fence;
         Bucket bucket;
         Rings rings;
-        Window window; /* of a snapshot */
+        Window window;            /* of a snapshot */
+        json_object *counts_plan; /* until pump_init() */
+        Counts *counts;           /* NULL: the stream counts nothing */
+        bool is_muted;            /* nobody reads the stream: its records are only counted */
         size_t subbuf_size, batch_size;
         uint64_t ring_bytes; /* at most so many are taken of a ring in one go */
         uint8_t *batch;
@@ -27,6 +31,8 @@ typedef struct Pump {
 
 #define PUMP_NONE ((Pump){ .rings = RINGS_NONE, .window = WINDOW_NONE })
 
+/* Before pump_init(): what a judged stream counts; the daemon's text. -EBADMSG. */
+int pump_set_counts(Pump *pump, const char *plan);
 /* metadata: its text. -EBADMSG, -ENOMEM, -EINVAL. */
 int pump_init(Pump *pump,
                 const ControlMessage *setup,
@@ -41,6 +47,10 @@ int pump_read_window(Pump *pump);
 /* Reads and puts what the rings hold, or (is_all) until they are empty, as long as the queue is.
  * -ECANCELED with trip_text, once, when the guard has fired; -errno. */
 int pump_run(Pump *pump, bool is_all);
+/* Reads and judges all that was recorded up to now, as far as the sink lets it. As pump_run(). */
+int pump_catch_up(Pump *pump);
+/* Records that were lost or cut so far, and so were not counted. */
+uint64_t pump_get_lost(Pump *pump);
 /* Another consumer goes on with the rings: what the sink takes now, and what was lost behind it.
  * -ENOMEM. */
 int pump_leave(Pump *pump);

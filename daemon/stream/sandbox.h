@@ -19,5 +19,6 @@ int sandbox_enter(const char *user, char *text, size_t size);
  * but the daemon. It receives descriptors from the daemon only, except as SANDBOX_CLIENT_STREAM. */
 int sandbox_close(SandboxRole role);
 /* SANDBOX_CLIENT_STREAM: the client's sink has come. From here on the process receives descriptors
- * from the daemon only. */
+ * from the daemon only. Not called where another client's sink may follow, because the stream is
+ * counted. */
 int sandbox_end_receiving(void);

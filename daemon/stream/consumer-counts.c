@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A consumer that counts histograms: it reads the rings whether or not somebody reads the stream,
+ * so its sinks come and go, and it answers questions about what it has counted. A part of
+ * ktrace-consumer, called by consumer.c. */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "consumer-parts.h"
+#include "fd.h"
+
+int consumer_take_counts(Consumer *c, int fd) {
+        _cleanup_free_ char *plan = NULL;
+
+        int r = fd_read_all(fd, FRAME_SIZE_MAX, &plan, NULL);
+        return r ?: pump_set_counts(&c->pump, plan);
+}
+
+static int send_rose(Consumer *c, ControlMessage *message) {
+        int r = fd_send(CONTROL_FD, message, sizeof(*message), NULL, 0);
+
+        if (r == -EPIPE)
+                c->is_control_open = false;
+        return r;
+}
+
+void consumer_tell_hits(Consumer *c) {
+        ControlMessage message;
+
+        while (c->pump.counts && c->is_control_open && !c->pump.is_tripped &&
+                        counts_take_hits(c->pump.counts, &message))
+                if (send_rose(c, &message) == -EAGAIN) {
+                        counts_give_back_hits(c->pump.counts, &message);
+                        return;
+                }
+}
+
+void consumer_on_teller(Consumer *c) {
+        if (counts_teller_go_on(&c->teller, c->pump.counts) == 0)
+                c->teller_is_watched = false; /* it was closed */
+}
+
+static int begin_telling(Consumer *c, uint32_t table, int fd) {
+        counts_teller_end(&c->teller);
+        c->teller_is_watched = false;
+        int r = counts_teller_begin(&c->teller, c->pump.counts, table, pump_get_lost(&c->pump), fd);
+        if (r < 0 || counts_teller_go_on(&c->teller, c->pump.counts) == 0)
+                return r;
+        c->teller_is_watched = true;
+        return consumer_watch(c, c->teller.fd, SOURCE_TELLER, EPOLLOUT);
+}
+
+/* Before it is answered or changed, a table gets all that was recorded up to now. */
+static int catch_up(Consumer *c, int fd) {
+        int r = c->is_released ? 0 : pump_catch_up(&c->pump);
+
+        consumer_tell_hits(c);
+        if (r == 0 && !c->is_released && !c->pump.is_tripped)
+                return 0;
+        if (fd >= 0)
+                counts_teller_answer(fd, ESHUTDOWN, "the session has ended");
+        return r ?: -ESHUTDOWN;
+}
+
+int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+        uint32_t table = message->counts.table;
+        ControlCountsVerb verb = (ControlCountsVerb)message->counts.verb;
+        bool is_asked = verb == CONTROL_COUNTS_ASK;
+
+        if (!c->pump.counts || n_fds > 1 || (is_asked && n_fds == 0) ||
+                        (!counts_has(c->pump.counts, table) &&
+                                        (is_asked || table != CONTROL_COUNTS_ALL)))
+                return -EBADMSG;
+        int r = catch_up(c, n_fds > 0 ? fds[0] : -1);
+        if (r < 0)
+                return r == -ESHUTDOWN ? 0 : r;
+        if (is_asked)
+                return begin_telling(c, table, TAKE_FD(fds[0]));
+        counts_change(c->pump.counts, table, verb, pump_get_lost(&c->pump));
+        if (n_fds > 0)
+                counts_teller_answer(fds[0], 0, "");
+        return 0;
+}
