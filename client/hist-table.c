@@ -372,10 +372,11 @@ static void print_rows(FILE *file, Table *table) {
 }
 
 static void print_legend(FILE *file, const Table *table) {
-        char n[4][TABLE_NUMBER_MAX];
+        char n[5][TABLE_NUMBER_MAX];
         uint64_t told = get_number(table->head, "told"),
                  entries = get_number(table->head, "entries"),
-                 dropped = get_number(table->head, "dropped");
+                 dropped = get_number(table->head, "dropped"),
+                 lost = get_number(table->head, "lost");
 
         (void)fprintf(file,
                         "\n%s: %s hits in %s rows",
@@ -388,6 +389,10 @@ static void print_legend(FILE *file, const Table *table) {
                 (void)fprintf(file,
                                 "; %s hits found no room: a larger size counts them",
                                 table_format_number(n[3], dropped));
+        if (lost > 0)
+                (void)fprintf(file,
+                                "; %s records were lost and are not counted: a larger buffer keeps them",
+                                table_format_number(n[4], lost));
         (void)fputs(json_object_get_boolean(get(table->head, "paused")) ? " (paused)\n" : "\n",
                         file);
 }

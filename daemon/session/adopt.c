@@ -23,6 +23,7 @@
 #include "probe-events.h"
 #include "session-parts.h"
 #include "trace-borrow.h"
+#include "trace-counts.h"
 
 static uint64_t get_number(json_object *object, const char *key) {
         json_object *value = json_object_object_get(object, key);
@@ -215,8 +216,7 @@ static int read_fence(Session *session, json_object *fence) {
                 .report = { .n_processes = get_number(fence, "processes"),
                                 .n_threads = get_number(fence, "threads"),
                                 .n_joined = get_number(fence, "joined"),
-                                .n_left_out = get_number(fence, "left-out"),
-                                .n_unread_cgroups = get_number(fence, "unread-cgroups") },
+                                .n_left_out = get_number(fence, "left-out") },
         };
         snprintf(arm->report.left_out,
                         sizeof(arm->report.left_out),
@@ -428,6 +428,12 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                                         "its recording cannot go on after a restart");
                         return;
                 }
+        }
+        if (!session->feed && session->is_armed && trace_counts(&session->trace)) {
+                session_end(session,
+                                "restart",
+                                "what its histograms counted went with its stream worker");
+                return;
         }
         session_make_notices(session);
         session_load_notices(session);

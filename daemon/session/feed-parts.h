@@ -20,6 +20,7 @@ struct Feed {
         bool is_attached, is_armed, has_rings; /* judged: the rings go when it is both */
         bool flush_wanted;
         bool is_snapshot;
+        bool is_counting, has_reader;
         int kept_fd; /* of a snapshot: what it leaves to the next */
         uint64_t n_interferences, interference_nsec;
         ControlMessage finish; /* type 0: not wanted yet */
@@ -48,6 +49,16 @@ int feed_begin(const ConsumerLauncher *launcher,
                 Reason *reason);
 /* feed-setup.c */
 int feed_set_up(Feed *feed, ControlSink kind, Trace *trace);
+/* Both ends of a way to a client. ret_sink: what the consumer gets; ret_client: what the client
+ * gets. */
+int feed_make_ends(ControlSink kind, int *ret_sink, int *ret_client);
+void feed_set_timer(Feed *feed, uint64_t usec);
+/* feed-counts.c */
+/* With the names of those that are the same tasks still, where the consumer wants names; else NULL.
+ * To be freed. */
+ControlMember *feed_name_members(const Feed *feed, const ControlMember *members, size_t n);
+void feed_on_rose(Feed *feed, const ControlMessage *message);
+void feed_on_detached(Feed *feed, const ControlMessage *message);
 /* feed-spool.c */
 void feed_set_entry(Feed *feed, SpoolEntry *entry);
 void feed_on_spooled(Feed *feed, const ControlMessage *message);

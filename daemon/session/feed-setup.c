@@ -10,11 +10,11 @@
 
 #include "feed-parts.h"
 #include "metadata.h"
+#include "trace-counts.h"
 
 #define PIPE_BYTES (1024 * 1024)
 
-/* ret_sink: what the consumer gets; ret_client: what the client gets. */
-static int make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
+int feed_make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
         int fds[2];
 
         if (kind == CONTROL_SINK_SOCKET) {
@@ -47,7 +47,7 @@ static uint64_t get_bytes_per_sec(const Trace *trace) {
 }
 
 int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
-        _cleanup_close_ int sink = -1, metadata = -1;
+        _cleanup_close_ int sink = -1, metadata = -1, counts = -1;
         clockid_t clock = CLOCK_MONOTONIC;
 
         (void)metadata_get_clock(trace_get_clock(trace), &clock); /* judged: was asked before */
@@ -78,11 +78,15 @@ int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
 
         int r = 0;
 
+        feed->is_counting = !feed->is_snapshot && trace_counts(trace);
+        message.setup.counted = feed->is_counting;
         if (kind == CONTROL_SINK_SPOOL)
                 sink = MAX_OF(tracefs_open_file(trace->tracefs->fd, "saved_cmdlines"), -1);
-        else
-                r = make_ends(kind, &sink, &feed->client_fd);
+        else if (kind != CONTROL_SINK_NONE)
+                r = feed_make_ends(kind, &sink, &feed->client_fd);
         r = r ?: metadata_reopen(trace->metadata_fd, &metadata);
+        if (r == 0 && feed->is_counting)
+                r = metadata_reopen(trace->counts_fd, &counts);
         if (r < 0)
                 return r;
         feed->is_judged = message.setup.judged;
@@ -90,5 +94,11 @@ int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
                 message.setup.spool_file_bytes = spool_get_rotate_bytes(feed->entry);
                 message.setup.spool_sync_sec = spool_get_sync(feed->entry);
         }
-        return consumer_send(feed->consumer, &message, (int[]){ metadata, sink }, sink < 0 ? 1 : 2);
+        int fds[3] = { metadata };
+        size_t n_fds = 1;
+        if (sink >= 0)
+                fds[n_fds++] = sink;
+        if (counts >= 0)
+                fds[n_fds++] = counts;
+        return consumer_send(feed->consumer, &message, fds, n_fds);
 }

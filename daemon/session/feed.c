@@ -23,6 +23,7 @@
 #include "feed-parts.h"
 #include "log.h"
 #include "metadata.h"
+#include "trace-counts.h"
 
 #define USEC_PER_SEC       1000000ULL
 #define READY_TIMEOUT_USEC (10 * USEC_PER_SEC)
@@ -89,7 +90,7 @@ static int feed_on_timer(sd_event_source *source _unused_, uint64_t usec _unused
         return 0;
 }
 
-static void feed_set_timer(Feed *feed, uint64_t usec) {
+void feed_set_timer(Feed *feed, uint64_t usec) {
         if (usec == 0) {
                 (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_OFF);
                 return;
@@ -286,6 +287,14 @@ static void feed_on_message(Consumer *consumer _unused_,
         case CONTROL_SPOOLED:
                 feed_on_spooled(feed, message);
                 break;
+        case CONTROL_DETACHED:
+                feed_set_timer(feed, after);
+                feed_on_status(feed, message);
+                feed_on_detached(feed, message);
+                break;
+        case CONTROL_ROSE:
+                feed_on_rose(feed, message);
+                break;
         default:
                 log_warning("consumer %d sent message %u",
                                 consumer_get_pid(consumer),
@@ -382,6 +391,8 @@ int feed_adopt(sd_event *event,
                                         .handlers = handlers,
                                         .userdata = userdata,
                                         .is_judged = trace_is_judged(trace),
+                                        .is_counting = trace_counts(trace),
+                                        .has_reader = entry == NULL, /* until it says otherwise */
                                         .is_ready = true,
                                         .is_attached = true,
                                         .is_armed = true,
@@ -453,7 +464,8 @@ static void feed_send_members(Feed *feed, const ControlMember *members, size_t n
                 .members = { .n = (uint32_t)n },
         };
 
-        _cleanup_close_ int fd = fd_memfd_sealed("members", members, n * sizeof(*members));
+        _cleanup_free_ ControlMember *named = feed_name_members(feed, members, n);
+        _cleanup_close_ int fd = fd_memfd_sealed("members", named ?: members, n * sizeof(*members));
         if (fd < 0) { /* they stay cut */
                 log_errno(fd, LOG_ERR, NULL, "cannot tell a consumer of members");
                 return;

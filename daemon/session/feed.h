@@ -33,6 +33,11 @@ typedef struct FeedHandlers {
         void (*on_tripped)(Feed *feed, const char *text, void *userdata);
         /* Once, last; the callee frees the feed. error: errno of the sink, 0: none. */
         void (*on_closed)(Feed *feed, int error, const char *text, void *userdata);
+        /* Of a stream whose consumer counts histograms; NULL: of no interest. Its reader has gone,
+         * the counting goes on. error: errno of the sink, 0: none. */
+        void (*on_detached)(Feed *feed, int error, const char *text, void *userdata);
+        /* … n hits more of a notify trigger, the last by process pid. */
+        void (*on_hits)(Feed *feed, size_t trigger, uint64_t n, uint32_t pid, void *userdata);
         /* Of a recording onto the disk; NULL: of no interest. */
         void (*on_spool)(Feed *feed, FeedSpoolNews news, const char *text, void *userdata);
 } FeedHandlers;
@@ -74,6 +79,15 @@ int feed_adopt(sd_event *event,
                 const FeedHandlers *handlers,
                 void *userdata,
                 Feed **ret);
+/* Does its consumer count histograms? Then it reads whether or not it has a reader. */
+bool feed_is_counting(const Feed *feed);
+/* A client reads it, or is about to. */
+bool feed_has_reader(const Feed *feed);
+/* Gives a counting feed without a reader one: on_ready brings the client's end. */
+int feed_attach(Feed *feed, ControlSink kind);
+/* Asks a counting feed about the histogram of a trigger of the spec, or changes it. fd: where its
+ * consumer answers (control.h, COUNTS), or -1; stays the caller's. -errno: not sent. */
+int feed_ask_counts(Feed *feed, uint32_t trigger, ControlCountsVerb verb, int fd);
 /* Where it goes to; NULL: to a client. */
 SpoolEntry *feed_get_entry(const Feed *feed);
 /* Its consumer's control socket, for the next daemon; borrowed. */

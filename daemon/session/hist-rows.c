@@ -177,6 +177,8 @@ json_object *hist_rows_make_head(const SpecTrigger *trigger,
         done = done && add(head, "entries", json_object_new_uint64(totals->totals.entries));
         done = done && add(head, "told", json_object_new_uint64(n_told));
         done = done && add(head, "dropped", json_object_new_uint64(totals->totals.dropped));
+        if (totals->totals.lost > 0)
+                done = done && add(head, "lost", json_object_new_uint64(totals->totals.lost));
         done = done && add(head, "paused", json_object_new_boolean(totals->totals.is_paused != 0));
         return done ? TAKE_PTR(head) : NULL;
 }

@@ -205,7 +205,7 @@ static int show_probe(const Trace *trace, const GrantEvent *event, char **text, 
         return 0;
 }
 
-static int add_event(json_object *events, const Trace *trace, const GrantEvent *event) {
+int metadata_add_event(json_object *events, const Trace *trace, const GrantEvent *event) {
         _cleanup_free_ char *text = NULL;
         const char *system, *name;
         uint64_t id = 0;
@@ -260,7 +260,7 @@ static int add_marks(json_object *events, const Trace *trace) {
 /* What the kernel writes besides events. */
 static int add_internal(json_object *events, const Trace *trace, const char *name) {
         GrantEvent event = { .system = (char *)"ftrace", .name = (char *)name };
-        int r = add_event(events, trace, &event);
+        int r = metadata_add_event(events, trace, &event);
 
         return r == -ENOENT ? 0 : r; /* not of this kernel */
 }
@@ -309,7 +309,7 @@ static int add_borrowed(json_object *events, const Trace *trace) {
                 if (!is_granted(trace, line, colon + 1)) {
                         GrantEvent event = { .system = line, .name = colon + 1 };
 
-                        r = add_event(events, trace, &event);
+                        r = metadata_add_event(events, trace, &event);
                         r = r == -ENOENT ? 0 : r;
                 }
         }
@@ -325,7 +325,7 @@ static int add_events(json_object *object, const Trace *trace) {
         r = r ?: add_borrowed(events, trace);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++)
                 if (!trace->grant->events[i].is_unrecorded)
-                        r = add_event(events, trace, &trace->grant->events[i]);
+                        r = metadata_add_event(events, trace, &trace->grant->events[i]);
         return r;
 }
 

@@ -11,6 +11,7 @@
 #include "pair.h"
 #include "registry.h"
 #include "spec-trigger.h"
+#include "trace-counts.h"
 #include "trace-triggers.h"
 #include "tracer.h"
 
@@ -30,7 +31,9 @@ static int check_trigger(const Needs *needs, size_t i, Reason *reason) {
         const GrantEvent *event = &needs->grant->events[needs->grant->triggers[i].event];
         const Instance top = { .tracefs = needs->tracefs, .fd = needs->tracefs->fd };
 
-        if (find_probe(needs, event))
+        const Trace trace = { .spec = needs->spec, .grant = needs->grant };
+
+        if (find_probe(needs, event) || trace_counts_event(&trace, event))
                 return 0;
         return trace_check_trigger_known(
                         &top, &needs->spec->triggers[i], event->system, event->name, reason);

@@ -76,8 +76,10 @@ int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret) {
                 return r;
         /* The name in parentheses may hold anything, also ") ": the last one ends it. */
         char *rest = strrchr(text, ')');
-        if (!rest)
+        const char *name = strchr(text, '(');
+        if (!rest || !name)
                 return -EBADMSG;
+        name++;
         pid_t parent;
         unsigned flags;
         uint64_t start;
@@ -93,6 +95,7 @@ int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret) {
                 .is_kernel = flags & PF_KTHREAD,
                 .is_exiting = flags & PF_EXITING,
         };
+        memcpy(ret->comm, name, MIN_OF((size_t)(rest - name), sizeof(ret->comm) - 1));
         return 0;
 }
 

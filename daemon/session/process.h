@@ -23,6 +23,7 @@ typedef struct TaskStatus {
 
 typedef struct TaskStat {
         uint64_t start_time;
+        char comm[16];   /* its name: any bytes but NUL */
         pid_t parent;    /* tgid of the process that made it, or that has inherited it */
         bool is_kernel;  /* a kernel thread */
         bool is_exiting; /* it forks no more */

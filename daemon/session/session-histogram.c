@@ -6,6 +6,9 @@
  * told the worker asks the guard of a fenced session, since what was counted after it went off is
  * of somebody else: then nothing is answered, and the session ends.
  *
+ * The histograms of one's own processes are counted by the session's stream worker, out of records
+ * that were judged (trace-counts.c): it is asked, and it has asked the guard itself.
+ *
  * One call of a session is under way at a time, the others wait their turn. While the process has
  * the file the instance cannot be removed, so a session that ends ends it first. */
 
@@ -13,16 +16,20 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "hist-rows.h"
 #include "log.h"
 #include "session-parts.h"
+#include "trace-counts.h"
 #include "trace-hist.h"
 
 #define USEC_PER_SEC UINT64_C(1000000)
 /* A worker to come, and the largest table. */
 #define READ_TIMEOUT_USEC (20 * USEC_PER_SEC)
 #define CALLS_MAX         64 /* of a session */
+
+enum { QUESTION_NONE = -1, QUESTION_SENT = -2 };
 
 struct HistCall {
         Session *session;
@@ -31,6 +38,7 @@ struct HistCall {
         bool is_verb; /* else it is read */
         Plan plan;
         bool has_begun, plan_in_flight;
+        int question_fd; /* for the stream worker; QUESTION_NONE: the kernel counts */
         Consumer *consumer;
         sd_event_source *timer;
         json_object *rows; /* a place for the head, then what was told */
@@ -47,6 +55,7 @@ static HistCall *call_free(HistCall *call) {
         sd_event_source_disable_unref(call->timer);
         close_cleanup(&call->hist.fds[0]);
         close_cleanup(&call->hist.fds[1]);
+        close_cleanup(&call->question_fd);
         json_object_put(call->rows);
         free(call);
         return NULL;
@@ -128,6 +137,10 @@ static void on_answer(HistCall *call, const ControlMessage *message) {
         char text[CONTROL_TEXT_MAX];
 
         call->consumer = consumer_free(call->consumer);
+        if (call->is_verb && message->status.error == 0) {
+                end(call, 0, NULL);
+                return;
+        }
         if (message->status.error != 0 || call->totals.type == 0) {
                 snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
                 end_failed(call, text);
@@ -139,6 +152,10 @@ static void on_answer(HistCall *call, const ControlMessage *message) {
                         json_object_array_length(call->rows) - 1);
         if (!head || json_object_array_put_idx(call->rows, 0, head) < 0) {
                 end(call, -ENOMEM, NULL);
+                return;
+        }
+        if (call->question_fd == QUESTION_SENT) {
+                end(call, 0, NULL);
                 return;
         }
         trace_plan_hist_judge(&call->hist, &call->plan);
@@ -185,6 +202,8 @@ static void on_message(Consumer *consumer _unused_, const ControlMessage *messag
                 break;
         case CONTROL_TOTALS:
                 call->totals = *message;
+                if (call->question_fd == QUESTION_SENT && call->session->state != SESSION_RUNNING)
+                        call->totals.totals.is_paused = true;
                 break;
         case CONTROL_ANSWER:
         case CONTROL_REFUSED:
@@ -210,8 +229,62 @@ static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, vo
         return 0;
 }
 
+static const ConsumerHandlers reader_handlers = { on_message, on_closed };
+
+static int set_timer(HistCall *call) {
+        int r = sd_event_add_time_relative(call->session->registry->options.event,
+                        &call->timer,
+                        CLOCK_MONOTONIC,
+                        READ_TIMEOUT_USEC,
+                        0,
+                        on_timer,
+                        call);
+
+        return MIN_OF(r, 0);
+}
+
+/* A socket of its own, over which the stream worker answers. */
+static int prepare_question(HistCall *call) {
+        int fds[2];
+
+        call->rows = json_object_new_array();
+        if (!call->rows || json_object_array_add(call->rows, NULL) < 0)
+                return -ENOMEM;
+        int r = set_timer(call);
+        if (r < 0)
+                return r;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
+                return -errno;
+        call->question_fd = fds[1];
+        r = consumer_adopt(call->session->registry->options.event,
+                        fds[0],
+                        &reader_handlers,
+                        call,
+                        &call->consumer);
+        if (r < 0)
+                close(fds[0]);
+        return r;
+}
+
+/* What is not sent ends the call: the other end of the socket is closed. */
+static void send_question(HistCall *call) {
+        static const ControlCountsVerb verbs[_HIST_VERB_N] = {
+                [HIST_CLEAR] = CONTROL_COUNTS_CLEAR,
+                [HIST_PAUSE] = CONTROL_COUNTS_PAUSE,
+                [HIST_CONTINUE] = CONTROL_COUNTS_CONTINUE,
+        };
+        Session *session = call->session;
+
+        if (session->feed)
+                (void)feed_ask_counts(session->feed,
+                                (uint32_t)call->hist.trigger,
+                                call->is_verb ? verbs[call->hist.verb] : CONTROL_COUNTS_ASK,
+                                call->question_fd);
+        close_cleanup(&call->question_fd);
+        call->question_fd = QUESTION_SENT;
+}
+
 static int begin_reading(HistCall *call, Reason *reason) {
-        static const ConsumerHandlers handlers = { on_message, on_closed };
         const ConsumerLauncher *launcher = &call->session->registry->options.launcher;
         const ControlMessage message = {
                 .type = CONTROL_TABLES,
@@ -222,16 +295,10 @@ static int begin_reading(HistCall *call, Reason *reason) {
         call->rows = json_object_new_array();
         if (!call->rows || json_object_array_add(call->rows, NULL) < 0)
                 return -ENOMEM;
-        int r = sd_event_add_time_relative(launcher->event,
-                        &call->timer,
-                        CLOCK_MONOTONIC,
-                        READ_TIMEOUT_USEC,
-                        0,
-                        on_timer,
-                        call);
+        int r = set_timer(call);
         if (r < 0)
                 return r;
-        r = consumer_spawn(launcher, &handlers, call, &call->consumer, reason);
+        r = consumer_spawn(launcher, &reader_handlers, call, &call->consumer, reason);
         return r ?: consumer_send(call->consumer, &message, NULL, 0);
 }
 
@@ -257,6 +324,10 @@ static void begin_next(Session *session) {
         if (!call || call->has_begun)
                 return;
         call->has_begun = true;
+        if (call->question_fd >= 0) {
+                send_question(call);
+                return;
+        }
         if (call->is_verb)
                 trace_plan_hist_verb(&call->hist, &call->plan);
         else
@@ -319,6 +390,10 @@ static int add(Session *session,
         r = r ?: find(session, name, &trigger, reason);
         if (r != 0)
                 return r;
+        if (trace_counts(&session->trace) && !session->is_armed)
+                return reason_set(reason,
+                                KT_E_WRONG_STATE,
+                                "the histogram is not there before the session's first start");
         if (is_verb && verb != HIST_CLEAR && session->state != SESSION_RUNNING)
                 return reason_set(reason,
                                 KT_E_WRONG_STATE,
@@ -337,11 +412,18 @@ static int add(Session *session,
                 .session = session,
                 .request = request,
                 .is_verb = is_verb,
+                .question_fd = QUESTION_NONE,
                 .hist = { .trace = &session->trace,
                                 .trigger = trigger,
                                 .verb = verb,
                                 .fds = { -1, -1 } },
         };
+        if (trace_counts(&session->trace))
+                r = prepare_question(call);
+        if (r < 0) {
+                call_free(call);
+                return r;
+        }
         TAILQ_INSERT_TAIL(&session->hist_calls, call, calls);
         begin_next(session);
         return 0;

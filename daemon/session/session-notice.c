@@ -16,6 +16,7 @@
 #include "log.h"
 #include "session-parts.h"
 #include "spec-trigger.h"
+#include "trace-counts.h"
 #include "trace-notify.h"
 
 int session_subscribe(Session *session, const char *peer, Reason *reason) {
@@ -107,6 +108,20 @@ static void on_hits(size_t trigger, uint64_t n, uint32_t pid, void *userdata) {
                         get_told_pid(session->grant, trigger, pid));
 }
 
+/* A trigger with a count is told so often and no more. */
+void session_take_hits(Session *session, size_t trigger, uint64_t n, uint32_t pid) {
+        const Spec *spec = session->spec;
+
+        if (trigger >= spec->n_triggers || spec->triggers[trigger].action != ACTION_NOTIFY)
+                return;
+        uint64_t most = spec->triggers[trigger].count,
+                 known = notices_get_hits(session->notices, (unsigned)trigger);
+        if (most > 0)
+                n = known < most ? MIN_OF(n, most - known) : 0;
+        if (n > 0)
+                on_hits(trigger, n, pid, session);
+}
+
 static void on_hits_failed(const char *why, void *userdata) {
         Session *session = userdata;
 
@@ -117,7 +132,8 @@ static void on_hits_failed(const char *why, void *userdata) {
 static int make_hits(Session *session) {
         static const HitCounterHandlers handlers = { on_hits, on_hits_failed };
 
-        if (session->hits || !trace_notify_is_wanted(session->spec))
+        if (session->hits || !trace_notify_is_wanted(session->spec) ||
+                        trace_counts(&session->trace))
                 return 0;
         int r = hit_counter_new(&session->registry->options.launcher,
                         session->registry->worker,

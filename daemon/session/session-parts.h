@@ -43,6 +43,10 @@ int session_take_up_spool(Session *session, Reason *reason);
 /* A stream into that entry; consumed, whatever it returns. */
 int session_feed_spool(Session *session, SpoolEntry *entry, Reason *reason);
 void session_on_spool(Feed *feed, FeedSpoolNews news, const char *text, void *userdata);
+/* The consumer of a session whose histograms are counted; before its first start. */
+int session_begin_counting(Session *session, Reason *reason);
+/* So many hits more of a notify trigger. */
+void session_take_hits(Session *session, size_t trigger, uint64_t n, uint32_t pid);
 /* What a feed that was made after the session was armed has to know. */
 void session_arm_feed(Session *session);
 /* What one session may have by itself; KT_E_LIMIT_REACHED. */

@@ -286,6 +286,10 @@ static void session_then_armed(Session *session, int result, const Reason *reaso
         session->is_armed = true;
         if (session->feed)
                 feed_arm(session->feed, session->members, session->n_members);
+        /* A histogram that was halted goes on at a start, as the kernel's does. */
+        if (session->feed && feed_is_counting(session->feed))
+                (void)feed_ask_counts(
+                                session->feed, CONTROL_COUNTS_ALL, CONTROL_COUNTS_CONTINUE, -1);
         trace_plan_start(&session->trace, &session->plan);
         session_submit(session, session_then_started);
 }
@@ -299,6 +303,9 @@ int session_start(Session *session, Request *request, Reason *reason) {
                                 KT_E_WRONG_STATE,
                                 "the session is %s: only a configured or stopped one can be started",
                                 session_state_to_string(session->state));
+        r = session_begin_counting(session, reason);
+        if (r != 0)
+                return r;
         session->request = request;
         session->state_before = session->state;
         trace_plan_arm(&session->trace, &session->plan);

@@ -12,6 +12,7 @@
 #include "keep.h"
 #include "log.h"
 #include "session-parts.h"
+#include "trace-counts.h"
 
 static void session_on_feed_ready(Feed *feed _unused_,
                 int result,
@@ -42,8 +43,15 @@ static void session_on_feed_reading(Feed *feed, void *userdata) {
 static void session_on_feed_released(Feed *feed, void *userdata) {
         Session *session = userdata;
 
-        if (feed_is_given_up(feed))
+        bool has_counted = feed_is_counting(feed) && session->is_armed;
+
+        if (feed_is_given_up(feed)) {
                 registry_drain(session->registry, TAKE_PTR(session->feed), session->owner.uid);
+                if (has_counted && session->end == END_NOT)
+                        session_end(session,
+                                        "failed",
+                                        "its stream worker hangs, and its histograms with it");
+        }
         if (session->end == END_RELEASE)
                 session_end_continue(session);
 }
@@ -55,8 +63,9 @@ static void session_on_feed_tripped(Feed *feed _unused_, const char *text, void 
 static void session_on_feed_closed(Feed *feed, int error, const char *text, void *userdata) {
         Session *session = userdata;
         FeedCounters counters;
-        bool is_lost = session->spec->spool.is_on && session->end == END_NOT &&
-                       session->state != SESSION_CREATING;
+        bool is_lost = (session->spec->spool.is_on ||
+                                       (feed_is_counting(feed) && session->is_armed)) &&
+                       session->end == END_NOT && session->state != SESSION_CREATING;
 
         if (error != 0 && error != EPIPE)
                 log_write(LOG_NOTICE,
@@ -74,8 +83,35 @@ static void session_on_feed_closed(Feed *feed, int error, const char *text, void
         if (is_lost) /* what it had in memory nobody has */
                 session_end(session,
                                 "failed",
-                                error != 0 ? "its recording has failed, see the journal"
-                                           : "its stream worker has ended without warning");
+                                session->spec->spool.is_on && error != 0
+                                                ? "its recording has failed, see the journal"
+                                                : "its stream worker has ended without warning");
+}
+
+/* The reader of a session whose histograms are counted. */
+static void session_on_feed_detached(Feed *feed, int error, const char *text, void *userdata) {
+        Session *session = userdata;
+        FeedCounters counters;
+
+        if (error != 0 && error != EPIPE)
+                log_write(LOG_NOTICE,
+                                SESSION_CONTEXT(session),
+                                "stream ended: %s (%s)",
+                                text,
+                                strerror(error));
+        feed_get_counters(feed, &counters);
+        session->counters.written_bytes += counters.written_bytes;
+        session->counters.discarded_bytes += counters.discarded_bytes;
+        registry_changed(session->registry);
+        session_keep(session);
+}
+
+static void session_on_feed_hits(Feed *feed _unused_,
+                size_t trigger,
+                uint64_t n,
+                uint32_t pid,
+                void *userdata) {
+        session_take_hits(userdata, trigger, n, pid);
 }
 
 /* Those that came before there was a stream. */
@@ -94,8 +130,35 @@ static const FeedHandlers feed_handlers = {
         session_on_feed_released,
         session_on_feed_tripped,
         session_on_feed_closed,
+        session_on_feed_detached,
+        session_on_feed_hits,
         session_on_spool,
 };
+
+static int session_make_feed(Session *session, ControlSink kind, Reason *reason) {
+        return feed_new(&session->registry->options.launcher,
+                        session->registry->worker,
+                        &session->trace,
+                        FEED_STREAM,
+                        kind,
+                        &feed_handlers,
+                        session,
+                        &session->feed,
+                        reason);
+}
+
+int session_begin_counting(Session *session, Reason *reason) {
+        if (session->feed || !trace_counts(&session->trace))
+                return 0;
+        return session_make_feed(session, CONTROL_SINK_NONE, reason);
+}
+
+/* Whoever counts passes the stream on as well. */
+static int session_attach_stream(Session *session, ControlSink kind, Reason *reason) {
+        int r = session_begin_counting(session, reason);
+
+        return r ?: feed_attach(session->feed, kind);
+}
 
 void session_arm_feed(Session *session) {
         feed_arm(session->feed, session->members, session->n_members);
@@ -141,25 +204,20 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
                                 KT_E_STREAM_BUSY,
                                 "the session is recorded into the spool: 'ktracectl spool fetch %s' reads it",
                                 session->id);
-        if (session->feed)
+        if (session->feed && (!feed_is_counting(session->feed) || feed_has_reader(session->feed)))
                 return reason_set(reason,
                                 KT_E_STREAM_BUSY,
                                 "the session's stream is open already: close that reader first");
-        int r = feed_new(&session->registry->options.launcher,
-                        session->registry->worker,
-                        &session->trace,
-                        FEED_STREAM,
-                        kind,
-                        &feed_handlers,
-                        session,
-                        &session->feed,
-                        reason);
+        bool is_new = !session->feed;
+        int r = trace_counts(&session->trace) ? session_attach_stream(session, kind, reason)
+                                              : session_make_feed(session, kind, reason);
         if (r != 0)
                 return r;
         session->stream_request = request;
-        if (session->is_armed)
+        if (is_new && session->is_armed)
                 feed_arm(session->feed, session->members, session->n_members);
-        session_add_newcomers(session);
+        if (is_new)
+                session_add_newcomers(session);
         registry_changed(session->registry);
         return 0;
 }

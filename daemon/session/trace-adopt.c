@@ -15,6 +15,7 @@
 #include "instance.h"
 #include "log.h"
 #include "trace-borrow.h"
+#include "trace-counts.h"
 #include "trace-fence.h"
 #include "trace-pairs.h"
 #include "trace-parts.h"
@@ -150,6 +151,7 @@ static const PlanStep adopt_steps[] = {
         { "triggers", trace_step_triggers_adopted, NULL },
         { "marker", trace_step_marker, NULL },
         { "metadata", trace_step_metadata, NULL },
+        { "counts", trace_step_counts, NULL },
         { "switched-back", trace_step_switched_back, NULL },
         { "stopping", step_stopping, NULL },
         { "watch", trace_step_watch, NULL },

@@ -14,6 +14,7 @@
 
 #include "log.h"
 #include "trace-borrow.h"
+#include "trace-counts.h"
 #include "trace-pairs.h"
 #include "trace-parts.h"
 #include "trace-triggers.h"
@@ -37,7 +38,8 @@ static bool begins_off(const Trace *trace, const GrantEvent *event) {
         bool is_closed = trace_windows_are_switches(trace) && trace_begins_closed(trace->spec);
 
         return !trace_needs_event(trace, event) &&
-               (event->is_off || event->is_unrecorded || is_closed);
+               (event->is_off || is_closed ||
+                               (event->is_unrecorded && !trace_counts_event(trace, event)));
 }
 
 int trace_step_off(void *context, Reason *reason _unused_) {

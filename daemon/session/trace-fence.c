@@ -25,6 +25,7 @@
 #include "metadata.h"
 #include "pid-max.h"
 #include "spec-trigger.h"
+#include "trace-counts.h"
 #include "trace-pairs.h"
 #include "trace-triggers.h"
 
@@ -77,6 +78,20 @@ static bool is_lifetime(const Grant *grant, const char *system, const char *name
 
 bool trace_needs_event(const Trace *trace, const GrantEvent *event) {
         return trace_is_judged(trace) && is_lifetime(trace->grant, event->system, event->name);
+}
+
+static const char rename_system[] = "task", rename_event[] = "task_rename";
+
+/* Recorded besides, so that the consumer knows the names of tasks. Where the session records it
+ * itself, the consumer has what the session has. */
+static bool needs_renames(const Trace *trace) {
+        if (!trace_counts_names(trace))
+                return false;
+        for (size_t i = 0; i < trace->grant->n_events; i++)
+                if (strcmp(trace->grant->events[i].system, rename_system) == 0 &&
+                                strcmp(trace->grant->events[i].name, rename_event) == 0)
+                        return false;
+        return true;
 }
 
 static int check_lifetimes(const Grant *grant, Reason *reason) {
@@ -145,7 +160,8 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
                                 "allow-setuid: rule %s does not let you, leave it away",
                                 grant->rule);
         int r = check_snapshots(spec, reason);
-        return r ?: check_lifetimes(grant, reason);
+        r = r ?: check_lifetimes(grant, reason);
+        return r ?: trace_check_counts(spec, grant, reason);
 }
 
 int trace_join_condition(const Trace *trace,
@@ -185,8 +201,16 @@ int trace_join_condition(const Trace *trace,
 }
 
 int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
+        _cleanup_free_ char *counted = NULL;
+
         *ret = NULL;
-        if (trace_needs_event(trace, event) || event->is_unrecorded)
+        if (trace_needs_event(trace, event))
+                return 0;
+        if (trace_counts_event(trace, event)) {
+                int r = trace_join_counted(trace, event, &counted);
+                return r ?: trace_join_condition(trace, event, counted, ret);
+        }
+        if (event->is_unrecorded)
                 return 0;
         return trace_join_condition(trace, event, event->filter, ret);
 }
@@ -284,6 +308,8 @@ static int lay_watch(Trace *trace) {
                 r = watch_add(trace->watch, directories[i]);
         for (size_t i = 0; r == 0 && is_judged && i < count_lifetimes(trace->grant); i++)
                 r = watch_event(trace, lifetimes_system, lifetimes[i]);
+        if (r == 0 && needs_renames(trace))
+                r = watch_event(trace, rename_system, rename_event);
         if (!is_judged && trace->grant->n_events > WATCH_EVENTS_MAX)
                 return r ?: watch_systems(trace);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++) {
@@ -436,6 +462,8 @@ int trace_step_lifetimes(void *context, Reason *reason _unused_) {
         trace->arm.since_nsec = 0;
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = instance_enable_event(trace->instance, lifetimes_system, lifetimes[i], true);
+        if (r == 0 && needs_renames(trace))
+                r = instance_enable_event(trace->instance, rename_system, rename_event, true);
         return r;
 }
 
@@ -553,6 +581,8 @@ int trace_verify(const Trace *trace, size_t *next, Reason *reason) {
                 r = check_laid(trace, reason);
         for (size_t i = 0; r == 0 && *next == 0 && i < count_lifetimes(grant); i++)
                 r = verify_event(trace, lifetimes_system, lifetimes[i], NULL, reason);
+        if (r == 0 && *next == 0 && needs_renames(trace))
+                r = verify_event(trace, rename_system, rename_event, NULL, reason);
         for (size_t i = 0; r == 0 && *next == 0 && i < trace->n_pairs * PROBE_ORIGINS_MAX; i++)
                 r = verify_trigger(trace,
                                 trace->pairs[i / 2].probe->origins[i % 2].system,

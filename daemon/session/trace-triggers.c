@@ -28,6 +28,7 @@
 
 #include "cred-guard.h"
 #include "defence.h"
+#include "trace-counts.h"
 #include "trace-fence.h"
 #include "trace-parts.h"
 
@@ -157,6 +158,8 @@ int trace_step_triggers_made(void *context, Reason *reason) {
         for (size_t i = 0; r == 0 && i < trace->spec->n_triggers; i++) {
                 _cleanup_free_ char *command = NULL;
 
+                if (trigger_is_hist(&trace->spec->triggers[i]) && trace_counts(trace))
+                        continue;
                 if (trigger_is_window(&trace->spec->triggers[i]) &&
                                 trace_windows_are_switches(trace)) {
                         r = add_switches(trace, i, reason);

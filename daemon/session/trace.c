@@ -31,6 +31,7 @@
 #include "probe-batch.h"
 #include "scope.h"
 #include "trace-borrow.h"
+#include "trace-counts.h"
 #include "trace-fence.h"
 #include "trace-kernel.h"
 #include "trace-pairs.h"
@@ -44,6 +45,7 @@
 
 void trace_init(Trace *trace) {
         *trace = (Trace){ .metadata_fd = -1,
+                .counts_fd = -1,
                 .marker_fd = -1,
                 .names_fd = -1,
                 .taken_names_fd = -1,
@@ -70,6 +72,7 @@ void trace_clear(Trace *trace) {
         trace->is_off = NULL;
         trace_forget_switch(trace);
         close_cleanup(&trace->metadata_fd);
+        close_cleanup(&trace->counts_fd);
         close_cleanup(&trace->names_fd);
         close_cleanup(&trace->taken_names_fd);
         close_cleanup(&trace->window_fd);
@@ -274,6 +277,7 @@ static const PlanStep create_steps[] = {
         { "triggers-made", trace_step_triggers_made, NULL },
         { "marker", trace_step_marker, NULL },
         { "metadata", trace_step_metadata, NULL },
+        { "counts", trace_step_counts, NULL },
 };
 
 /* Steps of start */

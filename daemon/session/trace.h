@@ -77,6 +77,7 @@ typedef struct Trace {
         int *stats_fds; /* n_cpus of per_cpu/cpuN/stats, so that reading them takes no lock of the
                            kernel */
         int metadata_fd;
+        int counts_fd; /* what a consumer counts, described for it; -1: nothing */
         int marker_fd;
         uint32_t marker_id; /* of the event that marks are */
         bool has_list;      /* something is on the pid list: then the sentinel is */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Histograms: what is counted is what was done, and nothing else. The whole examples of ktracectl.1 are run here.
 
+# Histograms of a user's own processes are counted by the stream worker, on any kernel; those of all processes by the
+# kernel.
 hists() { # the rest of the case is for kernels that have them
         [ -e "$TRACEFS/events/sched/sched_switch/hist" ] || skip "this kernel has no histograms"
 }
@@ -17,7 +19,6 @@ WRITE=syscalls:sys_enter_write
 row() { jq -c "[.rows[] | select($2)] | if length == 1 then .[0].hitcount else \"\(length) rows\" end" "$1"; }
 
 case_hist_of_command() { # the writes of a user's command, each in the range of its size
-        hists
         expect 0 user ktracectl --json=short hist -e $WRITE --key count.log2 --value count -- dd if=/dev/zero of=/dev/null bs=512 count=50 status=none
         cp out h.json
         same 50 "$(row h.json '.keys.count.from == 257 and .keys.count.to == 512')" "writes of 512 bytes"
@@ -37,7 +38,6 @@ case_hist_of_command() { # the writes of a user's command, each in the range of 
 }
 
 case_hist_table() { # for a reader: the titles, ranges with those that nothing fell into, a bar for each
-        hists
         # Two sizes, two ranges apart.
         printf 'dd if=/dev/zero of=/dev/null bs=512 count=40 status=none\ndd if=/dev/zero of=/dev/null bs=2048 count=10 status=none\n' >job
         COLUMNS=80 LC_ALL=C expect 0 user ktracectl hist --bars -e $WRITE --key count.log2 -- sh job
@@ -96,9 +96,9 @@ case_hist_of_session() { # read while it runs, cleared, paused and continued; st
 }
 
 case_hist_verbs_of_a_fenced_session() { # a user's session goes on when its histogram is cleared, paused and continued
-        hists
         trap hist_end EXIT
         local i
+        background user setpriv --no-new-privs sleep 1000
         user ktracectl create box --scope own --trigger "$ENTER do hist id"
         user ktracectl start box
         for i in 1 2 3 4; do
@@ -108,6 +108,130 @@ case_hist_verbs_of_a_fenced_session() { # a user's session goes on when its hist
         done
         expect 0 user ktracectl --json=short hist box
         same running "$(ktracectl --json=short show box | jq -r .state)" "state"
+}
+
+# A shell of the user's that makes system calls as it is told: who makes them is known to a session at its start.
+own_caller() {
+        trap hist_end EXIT
+        mkfifo commands answers
+        chmod 666 commands answers
+        background user setpriv --no-new-privs sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
+        CALLER=$BACKGROUND
+        exec 7>commands 8<answers
+}
+own_calls() { # N NUMBER
+        echo "$1 $2" >&7
+        read -r _ <&8
+}
+# counted EXPRESSION NAME: of a user's session box.
+counted() {
+        expect 0 user ktracectl --json=short hist box "$2"
+        jq -c "$1" out
+}
+
+case_hist_own_session() { # of one's own processes: read while it runs, cleared, paused, continued, stopped and started again
+        own_caller
+        jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
+                {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"], size: 128, name: "calls"},
+                {when: "raw_syscalls:sys_enter if id == 1001", do: "hist", keys: ["id"], name: "others"},
+                {when: "raw_syscalls:sys_exit if id >= 1000 && id <= 1001", do: "hist", keys: ["id"], sort: ["id.descending"], name: "ends"}]}' >s.json
+        user ktracectl create box --spec s.json
+        refused 1 'not there before the session.s first start' user ktracectl hist box calls
+        user ktracectl start box
+        own_calls 5 1000
+        own_calls 3 1001
+        "$TARGET" calls 9 1000
+        same '[["target",1000,5]]' "$(counted '[.rows[] | [.keys.common_pid.comm, .keys.id, .hitcount]]' calls)" "calls"
+        same '[[1001,3]]' "$(counted '[.rows[] | [.keys.id, .hitcount]]' others)" "calls of another condition"
+        same '[[1001,3],[1000,5]]' "$(counted '[.rows[] | [.keys.id, .hitcount]]' ends)" "what is sorted by its key"
+        refused 2 '3 histograms are meant' user ktracectl hist box
+        user ktracectl hist box calls --pause
+        own_calls 7 1000
+        same '5 true' "$(counted '"\(.hits) \(.paused)"' calls | jq -r .)" "paused"
+        same 12 "$(counted '.rows[] | select(.keys.id == 1000).hitcount' ends)" "another is not paused"
+        user ktracectl hist box calls --continue
+        own_calls 2 1000
+        same '7 false' "$(counted '"\(.hits) \(.paused)"' calls | jq -r .)" "continued"
+        user ktracectl hist box calls --clear
+        own_calls 4 1000
+        same 4 "$(counted .hits calls)" "cleared"
+        user ktracectl stop box
+        own_calls 4 1000
+        same '4 true' "$(counted '"\(.hits) \(.paused)"' calls | jq -r .)" "after the stop"
+        refused 1 'counts while the session runs' user ktracectl hist box calls --continue
+        user ktracectl start box
+        own_calls 1 1000
+        same '5 false' "$(counted '"\(.hits) \(.paused)"' calls | jq -r .)" "after the next start"
+        user ktracectl destroy box
+        no_instance || fail "an instance is left"
+}
+
+case_hist_beside_stream() { # counted whether or not somebody reads the stream, which has what its own filter says
+        own_caller
+        user ktracectl create box --scope "pids:$CALLER" -e $ENTER -f 'id == 1000' --trigger "$ENTER if id >= 1000 && id <= 1002 do hist id" \
+                --trigger "raw_syscalls:sys_exit if id == 1000 do hist id"
+        user ktracectl start box
+        own_calls 5 1000
+        own_calls 6 1001
+        # What was counted before is not in the stream.
+        same 11 "$(counted .hits $ENTER)" "without a reader"
+        streamed() { # FILE
+                background user ktracectl stream box -o "$1"
+                within 20 test -s "$1" || fail "no stream: $(cat background.err)"
+        }
+        streamed t.kts
+        refused 1 'open already' user ktracectl stream box -o -
+        own_calls 7 1000
+        own_calls 8 1001
+        same '[[1000,12],[1001,14]]' "$(counted '[.rows[] | [.keys.id, .hitcount]] | sort' $ENTER)" "beside a reader"
+        kill -INT "$BACKGROUND"
+        wait "$BACKGROUND" || true
+        same '7 0 0' "$(count t.kts '.fields.id == 1000') $(count t.kts '.fields.id == 1001') $(count t.kts '.event == "sys_exit"')" "the stream"
+        own_calls 20 1000
+        same 32 "$(counted '.rows[] | select(.keys.id == 1000).hitcount' $ENTER)" "when the reader has gone"
+        # Whether the reader has gone is seen at the next record.
+        own_calls 1 1000
+        same 33 "$(counted '.rows[] | select(.keys.id == 1000).hitcount' $ENTER)" "when that was seen"
+        streamed u.kts
+        own_calls 4 1000
+        same '37 37' "$(counted '.rows[] | select(.keys.id == 1000).hitcount' $ENTER) $(counted .hits raw_syscalls:sys_exit)" "with another reader"
+        user ktracectl destroy box
+        wait "$BACKGROUND" || fail "stream: $(cat background.err)"
+        same 4 "$(count u.kts '.fields.id == 1000')" "the second stream"
+        no_instance || fail "an instance is left"
+}
+
+case_hist_own_notify() { # hits of one's own processes are told, as many as a count allows, and nobody else's
+        own_caller
+        jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
+                {when: "raw_syscalls:sys_enter if id == 1001", do: "notify"},
+                {when: "raw_syscalls:sys_enter if id == 1002", do: "notify", count: 3}]}' >s.json
+        user ktracectl create box --spec s.json
+        background user ktracectl --json stream box --notify
+        within 20 grep -q 'waiting for notifications' background.err || fail "$(cat background.err)"
+        user ktracectl start box
+        "$TARGET" calls 50 1001
+        own_calls 5 1001
+        own_calls 100 1002
+        hits() { jq -sc "[.[] | select(.kind == \"notify\" and .trigger == $1).count] | add" background.out; }
+        within 20 sh -c 'jq -se "any(.trigger == 0 and .total == 5) and any(.trigger == 1 and .total == 3)" background.out' || fail "$(cat background.out)"
+        user ktracectl stop box
+        own_calls 9 1001
+        user ktracectl start box
+        own_calls 2 1001
+        within 20 sh -c 'jq -se "any(.trigger == 0 and .total == 7)" background.out' || fail "$(cat background.out)"
+        user ktracectl destroy box
+        wait "$BACKGROUND" || fail "$(cat background.err)"
+        same '7 3' "$(hits 0) $(hits 1)" "hits"
+}
+
+case_hist_own_refused() { # what cannot be counted of one's own processes is refused when the session is made
+        jq -n '{scope: "own", mode: "flight", triggers: [{when: "raw_syscalls:sys_enter", do: "hist", keys: ["id"]}]}' >s.json
+        refused 2 'triggers\[0\].do: hist: a flight recorder of your own processes cannot count: use mode stream' user ktracectl create box --spec s.json
+        jq -n '{scope: "own", triggers: [
+                {when: "raw_syscalls:sys_enter if comm == '"'sh'"'", do: "hist", keys: ["id"]}, {when: "raw_syscalls:sys_enter", do: "hist", keys: ["common_pid"]}]}' >s.json
+        refused 2 'comm is not in the record' user ktracectl create box --spec s.json
+        no_instance || fail "an instance is left"
 }
 
 case_hist_many_at_once() { # twenty calls for one table, each answered; and a session that ends meanwhile
@@ -173,7 +297,6 @@ case_hist_refused_in_words() { # what was typed is named, and not the spec that 
 }
 
 case_hist_hostile_names() { # names that look like the table are told as they are
-        hists
         echo 'import ctypes
 libc = ctypes.CDLL(None)
 for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n", b"\xff\x01", b"\n\nTotals:\n", b" } hitcount:1\n{"]:
@@ -182,6 +305,7 @@ for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n", b"
         expect 0 user ktracectl --json=short hist -e $ENTER -f 'id == 1000' --key common_pid.execname -- python3 names.py
         same '{ a: 1 } hitcou' "$(jq -r '.rows[].keys.common_pid.comm' out | head -n 1)" "the first name of the thread"
         same 21 "$(jq .hits out)" "hits"
+        hists
         # A rename tells both names, as text of the record.
         expect 0 ktracectl --json=short hist -a -e task:task_rename --key newcomm --key pid -- python3 names.py
         for name in '{ a: 1 } hitcou' 'a\\x0ab' '"q", x: 1' '} hitcount: 9\\x0a' '\\xff\\x01' '\\x0a\\x0aTotals:\\x0a' ' } hitcount:1\\x0a{'; do
@@ -216,7 +340,6 @@ case_hist_latency() { # the time between two events, as documented
 }
 
 case_hist_of_others() { # nobody else's; and what a fence lets through is counted
-        hists
         trap hist_end EXIT
         user ktracectl create mine --scope own --trigger "$ENTER do hist id"
         expect 1 stranger ktracectl hist mine
@@ -229,7 +352,6 @@ case_hist_of_others() { # nobody else's; and what a fence lets through is counte
 }
 
 case_hist_memory() { # counts to the limit as buffers do
-        hists
         jq -nc '{scope: "own", triggers: [range(8) | {when: "raw_syscalls:sys_enter if id == \(.)", do: "hist", keys: ["id"], size: 131072}]}' >big.json
         refused 1 'max-buffer-kb' user ktracectl create big --spec big.json
         no_instance || fail "an instance is left"

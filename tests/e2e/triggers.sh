@@ -270,26 +270,6 @@ case_trigger_snapshot_own() { # the same of one's own processes: their moment, a
         expect 0 user ktracectl destroy box
 }
 
-case_trigger_hist_own() { # a histogram of one's own processes counts them and nobody else, stays over a stop, and goes with the session
-        local instance
-        needs_hist
-        caller
-        made user box --scope "pids:$CALLER" --trigger "$ENTER if id == 1001 do hist id" --trigger "$ENTER if id == 1002 do notify"
-        instance=$(echo "$TRACEFS"/instances/ktrace-*)
-        calls 5 1001
-        "$TARGET" calls 9 1001
-        grep -q 'id: *1001 } hitcount: *5$' "$instance/events/raw_syscalls/sys_enter/hist" || fail "$(cat "$instance/events/raw_syscalls/sys_enter/hist")"
-        expect 0 user ktracectl stop box
-        calls 7 1001
-        grep -q 'id: *1001 } hitcount: *5$' "$instance/events/raw_syscalls/sys_enter/hist" || fail "counted while stopped"
-        expect 0 user ktracectl start box
-        calls 2 1001
-        grep -q 'id: *1001 } hitcount: *7$' "$instance/events/raw_syscalls/sys_enter/hist" || fail "not gone on"
-        sleep 1.5
-        same running "$(user ktracectl --json=short show box | jq -r .state)" "state"
-        expect 0 user ktracectl destroy box
-}
-
 # documented FILE: an example of ktrace-session(5), word for word; tests/tree/docs.py compares.
 documented() { cat >"$1"; }
 

@@ -94,7 +94,8 @@ static void test_own(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
-/* A histogram has its twin on the guard before it counts, is paused by a stop and goes on. */
+/* The notify trigger of a user's flight recorder is a histogram of the kernel's: it has its twin on
+ * the guard before it counts, is paused by a stop and goes on. */
 static void test_hist(Fixture *f, gconstpointer userdata) {
         fake_kernel_set_kprobes(true);
         pid_t pid = fixture_spawn("--no-new-privs");
@@ -102,8 +103,8 @@ static void test_hist(Fixture *f, gconstpointer userdata) {
         Session *session = make(f,
                         FIXTURE_USER,
                         scope,
-                        "\"events\":[\"raw_syscalls:sys_exit\"],\"triggers\":[{\"when\":"
-                        "\"raw_syscalls:sys_enter\",\"do\":\"notify\"}]");
+                        "\"mode\":\"flight\",\"events\":[\"raw_syscalls:sys_exit\"],"
+                        "\"triggers\":[{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"notify\"}]");
 
         (void)userdata;
         fake_kernel_clear_journal();
@@ -136,14 +137,12 @@ static void change_histogram(Fixture *f, Session *session, const char *verb) {
         g_assert_null(strstr(f->told->str, "ended"));
 }
 
-/* A verb of a histogram writes to the instance of a fenced session, which goes on. */
+/* A verb of a histogram that the kernel counts writes to the instance, which goes on. */
 static void test_hist_verbs(Fixture *f, gconstpointer userdata) {
         fake_kernel_set_kprobes(true);
-        pid_t pid = fixture_spawn("--no-new-privs");
-        g_autofree char *scope = g_strdup_printf("pids:%d", pid);
         Session *session = make(f,
-                        FIXTURE_USER,
-                        scope,
+                        0,
+                        "system",
                         "\"events\":[\"raw_syscalls:sys_exit\"],\"triggers\":[{\"when\":"
                         "\"raw_syscalls:sys_enter\",\"do\":\"hist\",\"keys\":[\"id\"]}]");
 
@@ -153,6 +152,24 @@ static void test_hist_verbs(Fixture *f, gconstpointer userdata) {
         change_histogram(f, session, "hist-pause");
         change_histogram(f, session, "hist-continue");
         stop(f, session);
+}
+
+/* Of a user's processes the stream worker counts: without one there is no start, and the kernel
+ * gets no histogram. */
+static void test_counted(Fixture *f, gconstpointer userdata) {
+        pid_t pid = fixture_spawn("--no-new-privs");
+        g_autofree char *scope = g_strdup_printf("pids:%d", pid);
+
+        (void)userdata;
+        fake_kernel_clear_journal();
+        Session *session = make(f,
+                        FIXTURE_USER,
+                        scope,
+                        "\"events\":[\"raw_syscalls:sys_exit\"],\"triggers\":["
+                        "{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"hist\",\"keys\":[\"id\"]},"
+                        "{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"notify\"}]");
+        g_assert_cmpint(start(f, session), ==, KT_E_NO_CONSUMER);
+        g_assert_cmpint(fake_kernel_find("*hist:*", 0), ==, -1);
         fixture_kill(pid);
 }
 
@@ -244,6 +261,12 @@ int main(int argc, char **argv) {
                                 NULL,
                                 fixture_set_up,
                                 test_hist_verbs,
+                                fixture_tear_down);
+                g_test_add("/triggers/counted",
+                                Fixture,
+                                NULL,
+                                fixture_set_up,
+                                test_counted,
                                 fixture_tear_down);
                 g_test_add("/triggers/hist",
                                 Fixture,
