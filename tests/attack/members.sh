@@ -191,6 +191,31 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's process"
 }
 
+case_pid_reuse_counted() { # the same, by a histogram and by notifications of hits
+        defended_by judged-counts
+        roots_part reuse
+        attack $VICTIM_CALL <<'EOS'
+from attack import *
+import sys
+when = "raw_syscalls:sys_enter if id == " + sys.argv[1]
+wait_for("pid")
+pid = open("pid").read().strip()
+s = Session("pids:" + pid, triggers=triggers({"when": when, "do": "hist", "keys": ["id"]}, {"when": when, "do": "notify"}))
+hits = s.listen()
+attempt(s.start)
+open("armed", "w").close()
+wait_for("reused")
+pause(1)
+rows = []
+attempt(lambda: rows.extend(s.verbs.GetHistogram("")[1:]))
+print(sum(int(row["hitcount"]) for row in rows), file=open("counted", "w"))
+print(hits(), file=open("told", "w"))
+s.save()
+EOS
+        roots_end
+        verdict "$(cat counted)" "$(cat told)" "calls of root's process, counted"
+}
+
 case_pid_reuse_in_flight() { # the same in a flight recorder, when the end of the traced one has been overwritten
         defended_by lifetimes members
         roots_part reuse

@@ -19,7 +19,7 @@ EOS
 }
 
 case_histogram_goes_on() { # root's program, by a histogram that counts on when its change of credentials has ended the trace
-        defended_by guard-hist
+        defended_by guard-hist judged-counts
         rooted 4755 rooted
         # What the kernel holds for the attacker is what whoever reads it for him would tell. The daemon would end the
         # session within milliseconds: it is as slow as on a busy machine, from the first call that is counted on.
@@ -66,7 +66,7 @@ EOS
 }
 
 case_histogram_read() { # root's program, by reading what was counted after its change of credentials has ended the trace
-        defended_by latch guard-hist
+        defended_by latch guard-hist judged-counts
         rooted 4755 rooted
         attack "$VICTIM_CALL" ./rooted calls 100000 $VICTIM_CALL <<'EOS'
 from attack import *
@@ -115,7 +115,7 @@ EOS
 }
 
 case_histogram_of_names() { # names of tasks that run beside one's own, by what a histogram counts by
-        defended_by filter-fields
+        defended_by filter-fields judged-counts
         chmod 711 .
         cp "$TARGET" secret-name
         background stranger taskset -c 0 "$T/secret-name" calls 100000000 $VICTIM_CALL
@@ -124,7 +124,7 @@ case_histogram_of_names() { # names of tasks that run beside one's own, by what 
 }
 
 case_histogram_of_addresses() { # addresses of the kernel's, by what a histogram counts by
-        defended_by filter-fields
+        defended_by filter-fields judged-counts
         grant 'kmem:*'
         counted_by 'not isinstance(v, int) or v & (1 << 63)' kmem:kfree ptr call_site call_site.hex call_site.sym stacktrace
         verdict "$(cat told)" "rows with addresses"

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The attacker's hands: what the scripts of the cases share. Nothing here is clever; the order in which a
 case calls it is the attack."""
+import atexit
 import ctypes
+import json
 import os
+import subprocess
 import time
 
 import dbus
@@ -25,6 +28,14 @@ class Session:
 
     def start(self):
         self.verbs.Start()
+
+    def listen(self):
+        """Hears what the session tells on its own. Returns what gives the hits of its triggers so far."""
+        monitor = subprocess.Popen(["ktracectl", "--json", "stream", self.id, "--notify"],
+                                   stdout=open("notices", "w"), stderr=open("notices.err", "w"))
+        wait_for_text("notices.err", "waiting")
+        atexit.register(monitor.kill)
+        return lambda: sum(json.loads(line).get("count", 0) for line in open("notices"))
 
     def stop(self):
         self.verbs.Stop()
@@ -111,4 +122,10 @@ def pause(seconds):
 def wait_for(path, seconds=60):
     end = time.monotonic() + seconds
     while not os.path.exists(path) and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def wait_for_text(path, text, seconds=60):
+    end = time.monotonic() + seconds
+    while text not in open(path).read() and time.monotonic() < end:
         time.sleep(0.02)
