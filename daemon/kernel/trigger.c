@@ -15,7 +15,9 @@
  *   filter nor another trigger's condition counts for them; those with a condition only for tasks
  *   that the pid list admits, one without (but hist) for all, where none of its event has one;
  * - an event with triggers, and one that another event turns on or off, says "0*" or "1*" in its
- *   enable file; 0 written to it, or to that of all events, leaves its triggers at work. */
+ *   enable file; 0 written to it, or to that of all events, leaves its triggers at work;
+ * - an event with a trigger, and the event of an event probe that is on, are listed in set_event
+ *   also while their enable file says "0*" and they record nothing. */
 
 #include "trigger.h"
 

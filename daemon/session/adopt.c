@@ -216,7 +216,8 @@ static int read_fence(Session *session, json_object *fence) {
                 .report = { .n_processes = get_number(fence, "processes"),
                                 .n_threads = get_number(fence, "threads"),
                                 .n_joined = get_number(fence, "joined"),
-                                .n_left_out = get_number(fence, "left-out") },
+                                .n_left_out = get_number(fence, "left-out"),
+                                .n_unread_cgroups = get_number(fence, "unread-cgroups") },
         };
         snprintf(arm->report.left_out,
                         sizeof(arm->report.left_out),

@@ -103,18 +103,28 @@ static int gather_add(Gather *gather, pid_t pid, Reason *reason) {
         return r == -ESRCH ? 0 : r;
 }
 
+/* A cgroup of one's own is taken as a whole or not at all. Where any process may be traced, a user
+ * in it must not be able to have the whole refused. */
+static int gather_note_skipped(Gather *gather, unsigned n) {
+        if (gather->arm->is_judged && !gather->leaves_out)
+                return -E2BIG;
+        gather->arm->report.n_unread_cgroups = n;
+        return 0;
+}
+
 static int gather_find(Gather *gather, Reason *reason) {
-        _cleanup_free_ pid_t *pids = NULL;
-        size_t n = 0;
+        _cleanup_(cgroup_processes_clear) CgroupProcesses list = {};
         int r;
 
         gather->n_fit = gather->n_threads = 0;
         if (gather->group->cgroup_fd >= 0)
-                r = cgroup_list_processes(gather->group->cgroup_fd, &pids, &n);
+                r = cgroup_list_processes(gather->group->cgroup_fd, &list);
         else
-                r = process_list_of(gather->arm->rule.owner->uid, &pids, &n);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = gather_add(gather, pids[i], reason);
+                r = process_list_of(gather->arm->rule.owner->uid, &list.pids, &list.n);
+        if (r == 0 && list.n_skipped > 0)
+                r = gather_note_skipped(gather, list.n_skipped);
+        for (size_t i = 0; r == 0 && i < list.n; i++)
+                r = gather_add(gather, list.pids[i], reason);
         return r;
 }
 

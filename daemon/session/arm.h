@@ -9,9 +9,10 @@
 typedef struct ArmReport {
         size_t n_processes;
         size_t n_threads;
-        size_t n_joined;    /* processes that came while it ran, other than as children */
-        size_t n_left_out;  /* processes of the scope that may not be listed */
-        char left_out[256]; /* why the first of them was */
+        size_t n_joined;         /* processes that came while it ran, other than as children */
+        size_t n_left_out;       /* processes of the scope that may not be listed */
+        char left_out[256];      /* why the first of them was */
+        size_t n_unread_cgroups; /* of users or containers, in the scope: too many, or closed */
 } ArmReport;
 
 /* The kernel's PID_MAX_LIMIT: no task ever has it. It keeps the pid list from ever being empty,

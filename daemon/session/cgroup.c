@@ -4,12 +4,17 @@
  * Called on the worker thread. Only reads; holds no state.
  *
  * systemd names the directory after the unit, so the tree itself answers where a unit's processes
- * are, also for units of a user's own manager, without asking anybody on the bus. Directories can
- * be made by those whom a part of the tree was delegated to: a name says nothing about whose the
- * processes are, that is asked of each (arm.c). Walks are bounded by depth and number.
+ * are, also for units of a user's own manager, without asking anybody on the bus. But a part of the
+ * tree may be delegated to a user or a container, who make directories there with any name, any
+ * mode, in any number and depth. So a delegated part can neither hide nor stand in for a unit of
+ * the system's manager, since that is looked for outside of delegated parts. And each delegated
+ * part has limits of its own: what cannot be read of it is skipped and counted, and stops no walk.
+ * A name says nothing about whose the processes are, that is asked of each (arm.c).
  *
  * Relies on: cgroup.procs of a directory having its processes without those below (cgroups(7)); in
- * a threaded part it cannot be read, and the processes stand at that part's top. */
+ * a threaded part it cannot be read, and the processes stand at that part's top. systemd gives a
+ * delegated directory to the user that it is for, and marks it with the attribute user.delegate
+ * (since version 252, docs/CGROUP_DELEGATION.md); machines lie in machine.slice. */
 
 #include "cgroup.h"
 
@@ -19,7 +24,9 @@
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 
 #include "fd.h"
 
@@ -28,11 +35,21 @@
 #define CGROUP_PIDS_MAX  65536
 #define PROCS_FILE_MAX   (CGROUP_PIDS_MAX * 8)
 
+/* What has been read of one part of the tree. */
+typedef struct Budget {
+        unsigned n_dirs, depth;
+        size_t n_pids;
+} Budget;
+
 /* One way through the tree; `visit` says by 1 that it need not go deeper. */
 typedef struct Walk {
         int (*visit)(struct Walk *walk, int dir, const char *name);
-        unsigned n_dirs, depth;
-        char path[4096]; /* of the directory that is visited */
+        bool stays_out; /* of delegated parts; then `visit` may get no directory, but -1 */
+        uid_t owner;    /* of the directory where it began */
+        Budget *budget;
+        bool is_delegated;  /* what is visited lies in a delegated part */
+        unsigned n_skipped; /* directories of delegated parts that could not be read */
+        char path[4096];    /* of the directory that is visited */
         void *userdata;
 } Walk;
 
@@ -75,30 +92,71 @@ static int walk_here(Walk *walk, int dir, const char *name) {
 
         if (r != 0)
                 return r > 0 ? 0 : r;
-        if (walk->depth == CGROUP_DEPTH_MAX)
+        if (walk->budget->depth == CGROUP_DEPTH_MAX)
                 return -E2BIG;
-        walk->depth++;
+        walk->budget->depth++;
         r = walk_below(walk, dir);
-        walk->depth--;
+        walk->budget->depth--;
         return r;
+}
+
+/* The directory itself was named by whoever delegates it. */
+static int walk_delegated(Walk *walk, int dir, const char *name) {
+        Budget budget = {}, *outer = walk->budget;
+
+        walk->budget = &budget;
+        int r = walk->visit(walk, dir, name);
+        if (r == 0 && !walk->stays_out) {
+                walk->is_delegated = true;
+                r = walk_below(walk, dir);
+                walk->is_delegated = false;
+        }
+        walk->budget = outer;
+        return MIN_OF(r, 0);
+}
+
+static bool is_marked(int dir) {
+        char mark[2] = "";
+
+        return fgetxattr(dir, "user.delegate", mark, sizeof(mark)) == 1 && mark[0] == '1';
+}
+
+static int walk_open(Walk *walk, int dir, const char *name, bool is_theirs) {
+        _cleanup_close_ int fd = -1;
+
+        if (++walk->budget->n_dirs > CGROUP_DIRS_MAX)
+                return -E2BIG;
+        fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 && errno == EACCES && walk->stays_out) /* only its name matters */
+                return MIN_OF(walk->visit(walk, -1, name), 0);
+        if (fd < 0)
+                return errno == ENOENT ? 0 : -errno; /* removed since it was listed */
+        if (walk->is_delegated || !(is_theirs || is_marked(fd)))
+                return walk_here(walk, fd, name);
+        return walk_delegated(walk, fd, name);
+}
+
+/* Of another than the tree around it, or of a machine. */
+static bool is_of_others(const Walk *walk, int dir, const char *name) {
+        static const char machines[] = "/machine.slice/";
+        struct stat st;
+
+        return strncmp(walk->path, machines, strlen(machines)) == 0 ||
+               (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != walk->owner);
 }
 
 static int walk_into(Walk *walk, int dir, const char *name) {
         size_t length = strlen(walk->path);
         int n = snprintf(walk->path + length, sizeof(walk->path) - length, "/%s", name);
-        _cleanup_close_ int fd = -1;
-        int r = 0;
+        bool is_theirs = walk->is_delegated || is_of_others(walk, dir, name);
 
-        if (n >= (int)(sizeof(walk->path) - length))
-                r = -ENAMETOOLONG;
-        else if (++walk->n_dirs > CGROUP_DIRS_MAX)
-                r = -E2BIG;
-        else if ((fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
-                r = errno == ENOENT ? 0 : -errno; /* removed meanwhile */
-        else
-                r = walk_here(walk, fd, name);
+        int r = n < (int)(sizeof(walk->path) - length) ? walk_open(walk, dir, name, is_theirs)
+                                                       : -ENAMETOOLONG;
         walk->path[length] = '\0';
-        return r;
+        if (r >= 0 || r == -ENOMEM || !is_theirs)
+                return r;
+        walk->n_skipped++;
+        return 0;
 }
 
 static bool is_cgroup2(int fd) {
@@ -149,19 +207,31 @@ int cgroup_open(int root, const char *path, int *ret) {
         return 0;
 }
 
+static int walk_from(Walk *walk, int dir, const char *name) {
+        Budget budget = {};
+
+        walk->budget = &budget;
+        return walk_here(walk, dir, name);
+}
+
+typedef enum UnitPart {
+        PART_SYSTEM,    /* what the system's manager has named */
+        PART_OWN,       /* all that is there */
+        PART_DELEGATED, /* what others have named */
+} UnitPart;
+
 typedef struct UnitSearch {
         const char *name;
-        bool passes_others; /* trees in which others than the system's manager name cgroups */
+        UnitPart part;
+        unsigned n_skipped;
         char *found, *second;
 } UnitSearch;
 
 static int visit_unit(Walk *walk, int dir _unused_, const char *name) {
         UnitSearch *search = walk->userdata;
 
-        if (search->passes_others && (strcmp(walk->path, "/user.slice") == 0 ||
-                                                     strcmp(walk->path, "/machine.slice") == 0))
-                return 1;
-        if (strcmp(name, search->name) != 0)
+        if (strcmp(name, search->name) != 0 ||
+                        (search->part == PART_DELEGATED && !walk->is_delegated))
                 return 0;
         char **place = search->found ? &search->second : &search->found;
         if (!*place)
@@ -173,19 +243,26 @@ static int search_below(UnitSearch *search, int root, const char *path) {
         Walk walk = { .visit = visit_unit, .userdata = search };
         const char *last = strrchr(path, '/');
         _cleanup_close_ int fd = -1;
+        struct stat st;
 
         int r = cgroup_open(root, path, &fd);
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
+        if (fstat(root, &st) < 0)
+                return -errno;
+        walk.owner = st.st_uid;
+        walk.stays_out = search->part == PART_SYSTEM;
         snprintf(walk.path, sizeof(walk.path), "%s", path);
-        return walk_here(&walk, fd, last ? last + 1 : "");
+        r = walk_from(&walk, fd, last ? last + 1 : "");
+        search->n_skipped += walk.n_skipped;
+        return r;
 }
 
 /* r: of the walks. Takes what was found. */
 static int end_search(const UnitSearch *search, int r, char **ret_path, Reason *reason) {
         _cleanup_free_ char *found = search->found, *second = search->second;
 
-        if (r == -E2BIG)
+        if (r == -E2BIG || (r == 0 && !found && search->n_skipped > 0))
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "scope: the search for this unit goes over %d cgroups or %d levels: write cgroup:PATH",
@@ -205,34 +282,28 @@ static int end_search(const UnitSearch *search, int r, char **ret_path, Reason *
         return 0;
 }
 
-int cgroup_find_unit(int root, const char *name, uid_t uid, char **ret_path, Reason *reason) {
-        UnitSearch search = { .name = name };
+int cgroup_find_unit(int root, const UnitQuery *query, char **ret_path, Reason *reason) {
+        UnitSearch search = { .name = query->name, .part = PART_SYSTEM };
         char own[64];
-        int r;
 
-        snprintf(own, sizeof(own), "/user.slice/user-%u.slice", uid);
-        if (uid == 0) {
-                r = search_below(&search, root, "");
-        } else {
+        int r = search_below(&search, root, query->sees_all ? "" : "/system.slice");
+        if (r == 0 && (!search.found || !query->sees_all)) {
+                search.part = PART_OWN;
+                snprintf(own, sizeof(own), "/user.slice/user-%u.slice", query->uid);
                 r = search_below(&search, root, own);
-                r = r ?: search_below(&search, root, "/system.slice");
         }
         return end_search(&search, r, ret_path, reason);
 }
 
-int cgroup_find_system_unit(int root, const char *name, char **ret_path, Reason *reason) {
-        UnitSearch search = { .name = name, .passes_others = true };
+int cgroup_find_delegated_unit(int root, const char *name, char **ret_path, Reason *reason) {
+        UnitSearch search = { .name = name, .part = PART_DELEGATED };
         int r = search_below(&search, root, "");
 
+        search.n_skipped = 0; /* of those that cannot be read: as if it were not there */
         return end_search(&search, r, ret_path, reason);
 }
 
-typedef struct PidList {
-        pid_t *pids;
-        size_t n;
-} PidList;
-
-static int add_pids(PidList *list, const char *text, size_t size) {
+static int add_pids(CgroupProcesses *list, Budget *budget, const char *text, size_t size) {
         /* A number and its newline are two bytes at least. */
         pid_t *bigger = reallocarray(list->pids, list->n + size / 2 + 1, sizeof(pid_t));
 
@@ -245,7 +316,7 @@ static int add_pids(PidList *list, const char *text, size_t size) {
 
                 if (end == text || *end != '\n')
                         return -EBADMSG;
-                if (list->n == CGROUP_PIDS_MAX)
+                if (++budget->n_pids > CGROUP_PIDS_MAX)
                         return -E2BIG;
                 /* 0: a process that our pid namespace has no number for. */
                 if (pid > 0 && pid <= INT32_MAX)
@@ -262,20 +333,28 @@ static int visit_processes(Walk *walk, int dir, const char *name _unused_) {
         int r = fd_read_file_at(dir, "cgroup.procs", PROCS_FILE_MAX, &text, &size);
         if (r == -ENOENT || r == -ENODEV || r == -EOPNOTSUPP)
                 return 0; /* removed meanwhile, or threaded */
-        return r ?: add_pids(walk->userdata, text, size);
+        return r ?: add_pids(walk->userdata, walk->budget, text, size);
 }
 
-int cgroup_list_processes(int cgroup, pid_t **ret, size_t *ret_n) {
-        PidList list = {};
-        Walk walk = { .visit = visit_processes, .userdata = &list };
+void cgroup_processes_clear(CgroupProcesses *list) {
+        free(list->pids);
+        *list = (CgroupProcesses){};
+}
 
-        int r = walk_here(&walk, cgroup, "");
-        if (r < 0) {
-                free(list.pids);
+int cgroup_list_processes(int cgroup, CgroupProcesses *ret) {
+        _cleanup_(cgroup_processes_clear) CgroupProcesses list = {};
+        Walk walk = { .visit = visit_processes, .userdata = &list };
+        struct stat st;
+
+        if (fstat(cgroup, &st) < 0)
+                return -errno;
+        walk.owner = st.st_uid;
+        int r = walk_from(&walk, cgroup, "");
+        if (r < 0)
                 return r == -ENOENT ? 0 : r;
-        }
-        *ret = list.pids;
-        *ret_n = list.n;
+        *ret = list;
+        ret->n_skipped = walk.n_skipped;
+        list = (CgroupProcesses){};
         return 0;
 }
 

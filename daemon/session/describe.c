@@ -185,6 +185,14 @@ static int describe_notes(const Session *session, json_object *notes) {
                                 report->n_joined);
                 r = describe_append(notes, json_object_new_string(note));
         }
+        if (r == 0 && report->n_unread_cgroups > 0) {
+                snprintf(note,
+                                sizeof(note),
+                                "%zu cgroups of users or containers left out: they are too many, too "
+                                "deep or cannot be read",
+                                report->n_unread_cgroups);
+                r = describe_append(notes, json_object_new_string(note));
+        }
         if (r < 0 || report->n_left_out == 0)
                 return r;
         snprintf(note,

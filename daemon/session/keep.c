@@ -124,6 +124,7 @@ static int put_report(json_object *object, const ArmReport *report) {
         r = r ?: put_number(object, "threads", report->n_threads);
         r = r ?: put_number(object, "joined", report->n_joined);
         r = r ?: put_number(object, "left-out", report->n_left_out);
+        r = r ?: put_number(object, "unread-cgroups", report->n_unread_cgroups);
         return r ?: put_text(object, "why-left-out", report->left_out);
 }
 

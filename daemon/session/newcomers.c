@@ -59,8 +59,9 @@ static int step_list(void *context, Reason *reason) {
         _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
         const Trace *trace = newcomers->trace;
 
-        int r = scope_open_group(
-                        trace->spec, trace->grant->fenced ? trace->owner->uid : 0, &group, reason);
+        const ScopeViewer viewer = { trace->owner->uid, !trace->grant->fenced };
+
+        int r = scope_open_group(trace->spec, &viewer, &group, reason);
         if (r == -ENOENT) /* the unit is stopped, it may come back */
                 return 0;
         return r ?: arm_list_newcomers(&newcomers->arm, &group);

@@ -20,22 +20,23 @@ void scope_close_group(ArmGroup *group) {
         group->name = NULL;
 }
 
-static int open_cgroup(const Spec *spec, uid_t uid, int *ret, Reason *reason) {
+static int open_cgroup(const Spec *spec, const ScopeViewer *viewer, int *ret, Reason *reason) {
+        const UnitQuery query = { spec->group, viewer->uid, viewer->sees_all };
         _cleanup_free_ char *path = NULL;
         _cleanup_close_ int root = -1;
 
         int r = cgroup_open_root(&root, reason);
         if (r == 0 && spec->scope == SCOPE_UNIT)
-                r = cgroup_find_unit(root, spec->group, uid, &path, reason);
+                r = cgroup_find_unit(root, &query, &path, reason);
         return r ?: cgroup_open(root, path ?: spec->group, ret);
 }
 
-int scope_open_group(const Spec *spec, uid_t uid, ArmGroup *ret, Reason *reason) {
+int scope_open_group(const Spec *spec, const ScopeViewer *viewer, ArmGroup *ret, Reason *reason) {
         _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
 
         int r = spec_format_scope(spec, &group.name);
         if (r == 0 && spec->scope != SCOPE_OWN)
-                r = open_cgroup(spec, uid, &group.cgroup_fd, reason);
+                r = open_cgroup(spec, viewer, &group.cgroup_fd, reason);
         if (r != 0)
                 return r;
         *ret = group;
@@ -43,17 +44,37 @@ int scope_open_group(const Spec *spec, uid_t uid, ArmGroup *ret, Reason *reason)
         return 0;
 }
 
+/* Anybody who has a part of the tree may have made a cgroup of that name there: it is not taken for
+ * the unit, but named. */
+static int refuse_delegated(const Spec *spec, const char *name, Reason *reason) {
+        _cleanup_free_ char *path = NULL;
+        _cleanup_close_ int root = -1;
+
+        int r = cgroup_open_root(&root, reason);
+        r = r ?: cgroup_find_delegated_unit(root, spec->group, &path, reason);
+        if (r == -ENOENT)
+                return cgroup_refuse(name, reason);
+        return r
+                               ?: reason_set(reason,
+                                                  KT_E_NO_SUCH_PROCESS,
+                                                  "scope %.200s: no unit of the system manager has this name, but a cgroup that "
+                                                  "a user or a container has made: write cgroup:%.200s",
+                                                  name,
+                                                  path);
+}
+
 static int scope_list_group(Arm *arm, const Spec *spec, Reason *reason) {
         _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
+        const ScopeViewer viewer = { arm->rule.owner->uid, !arm->is_judged };
+        _cleanup_free_ char *name = NULL;
 
-        int r = scope_open_group(spec, arm->is_judged ? arm->rule.owner->uid : 0, &group, reason);
-        if (r == -ENOENT) {
-                _cleanup_free_ char *name = NULL;
-
-                r = spec_format_scope(spec, &name);
-                return r ?: cgroup_refuse(name, reason);
-        }
-        return r ?: arm_list_group(arm, &group, reason);
+        int r = scope_open_group(spec, &viewer, &group, reason);
+        if (r != -ENOENT)
+                return r ?: arm_list_group(arm, &group, reason);
+        r = spec_format_scope(spec, &name);
+        if (r == 0 && spec->scope == SCOPE_UNIT && viewer.sees_all)
+                return refuse_delegated(spec, name, reason);
+        return r ?: cgroup_refuse(name, reason);
 }
 
 int scope_list(Arm *arm, const Spec *spec, const pid_t *pids, Reason *reason) {

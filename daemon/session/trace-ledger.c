@@ -288,33 +288,46 @@ static bool is_ours(const Trace *trace, const char *line) {
         return false;
 }
 
-static int turn_off(Trace *trace, TraceLedger *ledger, char *line) {
-        char path[WATCH_NAME_MAX], *name = strchr(line, ':');
+static int turn_off(Trace *trace, TraceLedger *ledger, const char *system, const char *name) {
+        char path[WATCH_NAME_MAX];
 
-        *name++ = '\0';
-        snprintf(path, sizeof(path), "events/%s/%s/enable", line, name);
-        int r = instance_enable_event(trace->instance, line, name, false);
+        snprintf(path, sizeof(path), "events/%s/%s/enable", system, name);
+        int r = instance_enable_event(trace->instance, system, name, false);
         trace_ledger_add(ledger, path, "0", "1", r == 0);
         return r;
 }
 
-/* What triggers and pairs of ours hang on counts as on, too: then it is not looked at. */
+/* The kernel also lists in set_event what is only soft-enabled: an event with a trigger, and the
+ * event that an event probe or a pair is made from. Such an event records nothing, whoever made the
+ * trigger, so its `enable` file decides. */
+static bool is_recorded(const Trace *trace, const char *system, const char *name) {
+        bool is_on;
+
+        return trigger_read_enabled(trace->instance, system, name, &is_on) == 0 && is_on;
+}
+
 static int look_at_others(Trace *trace, TraceLedger *ledger) {
         _cleanup_free_ char *text = NULL;
         unsigned n = 0;
         char *rest;
 
-        if (trace->borrow || trace->n_triggers > 0 || trace->n_pairs > 0)
+        if (trace->borrow)
                 return 0;
         int r = tracefs_read(trace->instance->fd, "set_event", &text, NULL);
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
         for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-                if (!strchr(line, ':') || is_ours(trace, line))
+                char *name = strchr(line, ':');
+
+                if (!name || is_ours(trace, line))
+                        continue;
+                *name++ = '\0';
+                if (!is_recorded(trace, line, name))
                         continue;
                 if (n++ == LOOK_EVENTS)
                         return PLAN_AGAIN;
-                if (turn_off(trace, ledger, line) < 0) /* told, and found again by the next look */
+                /* Not off: reported, and found again by the next look. */
+                if (turn_off(trace, ledger, line, name) < 0)
                         return 0;
         }
         return 0;

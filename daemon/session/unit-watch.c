@@ -57,11 +57,12 @@ static int open_events(int cgroup, int *ret) {
         return read_populated(*ret);
 }
 
-/* A unit of the system's own, before those that users or containers have called the same. */
+/* For root a unit of the system's, before those that users or containers have called the same. */
 static int find_path(int root, const char *name, uid_t uid, char **ret, Reason *reason) {
-        int r = uid == 0 ? cgroup_find_system_unit(root, name, ret, reason) : -ENOENT;
+        const UnitQuery query = { name, uid, uid == 0 };
+        int r = cgroup_find_unit(root, &query, ret, reason);
 
-        return r == -ENOENT ? cgroup_find_unit(root, name, uid, ret, reason) : r;
+        return r == -ENOENT && uid == 0 ? cgroup_find_delegated_unit(root, name, ret, reason) : r;
 }
 
 /* The reasons of cgroup.c speak of scopes. */

@@ -68,6 +68,25 @@ case_event_probe_of_users() { # to those who have the event, and of it what is n
         user ktracectl probes remove mine
 }
 
+copy_end() {
+        ktracectl destroy box 2>/dev/null || true
+        ktracectl probes remove copy || true
+        leave_case
+}
+
+case_event_probe_alone() { # an event probe whose event is not recorded: the session reports no interference
+        event_probes
+        trap copy_end EXIT
+        ktracectl probes add copy --event sched:sched_process_exec pid
+        ktracectl create box --scope system --probe copy
+        ktracectl start box
+        sleep 0.5
+        /bin/true
+        same 0 "$(ktracectl --json=short show box | jq .statistics.interference)" "interference"
+        same running "$(ktracectl --json=short show box | jq -r .state)" "state"
+        [ "$(ktracectl --json=short show box | jq .statistics.recorded)" -gt 0 ] || fail "nothing was recorded"
+}
+
 pairs() { # the rest of the case is for kernels that have synthetic events
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
 }

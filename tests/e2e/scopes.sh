@@ -131,6 +131,32 @@ case_scope_unit_foreign() { # -u: another user's unit and none get the same answ
         [ "$(calls_of "$theirs")" -gt 3 ] || fail "too few for root"
 }
 
+case_scope_unit_shadowed() { # -u: a user's cgroups of the same name, too deep, or closed, change nothing for root
+        in_unit kt-mine.service "$USER_UID"
+        local mine=$BACKGROUND below=/user.slice/user-$STRANGER_UID.slice i
+        new_cgroup /user.slice
+        new_cgroup "$below"
+        below+=/user@$STRANGER_UID.service
+        for i in "" /kt-mine.service /kt-other.service /closed; do
+                new_cgroup "$below$i"
+                chown "$STRANGER_UID" "$CGROUP"
+        done
+        chmod 0 "$CGROUP"
+        for i in $(seq 40); do
+                below+=/d
+                new_cgroup "$below"
+                chown "$STRANGER_UID" "$CGROUP"
+        done
+        recording "${CALLS[@]}" -u kt-mine
+        ends_well 20
+        [ "$(calls_of "$mine")" -gt 3 ] || fail "too few of the unit's"
+        # What nothing in the system is called is not taken from a user.
+        refused 1 'a user or a container has made: write cgroup:.*/kt-other.service' \
+                ktracectl record -e raw_syscalls:sys_enter -o t.kts -u kt-other
+        recording "${CALLS[@]}" --scope cgroup:/system.slice/kt-mine.service
+        ends_well 20
+}
+
 case_scope_container() { # -p in a pid namespace: the number that the process has there
         (within 60 recorded 20 && touch enough) &
         started+=($!)

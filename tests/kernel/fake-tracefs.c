@@ -156,7 +156,40 @@ static char *read_event_file(FakeInstance *instance, const char *path) {
         return NULL;
 }
 
+/* An event probe that is on here: "e:GROUP/NAME SYSTEM.EVENT ..." */
+static bool has_event_probe(FakeInstance *instance, const char *key) {
+        g_autofree char *base = g_strdelimit(g_strdup(key), ":", '.');
+
+        for (guint i = 0; kernel.probes && i < kernel.probes->len; i++) {
+                g_auto(GStrv) words = g_strsplit(kernel.probes->pdata[i], " ", 3);
+                if (!g_str_has_prefix(words[0], "e:") || !words[1] || !g_str_equal(words[1], base))
+                        continue;
+                g_autofree char *probe = g_strdelimit(g_strdup(words[0] + 2), "/", ':');
+                const EventState *state = g_hash_table_lookup(instance->events, probe);
+                if (state && state->on)
+                        return true;
+        }
+        return false;
+}
+
+/* The kernel also lists events that are soft-enabled: by a trigger, or by an event probe. */
+static char *print_set_event(FakeInstance *instance) {
+        GString *text = g_string_new(NULL);
+
+        for (guint i = 0; i < kernel.events->len; i++) {
+                const FakeEvent *event = kernel.events->pdata[i];
+                const EventState *state = g_hash_table_lookup(instance->events, event->key);
+
+                if ((state && (state->on || (state->triggers && state->triggers->len > 0))) ||
+                                has_event_probe(instance, event->key))
+                        g_string_append_printf(text, "%s\n", event->key);
+        }
+        return g_string_free(text, FALSE);
+}
+
 char *fake_instance_read_file(FakeInstance *instance, const char *path) {
+        if (g_str_equal(path, "set_event"))
+                return print_set_event(instance);
         if (g_str_equal(path, "set_event_pid"))
                 return fake_instance_print_pids(instance, "\n");
         if (g_str_equal(path, "tracing_on"))

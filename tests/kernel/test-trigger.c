@@ -302,7 +302,26 @@ static void test_snapshot(Instance *instance) {
         g_assert_cmpuint(native_count(instance, getpid()), ==, 3);
 }
 
+/* An event that only has a trigger is listed in set_event. Its enable file says "0*". */
+static void test_soft_enabled(Instance *instance) {
+        const Trigger trigger = { .command = "stacktrace", .condition = GETPGRP };
+        _cleanup_free_ char *before = NULL, *soft = NULL, *off = NULL;
+
+        g_assert_cmpint(tracefs_read(instance->fd, "set_event", &before, NULL), ==, 0);
+        g_assert_null(strstr(before, "raw_syscalls:sys_enter"));
+        lay(instance, ENTER, &trigger);
+        g_assert_cmpint(tracefs_read(instance->fd, "set_event", &soft, NULL), ==, 0);
+        g_assert_nonnull(strstr(soft, "raw_syscalls:sys_enter"));
+        g_assert_false(is_on(instance, ENTER));
+        g_assert_cmpint(instance_enable_event(instance, ENTER, true), ==, 0);
+        g_assert_true(is_on(instance, ENTER));
+        g_assert_cmpint(instance_enable_event(instance, ENTER, false), ==, 0);
+        g_assert_false(is_on(instance, ENTER));
+        g_assert_true(find(instance, ENTER, &trigger).stands);
+}
+
 static void add_tests(void) {
+        native_add_test("/trigger/soft-enabled", test_soft_enabled);
         native_add_test("/trigger/reads-back", test_reads_back);
         native_add_test("/trigger/places", test_places);
         native_add_test("/trigger/works-while-off", test_works_while_off);

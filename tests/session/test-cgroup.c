@@ -7,8 +7,12 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cgroup.h"
+
+#define MANAGER     "user.slice/user-1000.slice/user@1000.service"
+#define MANAGER1001 "user.slice/user-1001.slice/user@1001.service"
 
 typedef struct Tree {
         char *dir;
@@ -23,6 +27,25 @@ static void add(Tree *tree, const char *path, const char *procs) {
         g_assert_true(g_file_set_contents(file, procs, -1, NULL));
 }
 
+/* As systemd delegates a part of the tree. */
+static void give(Tree *tree, const char *path, uid_t uid) {
+        g_autofree char *command =
+                        g_strdup_printf("chown -R %u:%u '%s/%s'", uid, uid, tree->dir, path);
+
+        g_assert_cmpint(system(command), ==, 0);
+}
+
+static void add_of(Tree *tree, const char *path, const char *procs, uid_t uid) {
+        add(tree, path, procs);
+        give(tree, uid == 1000 ? MANAGER : MANAGER1001, uid);
+}
+
+static int find(Tree *tree, const char *name, uid_t uid, char **ret, Reason *reason) {
+        const UnitQuery query = { name, uid, uid == 0 };
+
+        return cgroup_find_unit(tree->root, &query, ret, reason);
+}
+
 static void set_up(Tree *tree, gconstpointer userdata) {
         (void)userdata;
         tree->dir = g_dir_make_tmp("ktrace-test-XXXXXX", NULL);
@@ -33,6 +56,8 @@ static void set_up(Tree *tree, gconstpointer userdata) {
         add(tree, "user.slice/user-1000.slice/user@1000.service/app.slice/both.service", "21\n");
         add(tree, "user.slice/user-1000.slice/session-3.scope", "22\n");
         add(tree, "user.slice/user-1001.slice/user@1001.service/app.slice/theirs.service", "30\n");
+        give(tree, MANAGER, 1000);
+        give(tree, MANAGER1001, 1001);
         tree->root = open(tree->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         g_assert_cmpint(tree->root, >=, 0);
 }
@@ -50,9 +75,7 @@ static void check_unit(Tree *tree, const char *name, uid_t uid, const char *path
         _cleanup_free_ char *found = NULL;
         Reason reason = {};
 
-        g_assert_cmpint(cgroup_find_unit(tree->root, name, uid, &found, &reason),
-                        ==,
-                        path ? 0 : -ENOENT);
+        g_assert_cmpint(find(tree, name, uid, &found, &reason), ==, path ? 0 : -ENOENT);
         g_assert_cmpstr(found, ==, path);
 }
 
@@ -70,40 +93,69 @@ static void test_unit(Tree *tree, gconstpointer userdata) {
         check_unit(tree, "user-1000.slice", 1000, "/user.slice/user-1000.slice");
         check_unit(tree, "absent.service", 1000, NULL);
         check_unit(tree, "inner", 1001, "/system.slice/a.service/inner");
-        /* Another user's own unit does not exist, but for root. */
+        /* Another user's own unit does not exist. */
         check_unit(tree, "theirs.service", 1000, NULL);
-        check_unit(tree,
-                        "theirs.service",
-                        0,
-                        "/user.slice/user-1001.slice/user@1001.service/app.slice/theirs.service");
+        check_unit(tree, "theirs.service", 0, NULL);
+        /* What the system's manager has named does, for root. */
+        check_unit(tree, "session-3.scope", 0, "/user.slice/user-1000.slice/session-3.scope");
+        check_unit(tree, "user@1000.service", 0, "/" MANAGER);
+        check_unit(tree, "session-3.scope", 1001, NULL);
         /* Nor does it make a name of the system's doubtful. */
         check_unit(tree, "both.service", 1001, "/system.slice/both.service");
-        g_assert_cmpint(cgroup_find_unit(tree->root, "both.service", 1000, &found, &reason),
-                        ==,
-                        KT_E_INVALID_SPEC);
+        g_assert_cmpint(find(tree, "both.service", 1000, &found, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_cmpstr(reason.text,
                         ==,
                         "scope: there are two units of this name: write "
+                        "cgroup:/system.slice/both.service or "
                         "cgroup:/user.slice/user-1000.slice/user@1000.service/app.slice/"
-                        "both.service or cgroup:/system.slice/both.service");
+                        "both.service");
 }
 
-/* A unit of the system's, whatever users call theirs. */
-static void test_system_unit(Tree *tree, gconstpointer userdata) {
-        _cleanup_free_ char *found = NULL, *none = NULL;
+/* Whatever users call theirs, and however much they have. */
+static void test_delegated(Tree *tree, gconstpointer userdata) {
+        g_autoptr(GString) deep = g_string_new(MANAGER "/app.slice");
+        _cleanup_free_ char *found = NULL, *second = NULL;
         Reason reason = {};
 
         (void)userdata;
-        g_assert_cmpint(cgroup_find_unit(tree->root, "both.service", 0, &none, &reason),
-                        ==,
-                        KT_E_INVALID_SPEC);
-        g_assert_cmpint(cgroup_find_system_unit(tree->root, "both.service", &found, &reason),
+        check_unit(tree, "both.service", 0, "/system.slice/both.service");
+        g_assert_cmpint(cgroup_find_delegated_unit(tree->root, "theirs.service", &found, &reason),
                         ==,
                         0);
-        g_assert_cmpstr(found, ==, "/system.slice/both.service");
-        g_assert_cmpint(cgroup_find_system_unit(tree->root, "theirs.service", &none, &reason),
-                        ==,
-                        -ENOENT);
+        g_assert_cmpstr(found, ==, "/" MANAGER1001 "/app.slice/theirs.service");
+
+        /* Too deep, too many, and closed. */
+        for (unsigned i = 0; i < 40; i++)
+                g_string_append(deep, "/d");
+        add_of(tree, deep->str, "", 1000);
+        for (unsigned i = 0; i < 8200; i++) {
+                g_autofree char *path = g_strdup_printf("%s/%s/%u", tree->dir, MANAGER, i);
+                g_assert_cmpint(mkdir(path, 0755), ==, 0);
+        }
+        add_of(tree, MANAGER1001 "/a.service", "31\n", 1001);
+        add_of(tree, MANAGER1001 "/stopped.service", "32\n", 1001);
+        check_unit(tree, "a.service", 0, "/system.slice/a.service");
+        check_unit(tree, "both.service", 0, "/system.slice/both.service");
+        /* What stands still in the system is not looked for among users' cgroups. */
+        check_unit(tree, "stopped.service", 0, NULL);
+        check_unit(tree, "inner", 1001, "/system.slice/a.service/inner");
+}
+
+/* A user's part that cannot be read whole is skipped, and the other processes are found. */
+static void test_processes_of_delegated(Tree *tree, gconstpointer userdata) {
+        g_autoptr(GString) deep = g_string_new(MANAGER "/app.slice");
+        CgroupProcesses list = {};
+        _cleanup_close_ int fd = -1;
+
+        (void)userdata;
+        for (unsigned i = 0; i < 40; i++)
+                g_string_append(deep, "/d");
+        add_of(tree, deep->str, "99\n", 1000);
+        g_assert_cmpint(cgroup_open(tree->root, "/user.slice", &fd), ==, 0);
+        g_assert_cmpint(cgroup_list_processes(fd, &list), ==, 0);
+        g_assert_cmpuint(list.n, ==, 4);
+        g_assert_cmpuint(list.n_skipped, ==, 1);
+        cgroup_processes_clear(&list);
 }
 
 static int compare(const void *a, const void *b) {
@@ -111,16 +163,17 @@ static int compare(const void *a, const void *b) {
 }
 
 static char *list(Tree *tree, const char *path) {
-        _cleanup_free_ pid_t *pids = NULL;
+        _cleanup_(cgroup_processes_clear) CgroupProcesses found = {};
         _cleanup_close_ int fd = -1;
         GString *text = g_string_new(NULL);
-        size_t n = 0;
 
         g_assert_cmpint(cgroup_open(tree->root, path, &fd), ==, 0);
-        g_assert_cmpint(cgroup_list_processes(fd, &pids, &n), ==, 0);
-        qsort(pids, n, sizeof(pid_t), compare);
-        for (size_t i = 0; i < n; i++)
-                g_string_append_printf(text, "%d ", pids[i]);
+        g_assert_cmpint(cgroup_list_processes(fd, &found), ==, 0);
+        g_assert_cmpuint(found.n_skipped, ==, 0);
+        if (found.n > 0)
+                qsort(found.pids, found.n, sizeof(pid_t), compare);
+        for (size_t i = 0; i < found.n; i++)
+                g_string_append_printf(text, "%d ", found.pids[i]);
         return g_string_free(text, FALSE);
 }
 
@@ -161,24 +214,26 @@ static void test_links(Tree *tree, gconstpointer userdata) {
 
 static void test_depth(Tree *tree, gconstpointer userdata) {
         g_autoptr(GString) path = g_string_new("deep");
-        _cleanup_free_ pid_t *pids = NULL;
+        CgroupProcesses found = {};
         _cleanup_close_ int fd = -1;
-        size_t n;
 
         (void)userdata;
         for (unsigned i = 0; i < 40; i++)
                 g_string_append(path, "/d");
         add(tree, path->str, "1\n");
         g_assert_cmpint(cgroup_open(tree->root, "/deep", &fd), ==, 0);
-        g_assert_cmpint(cgroup_list_processes(fd, &pids, &n), ==, -E2BIG);
+        g_assert_cmpint(cgroup_list_processes(fd, &found), ==, -E2BIG);
 }
 
 #define ADD(path, function) g_test_add("/cgroup/" path, Tree, NULL, set_up, function, tear_down)
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
+        if (geteuid() != 0) /* parts of the tree are given to users */
+                return g_test_run();
         ADD("units-of-the-caller-and-the-system", test_unit);
-        ADD("system-unit", test_system_unit);
+        ADD("units-in-spite-of-delegated-parts", test_delegated);
+        ADD("processes-in-spite-of-delegated-parts", test_processes_of_delegated);
         ADD("processes-of-it-and-below", test_processes);
         ADD("no-link-is-followed", test_links);
         ADD("depth-is-bounded", test_depth);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "probe.h"
+#include "registry.h"
 #include "session-fixture.h"
 
 #define SPEC_MINE "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"
@@ -94,6 +95,44 @@ static void set_up(Fixture *f, gconstpointer userdata) {
         fake_kernel_set_file("kprobe_events", "");
         fake_kernel_set_file("uprobe_events", "");
         fake_kernel_set_file("dynamic_events", "");
+}
+
+static bool has_interference(void *userdata) {
+        const Session *session = userdata;
+
+        return session->n_interferences > 0;
+}
+
+/* The kernel lists the event of an event probe as enabled. It records nothing there, so it is left
+ * alone and not reported; an event that another program has enabled is disabled. */
+static void test_event_of_probe_listed(Fixture *f, gconstpointer userdata) {
+        Answer answer;
+        Call call;
+
+        (void)userdata;
+        g_assert_cmpint(add_on_event(f, 0, "sched:sched_switch", "pid", &answer), ==, 0);
+        fixture_create(f, &call, 0, NULL, SPEC_MINE);
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text, ==, "");
+        Session *session = call.session;
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text, ==, "");
+        for (gint64 end = g_get_monotonic_time() + G_USEC_PER_SEC / 2;
+                        g_get_monotonic_time() < end;)
+                g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        g_assert_cmpuint(session->n_interferences, ==, 0);
+
+        g_autofree char *name = g_strdup_printf("ktrace-%s", session_get_id(session));
+        fake_kernel_write(name, "events/raw_syscalls/sys_exit/enable", "1");
+        fake_kernel_write(name, "tracing_on", "1"); /* a file that is watched: it looks now */
+        fixture_run_until(f, has_interference, session);
+        g_assert_cmpuint(session->n_interferences, ==, 1);
+        g_assert_cmpint(fake_kernel_find("enable * raw_syscalls:sys_exit off", 0), >=, 0);
+        g_assert_cmpint(fake_kernel_find("enable * sched:sched_switch off", 0), ==, -1);
+        fixture_destroy(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, 0);
 }
 
 static void test_life(Fixture *f, gconstpointer userdata) {
@@ -321,6 +360,7 @@ int main(int argc, char **argv) {
                 { "/probes/place", test_place },
                 { "/probes/raw-names", test_raw_names },
                 { "/probes/gone", test_gone },
+                { "/probes/event-of-probe-listed", test_event_of_probe_listed },
                 { "/probes/on-events", test_on_events },
         };
 
