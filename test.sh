@@ -1,173 +1,214 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test.sh [tree|unit|attack|guest|native|asan|tsan]...: installs what is missing, builds, runs the suites (all without
-# arguments), those in guests beside the others. All but tree, unit and tsan need root. The last line sums up; the exit status is 0 only when nothing failed.
+# test.sh [deep] [SUITE|PART...]: installs missing packages, builds, and runs the test suites.
+#
+# Without arguments it runs the default selection of every suite, which takes at most 20 minutes on two slow CPUs.
+# `deep` runs every case of every suite, also those that are slow or repeated (the tags are explained in
+# tests/e2e/tap.sh). A deep run that was interrupted continues: parts that have ended on the same sources are not
+# run again; their results are in build/deep. `test.sh list` prints the suites and their parts.
+#
+# All suites but tree, unit and tsan require root. Parts that run in a guest run beside the other parts.
+# The end of the output names the time of each part and the slowest cases. The last line sums up. The exit status is 0
+# only if nothing failed.
 set -eu
 cd "$(dirname "$0")"
 
-suites=${*:-tree unit attack guest native asan tsan}
-passed=0 failed=0 skipped=0
-log=$(mktemp)
-
-# configure DIR OPTIONS...: sets up and builds a build directory.
-configure() {
-        local dir=$1
+deep=
+if [ "${1:-}" = deep ]; then
+        deep=1
         shift
-        [ -e "$dir/build.ninja" ] || meson setup "$dir" --prefix=/usr --sysconfdir=/etc --localstatedir=/var "$@" >"$log" 2>&1 ||
-                { cat "$log"; return 1; }
-        ninja -C "$dir" >"$log" 2>&1 || { grep -vE '^\[[0-9]+/' "$log" | tail -n 60; return 1; }
+fi
+export TAP_DEEP=$deep
+
+# parts_of SUITE: the parts of a suite, in the order in which they run.
+parts_of() {
+        case $1/$deep in
+        tree/* | unit/* | tsan/*) echo "$1" ;;
+        native/ | asan/) echo "$1-programs $1-cases" ;;
+        native/1) echo native-programs native-cases native-upgrade ;;
+        asan/1) echo asan-programs asan-cases ;;
+        guest/) echo guest-1 guest-2 guest-boots ;;
+        guest/1) echo guest-1 guest-2 guest-3 guest-boots ;;
+        attack/) echo attack-closed ;;
+        attack/1) echo attack-closed attack-open ;;
+        trixie/1) echo trixie ;;
+        trixie/) echo ;;
+        *) return 1 ;;
+        esac
+}
+suites='tree unit attack guest native asan tsan trixie'
+guest_parts=3
+[ -n "$deep" ] || guest_parts=2
+
+# parts: the parts to run, from the arguments.
+parts=()
+for name in ${*:-$suites}; do
+        if [ "$name" = list ]; then
+                for suite in $suites; do echo "$suite: $(parts_of "$suite")"; done
+                exit
+        elif found=$(parts_of "$name"); then
+                # shellcheck disable=SC2206 # several names
+                parts+=($found)
+        else
+                for suite in $suites; do
+                        case " $(parts_of "$suite") " in *" $name "*) parts+=("$name") && continue 2 ;; esac
+                done
+                echo "test.sh: no suite or part \"$name\"; test.sh ${deep:+deep }list prints their names" >&2
+                exit 2
+        fi
+done
+
+# sources: a name for the state of the sources, so that results are reused only for the same sources.
+sources() { { git rev-parse HEAD && git diff HEAD && git ls-files -o --exclude-standard -z | xargs -0r cat; } 2>/dev/null | sha256sum | cut -c1-16; }
+
+temporary=$(mktemp -d)
+results=$temporary
+if [ -n "$deep" ] && git rev-parse HEAD >/dev/null 2>&1; then
+        results=build/deep/$(sources)
+        mkdir -p "$results"
+fi
+
+# configure DIR TARGETS OPTION...: sets up a build directory and builds these targets in it.
+configure() {
+        local dir=$1 targets=$2
+        shift 2
+        [ -e "$dir/build.ninja" ] || meson setup "$dir" --prefix=/usr --sysconfdir=/etc --localstatedir=/var "$@" >"$temporary/log" 2>&1 ||
+                { cat "$temporary/log"; return 1; }
+        # shellcheck disable=SC2086 # several targets
+        ninja -C "$dir" $targets >"$temporary/log" 2>&1 || { grep -vE '^\[[0-9]+/' "$temporary/log" | tail -n 60; return 1; }
 }
 
-# tally: adds up the TAP in $log.
-tally() {
-        local ok not_ok skip
+# build_part PART: builds what the part needs. All is built before the first part runs, because compilers need all CPUs.
+build_part() {
+        case $1 in
+        native* | asan-cases | guest* | attack* | trixie) [ "$(id -u)" = 0 ] || { echo "$1 requires root: sudo ./test.sh $1"; return 1; } ;;
+        esac
+        case $1 in
+        asan*) configure build-asan all -Db_sanitize=address,undefined -Db_lundef=false --optimization=0 ;;
+        tsan) configure build-tsan tests/session/test-worker -Db_sanitize=thread -Db_lundef=false ;;
+        attack*)
+                configure build all --werror &&
+                        configure build-attack 'daemon/manager/ktraced daemon/stream/ktrace-consumer' --werror -Dtests=false -Ddefence_switches=true
+                ;;
+        trixie) ;; # unit.sh builds in the chroot
+        *) configure build all --werror ;;
+        esac
+}
+
+# programs DIR ARGUMENT...: runs meson's tests and prints their TAP, with a line for the time of each program.
+programs() {
+        local dir=$1 testlog=$1/meson-logs/testlog.json
+        shift
+        rm -f "$testlog"
+        meson test -C "$dir" --no-rebuild --timeout-multiplier 4 "$@" >"$temporary/meson" 2>&1 || true
+        [ -s "$testlog" ] || { tail -n 1 "$temporary/meson"; return 1; }
+        jq -rf tests/meson-tap.jq "$testlog"
+}
+
+run_part() {
+        case $1 in
+        tree | unit) programs build --suite "$1" ;;
+        native-programs) programs build --suite native ;;
+        native-cases) tests/native/run.sh build ;;
+        native-upgrade) tests/native/upgrade.sh build ;;
+        asan-programs) programs build-asan --suite unit --suite native --timeout-multiplier 12 ;;
+        asan-cases) TAP_TAG=asan tests/native/run.sh build-asan ;;
+        tsan) programs build-tsan session-worker ;;
+        trixie) tests/trixie/unit.sh ;;
+        guest-boots) tests/guest/boots.sh build ;;
+        guest-*) tests/guest/suite.sh build "${1#guest-}/$guest_parts" ;;
+        attack-closed) tests/attack/suite.sh build build-attack closed ;;
+        attack-open) tests/attack/suite.sh build build-attack open ;;
+        esac
+}
+
+# record_part PART: runs it and keeps its output and time. One that ends with an error and without a `not ok` line failed.
+record_part() {
+        local part=$1 output=$results/$1.running status=0 began=$SECONDS
+        run_part "$part" >"$output" 2>&1 || status=$?
+        if [ "$status" != 0 ] && ! grep -q '^not ok ' "$output"; then
+                echo "not ok 1 - $part ended with status $status" >>"$output"
+        fi
+        echo "# $((SECONDS - began)) s part $part" >>"$output"
+        mv "$output" "$results/$part.tap"
+}
+
+# show_part PART: prints its output and counts its tests. Of programs, only tests that did not pass are printed.
+passed=0 failed=0 skipped=0
+show_part() {
+        local ok not_ok skip shown=.
+        case $1 in tree | unit | tsan | *-programs) shown='^not ok |^[^#]*# SKIP|ERROR|runtime error|^# [0-9.]+ s ' ;; esac
+        echo "== $1"
+        grep -E "$shown" "$results/$1.tap" || true
         read -r ok not_ok skip < <(awk '/^not ok / { n++ } /^ok / && /# SKIP/ { s++ } /^ok / && !/# SKIP/ { p++ }
-                END { print p + 0, n + 0, s + 0 }' "$log")
+                END { print p + 0, n + 0, s + 0 }' "$results/$1.tap")
         passed=$((passed + ok)) failed=$((failed + not_ok)) skipped=$((skipped + skip))
 }
 
-# tap COMMAND...: a suite that prints TAP. One that dies without a `not ok` is a failure of its own.
-tap() {
-        local status
-        "$@" 2>&1 8>&- | tee "$log"
-        status=${PIPESTATUS[0]}
-        if [ "$status" != 0 ] && ! grep -q '^not ok ' "$log"; then
-                echo "not ok 1 - $* ended with status $status" | tee -a "$log"
-        fi
-        tally
-}
-
-# in_guest COMMAND...: begun at once, beside the suites that come, which wait more than they compute; an emulated guest takes
-# one CPU and no more, so there are as many at a time as there are CPUs.
-guests=()
-outputs=$(mktemp -d)
-mkfifo "$outputs/free"
-exec 8<>"$outputs/free"
+# in_background PART: an emulated guest needs one CPU and no more, so as many run at a time as there are CPUs.
+background=()
+mkfifo "$temporary/free"
+exec 8<>"$temporary/free"
 printf "%$(nproc)s" >&8
-in_guest() {
-        local job=${#guests[@]}
-        guests+=("$*")
-        set -m # a process group of its own, to be ended with all that is in it
+in_background() {
+        background+=("$1")
+        set -m # a process group of its own, so that end_background ends all processes in it
         (
                 read -rn1 -u8
-                status=0
-                "$@" >"$outputs/$job" 2>&1 8>&- || status=$?
-                echo "$status" >"$outputs/$job.status"
+                record_part "$1" 8>&-
                 printf ' ' >&8
         ) &
         set +m
 }
-end_guests() {
+end_background() {
         local pid
         for pid in $(jobs -rp); do kill -- "-$pid" || true; done
         wait
-        rm -rf "$log" "$outputs"
+        rm -rf "$temporary"
 }
-trap end_guests EXIT
-
-# guests_said: what each has printed is shown, and counted, when all have ended.
-guests_said() {
-        local job
-        wait
-        for job in "${!guests[@]}"; do
-                echo "== ${guests[job]}"
-                tap guest_said "$outputs/$job"
-        done
-}
-
-# guest_said FILE: what was printed, and the status.
-guest_said() {
-        cat "$1"
-        return "$(cat "$1.status")"
-}
-
-# tests DIR ARGUMENTS...: meson's tests, with time for a machine that has other work; shown are those that failed or
-# were skipped, and a line for each program.
-tests() {
-        local dir=$1
-        shift
-        rm -f "$dir/meson-logs/testlog.json"
-        meson test -C "$dir" --no-rebuild --timeout-multiplier 4 "$@" >"$log" 2>&1 8>&- || true
-        if [ ! -s "$dir/meson-logs/testlog.json" ]; then
-                echo "not ok 1 - meson test $*: $(tail -n 1 "$log")" | tee "$log"
-                tally
-                return
-        fi
-        jq -r '"# \(.name): \(.result)", (.stdout // "" | rtrimstr("\n")),
-                (select(.result == "OK" or .result == "SKIP" or ((.stdout // "") | test("(^|\n)not ok ")) | not) |
-                        "not ok 0 - \(.name) ended with status \(.returncode)", (.stderr // "" | .[-3000:]))' \
-                "$dir/meson-logs/testlog.json" >"$log"
-        grep -E '^# [a-z-]+: |^not ok |# SKIP|ERROR|runtime error' "$log" || true
-        tally
-}
-
-# build_suite SUITE: all before the first of them runs, for compilers take all CPUs.
-build_suite() {
-        case $1 in
-        native | asan | guest | attack) [ "$(id -u)" = 0 ] || { echo "only root can run it: sudo ./test.sh $1"; return 1; } ;;
-        esac
-        case $1 in
-        tree | unit | native | guest) configure build --werror ;;
-        asan) configure build-asan -Db_sanitize=address,undefined -Db_lundef=false ;;
-        tsan) configure build-tsan -Db_sanitize=thread -Db_lundef=false ;;
-        attack) configure build --werror && configure build-attack --werror -Dtests=false -Ddefence_switches=true ;;
-        *)
-                echo "test.sh: no such suite: $1" >&2
-                exit 2
-                ;;
-        esac
-}
-
-run_suite() {
-        case $1 in
-        tree | unit)
-                tests build --suite "$1"
-                ;;
-        native)
-                tests build --suite native
-                tap tests/native/run.sh build
-                tap tests/native/upgrade.sh build
-                ;;
-        asan)
-                tests build-asan --suite unit --suite native --timeout-multiplier 12
-                tap tests/native/run.sh build-asan
-                ;;
-        tsan)
-                tests build-tsan session-worker
-                ;;
-        guest)
-                for part in 1 2 3; do in_guest tests/guest/suite.sh build "$part/3"; done
-                in_guest tests/guest/boots.sh build
-                ;;
-        attack)
-                in_guest tests/attack/suite.sh build build-attack
-                ;;
-        esac
-}
+trap end_background EXIT
 
 SECONDS=0
 tests/packages.sh build test
 echo "== packages: $SECONDS s"
 SECONDS=0
-built=
-for suite in $suites; do
-        if build_suite "$suite"; then
-                built="$built $suite"
+built=()
+for part in "${parts[@]}"; do
+        if [ -e "$results/$part.tap" ]; then
+                echo "== $part has ended before, on the same sources: $results/$part.tap"
+                built+=("$part")
+        elif build_part "$part"; then
+                built+=("$part")
         else
-                echo "not ok 0 - $suite could not be built" >"$log"
-                tail -n 1 "$log"
-                tally
+                echo "not ok - $part could not be built"
+                failed=$((failed + 1))
         fi
 done
 echo "== builds: $SECONDS s"
-for suite in $built; do
-        SECONDS=0
-        echo "== $suite"
-        run_suite "$suite"
-        echo "== $suite: $SECONDS s"
-done
 SECONDS=0
-guests_said
-[ ${#guests[@]} = 0 ] || echo "== waited for guests: $SECONDS s"
+for part in "${built[@]}"; do
+        if [ -e "$results/$part.tap" ]; then
+                show_part "$part"
+                continue
+        fi
+        case $part in
+        guest* | attack*) in_background "$part" ;;
+        *)
+                record_part "$part" 8>&-
+                show_part "$part"
+                ;;
+        esac
+done
+wait
+for part in "${background[@]}"; do show_part "$part"; done
+
+reports=("${built[@]/#/"$results/"}")
+reports=("${reports[@]/%/.tap}")
+echo "== time of each part; all of them together: $SECONDS s"
+cat "${reports[@]}" | sed -nE 's/^# ([0-9]+) s part (.*)/\1 s \2/p'
+echo "== the slowest cases"
+for part in "${built[@]}"; do
+        sed -nE "s/^# ([0-9.]+) s ([a-z][^ ]*)(:.*)?\$/\1 s $part \2/p" "$results/$part.tap"
+done | sort -rn | head -n 10
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

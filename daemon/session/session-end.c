@@ -60,9 +60,9 @@ static void session_then_removed(Session *session, int result, const Reason *rea
                                 session->id);
 
                 log_errno(result,
-                                LOG_ERR,
+                                LOG_WARNING,
                                 SESSION_CONTEXT(session),
-                                "cannot remove the instance yet");
+                                "another process holds the instance; trying again until it is removed");
                 request_answer(&session->destroyer, r, &why);
         }
         session_set_timer(session,

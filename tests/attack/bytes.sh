@@ -19,7 +19,7 @@ EOS
         verdict "$(wc -l <found)" "stale bytes"
 }
 
-case_names() { # the names of others' processes, which the kernel keeps for all traces together
+case_names() { # [open] the names of others' processes, which the kernel keeps for all traces together
         defended_by metadata
         chmod 711 .
         cp "$TARGET" secret-name

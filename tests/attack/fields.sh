@@ -65,7 +65,7 @@ EOS
         [ "$(records t.kts | grep -c "^sched_switch $(cat pid) ")" -gt 50 ] || fail "few records: $(records t.kts | head)"
 }
 
-case_names_of_neighbours() { # names of tasks that run beside one's own
+case_names_of_neighbours() { # [open] names of tasks that run beside one's own
         defended_by redaction
         neighbour
         verdict "$(grep -ac secret-name t.kts || true)" "names of the stranger"

@@ -26,7 +26,7 @@ EOS
         verdict "$(($(records t.kts | grep -c '^begun ') + $(statistic t.kts unknown-records)))" "records of the stranger"
 }
 
-case_foreign_process() { # a stranger's process by its number
+case_foreign_process() { # [open] a stranger's process by its number
         defended_by credentials dumpable
         background stranger setpriv --no-new-privs "$TARGET" calls 100000000 $VICTIM_CALL
         for scope in pids command; do

@@ -44,7 +44,7 @@ print(n)
 EOS
 }
 
-case_program_of_roots() { # breakpoints in a program of root's, and a listener where there is none
+case_program_of_roots() { # [open] breakpoints in a program of root's, and a listener where there is none
         defended_by program-files
         roots_program
         traces "$PROGRAM:probed:step"

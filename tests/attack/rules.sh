@@ -6,7 +6,7 @@ own_rule() {
         echo "{\"rules\": [{\"name\": \"mine\", \"subjects\": [\"any\"], \"scopes\": [\"command\", \"own\", \"pids\"], \"events\": [\"*:*\"]}]}"
 }
 
-case_writable_rules() { # events that no administrator granted, by a rule file that everybody may write
+case_writable_rules() { # [open] events that no administrator granted, by a rule file that everybody may write
         defended_by rules-trust
         mkdir -p "$CONFIG/policy.d"
         : >"$CONFIG/policy.d/00-attack.json"

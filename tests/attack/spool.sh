@@ -34,7 +34,7 @@ or_nothing() {
         "$@" >"$file" 2>err || cat err
 }
 
-case_others_recordings() { # what another user has recorded onto the disk: listed, read and removed, over both doors
+case_others_recordings() { # [open] what another user has recorded onto the disk: listed, read and removed, over both doors
         defended_by spool-owner
         a_spool
         recorded_by stranger

@@ -18,7 +18,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's program"
 }
 
-case_histogram_goes_on() { # root's program, by a histogram that counts on when its change of credentials has ended the trace
+case_histogram_goes_on() { # [open] root's program, by a histogram that counts on when its change of credentials has ended the trace
         defended_by guard-hist judged-counts
         rooted 4755 rooted
         # What the kernel holds for the attacker is what whoever reads it for him would tell. The daemon would end the

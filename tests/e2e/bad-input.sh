@@ -45,17 +45,17 @@ case_bad_name() { # a name with a slash
         refused 2 'name' user ktracectl create a/b $E --scope own
 }
 
-case_many_events() { # 10,000 events
+case_many_events() { # [asan] 10,000 events
         python3 -c 'import json; print(json.dumps({"scope": "own", "events": ["raw_syscalls:e%d" % i for i in range(10000)]}))' >many.json
         refused 2 'events' user ktracectl create many --spec many.json
 }
 
-case_buffer() { # a buffer of 0 or 10 TB
+case_buffer() { # [asan] a buffer of 0 or 10 TB
         refused 2 buffer user ktracectl record $E -b 0 -o t.kts -- true
         refused 2 buffer user ktracectl record $E -b 10000000000 -o t.kts -- true
 }
 
-case_bus_bad_type() { # the same over the bus, by a caller that is not ktracectl
+case_bus_bad_type() { # [asan] the same over the bus, by a caller that is not ktracectl
         local manager="org.ktrace1 /org/ktrace1 org.ktrace1.Manager"
         ! user busctl call $manager CreateSession 'a{sv}' 2 scope s own frob s x 2>err || fail "taken"
         grep -q frob err || fail "$(cat err)"
@@ -114,7 +114,7 @@ case_sinks_of_the_wrong_kind() { # a directory, procfs, a device as output
         [ ! -e ran ] || fail "the command ran"
 }
 
-case_disk_full() { # disk full while recording: 125, and the file is readable up to there
+case_disk_full() { # [asan] disk full while recording: 125, and the file is readable up to there
         mkdir small
         mount -t tmpfs -o "size=1m,uid=$USER_UID" small small
         expect 125 user ktracectl record -q $E -b 8192 -o small/t.kts -- "$TARGET" calls 200000 110

@@ -29,7 +29,7 @@ case_event_probe_mistakes() { # each is told with its place, also on kernels wit
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
 
-case_event_probe_values() { # numbers, text in the record, text of the program: the same as the event and the program say
+case_event_probe_values() { # [guest] numbers, text in the record, text of the program: the same as the event and the program say
         event_probes
         ktracectl probes add mine --event syscalls:sys_enter_openat 'name = filename : user' dfd 'flags : x32' '$comm'
         ktracectl probes add gone --event sched:sched_process_exit 'who = pid' comm
@@ -48,7 +48,7 @@ case_event_probe_values() { # numbers, text in the record, text of the program: 
         ! grep -q ktrace_u "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_event_probe_of_users() { # to those who have the event, and of it what is not cut for them
+case_event_probe_of_users() { # [guest] to those who have the event, and of it what is not cut for them
         refused 3 'not granted' user ktracectl probes add bad --event sched:sched_waking pid
         sed s/sched_waking/NAME/ err >first
         expect 3 user ktracectl probes add bad --event sched:no_such_event pid
@@ -139,7 +139,7 @@ nothing_paired() { # no event, no trigger of ours is in the kernel
         ! grep -q 'synthetic/ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_pair_latency() { # how long a call took, each once; the time of both events and what they held
+case_pair_latency() { # [guest] how long a call took, each once; the time of both events and what they held
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
                 --key common_pid 'took = $latency' 'flags = from.flags' 'ret = to.ret'
@@ -166,7 +166,7 @@ case_pair_latency() { # how long a call took, each once; the time of both events
         ktracectl probes remove slept_us
 }
 
-case_pair_flight() { # in a flight recorder: each snapshot has the pairs that there were, and those of the one before it
+case_pair_flight() { # [guest] in a flight recorder: each snapshot has the pairs that there were, and those of the one before it
         pairs
         trap pair_flight_end EXIT
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
@@ -193,7 +193,7 @@ pair_flight_end() {
         leave_case
 }
 
-case_pair_carried() { # text and numbers of the first event arrive with the second, by probes and by the catalogue
+case_pair_carried() { # [guest] text and numbers of the first event arrive with the second, by probes and by the catalogue
         pairs
         kprobes_of_pairs
         ktracectl probes add opening --on do_sys_openat2 filename how.flags:x64 dfd
@@ -223,7 +223,7 @@ kprobes_of_pairs() {
         [ -e "$TRACEFS/kprobe_events" ] || skip "this kernel has no kprobes"
 }
 
-case_pair_block_io() { # the catalogue's times of requests to a disk: as many as were made, each between its two events
+case_pair_block_io() { # [guest] the catalogue's times of requests to a disk: as many as were made, each between its two events
         pairs
         expect 0 ktracectl record -q -a --probe block_io_latency -e block:block_rq_issue -e block:block_rq_complete -o t.kts \
                 -- dd if=/dev/zero of=a-file bs=8192 count=5 oflag=direct,sync
@@ -247,7 +247,7 @@ streamed() {
         wait "$BACKGROUND" || true
 }
 
-case_pair_apart() { # two sessions with one definition: each has its own records, once
+case_pair_apart() { # [guest] two sessions with one definition: each has its own records, once
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
         ktracectl create everything --probe slept --scope system
@@ -268,7 +268,7 @@ case_pair_apart() { # two sessions with one definition: each has its own records
         ktracectl probes remove slept
 }
 
-case_pair_again() { # stopped and started again: nothing that was recorded is gone, and the pairs go on
+case_pair_again() { # [guest] stopped and started again: nothing that was recorded is gone, and the pairs go on
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
         ktracectl create again --probe slept --scope system
@@ -286,7 +286,7 @@ case_pair_again() { # stopped and started again: nothing that was recorded is go
         ktracectl probes remove slept
 }
 
-case_pair_orphans() { # of a daemon that was killed: its pairs go on, and what is nobody's goes
+case_pair_orphans() { # [guest] of a daemon that was killed: its pairs go on, and what is nobody's goes
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
         ktracectl create left --probe slept --scope system
@@ -307,7 +307,7 @@ case_pair_orphans() { # of a daemon that was killed: its pairs go on, and what i
         ktracectl probes remove slept
 }
 
-case_pair_dropped() { # more keys than are remembered: the rest is counted, and told
+case_pair_dropped() { # [deep guest] more keys than are remembered: the rest is counted, and told
         pairs
         command -v python3 >/dev/null || skip "no python3"
         kprobes_of_pairs
@@ -326,7 +326,7 @@ for i in range(20000): os.lseek(f, i, 0)'
 
 has_calls() { [ "$(count su.kts '.event == "calls"')" -gt 0 ]; }
 
-case_pair_fence() { # of users: of their own processes, of one task, and nothing of what gains privileges
+case_pair_fence() { # [guest] of users: of their own processes, of one task, and nothing of what gains privileges
         pairs
         kprobes_of_pairs
         user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid --key id to.ret '$latency'
@@ -366,7 +366,7 @@ case_pair_fence() { # of users: of their own processes, of one task, and nothing
         nothing_paired
 }
 
-case_pair_foreign() { # another who takes a trigger away, or lays one more, ends a user's session
+case_pair_foreign() { # [guest] another who takes a trigger away, or lays one more, ends a user's session
         pairs
         kprobes_of_pairs
         user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid --key id '$latency'
@@ -395,7 +395,7 @@ slept_for() {
                 fail "$(grep slept: "$2")"
 }
 
-case_derived_examples() { # ktrace-probes(5), word for word
+case_derived_examples() { # [guest] ktrace-probes(5), word for word
         event_probes
         pairs
         kprobes_of_pairs
@@ -422,7 +422,7 @@ case_derived_examples() { # ktrace-probes(5), word for word
         for probe in came opening opened woken slept opens handed; do ktracectl probes remove $probe; done
 }
 
-case_pair_many() { # as many values of each as are taken
+case_pair_many() { # [guest] as many values of each as are taken
         pairs
         local values=()
         for i in 1 2 3; do values+=("f$i = from.prio" "t$i = to.next_prio"); done
@@ -439,7 +439,7 @@ case_pair_many() { # as many values of each as are taken
         ktracectl probes remove many
 }
 
-case_pair_of_group() { # who may trace every process, but not its addresses: the same values, and no address by a detour
+case_pair_of_group() { # [guest] who may trace every process, but not its addresses: the same values, and no address by a detour
         pairs
         event_probes
         trap group_end EXIT
@@ -473,7 +473,7 @@ group_end() {
         leave_case
 }
 
-case_readme_pairs() { # README: two events that belong together
+case_readme_pairs() { # [guest] README: two events that belong together
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
                 --key common_pid '$latency : us'

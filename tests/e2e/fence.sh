@@ -18,7 +18,7 @@ fence_ends() {
         grep -Eq "$1" background.err || fail "no reason: $(cat background.err)"
 }
 
-case_fence_foreign_pids() { # another who adds to the pid list ends the session
+case_fence_foreign_pids() { # [guest] another who adds to the pid list ends the session
         fence_target
         fence_recording -p "$BACKGROUND"
         sleep 0.5
@@ -27,7 +27,7 @@ case_fence_foreign_pids() { # another who adds to the pid list ends the session
         same 0 "$(count t.kts '.pid == 1')" "records of process 1"
 }
 
-case_fence_foreign_emptying() { # another who empties the pid list ends the session, and nobody's records are told
+case_fence_foreign_emptying() { # [guest] another who empties the pid list ends the session, and nobody's records are told
         fence_target
         pid=$BACKGROUND
         fence_recording -p "$pid"
@@ -37,7 +37,7 @@ case_fence_foreign_emptying() { # another who empties the pid list ends the sess
         same 0 "$(count t.kts ".event != null and .pid != $pid")" "others' records"
 }
 
-case_fence_foreign_filter() { # another who takes a filter away ends the session
+case_fence_foreign_filter() { # [guest] another who takes a filter away ends the session
         fence_target
         fence_recording -p "$BACKGROUND"
         sleep 0.5
@@ -45,7 +45,7 @@ case_fence_foreign_filter() { # another who takes a filter away ends the session
         fence_ends 'somebody else.*raw_syscalls/sys_enter/filter'
 }
 
-case_fence_foreign_while_stopped() { # another who changes a stopped session ends it as well
+case_fence_foreign_while_stopped() { # [guest] another who changes a stopped session ends it as well
         fence_target
         expect 0 user ktracectl create halted --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
         expect 0 user ktracectl start halted
@@ -62,7 +62,7 @@ fence_su() { background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; /bin/
 
 has_calls() { [ "$(count t.kts '.event == "sys_enter"')" -gt 0 ]; }
 
-case_fence_setuid() { # a traced process that gains privileges ends the session, and nothing of them is recorded
+case_fence_setuid() { # [guest] a traced process that gains privileges ends the session, and nothing of them is recorded
         needs_kprobes
         fence_su
         fence_recording -p "$BACKGROUND"
@@ -75,7 +75,7 @@ case_fence_setuid() { # a traced process that gains privileges ends the session,
         has_calls || fail "nothing was recorded before"
 }
 
-case_fence_setuid_while_stopped() { # … also while it is stopped
+case_fence_setuid_while_stopped() { # [guest] … also while it is stopped
         needs_kprobes
         fence_su
         expect 0 user ktracectl create halted --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
@@ -85,7 +85,7 @@ case_fence_setuid_while_stopped() { # … also while it is stopped
         within 30 sh -c '! ktracectl list --json=short | grep -q halted' || fail "it is still there"
 }
 
-case_fence_harmless() { # a process that may gain privileges and does not is traced to its end
+case_fence_harmless() { # [guest] a process that may gain privileges and does not is traced to its end
         needs_kprobes
         background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; i=0; while [ $i -lt 5 ]; do /bin/true; i=$((i + 1)); done
                 touch done; sleep 100'
@@ -97,7 +97,7 @@ case_fence_harmless() { # a process that may gain privileges and does not is tra
         same 5 "$(count t.kts '.event == "sched_process_exec" and .fields.filename == "/bin/true"')" "programs"
 }
 
-case_fence_guard_goes() { # the guard's probe goes with the last session
+case_fence_guard_goes() { # [guest] the guard's probe goes with the last session
         needs_kprobes
         fence_target
         expect 0 user ktracectl create one --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter

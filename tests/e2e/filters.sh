@@ -43,7 +43,7 @@ case_filter_where() { # --where counts for all events, besides their own filters
         ktracectl destroy filtered
 }
 
-case_filter_mistakes() { # no such field, wrong type, wrong grammar: the column and a caret
+case_filter_mistakes() { # [asan] no such field, wrong type, wrong grammar: the column and a caret
         caret 18 'sched:sched_switch: filter column 18: no field "nxt_pid"; did you mean next_pid\?' \
                 -e sched:sched_switch -f 'prev_pid == 1 && nxt_pid == 1'
         caret 13 'filter column 13: prev_pid wants a number' -e sched:sched_switch -f 'prev_pid == "sh"'

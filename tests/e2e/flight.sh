@@ -16,7 +16,7 @@ calls() { "$TARGET" calls "$1" "$2"; }
 # has FILE NR: how many calls of this number are in it.
 has() { count "$1" ".fields.id == $2"; }
 
-case_flight_repeated() { # a snapshot takes what is there while tracing goes on, and the next one has it too
+case_flight_repeated() { # [guest] a snapshot takes what is there while tracing goes on, and the next one has it too
         recorder box
         calls 100 1000
         expect 0 ktracectl snapshot box -o one.kts
@@ -115,7 +115,7 @@ EOS
         ktracectl destroy box
 }
 
-case_readme_flight() { # README: what was last, with a mark in it
+case_readme_flight() { # [guest] README: what was last, with a mark in it
         trap flight_end EXIT
         ktracectl create box --mode flight -a -b 4096 -e sched:sched_switch
         ktracectl start box
@@ -130,7 +130,7 @@ case_readme_flight() { # README: what was last, with a mark in it
                 [ "$(uname -m)" != x86_64 ] || fail "no kill"
 }
 
-case_flight_fenced() { # of one's own command: what it and its children did last, after it has died too; pictures of nobody else
+case_flight_fenced() { # [guest] of one's own command: what it and its children did last, after it has died too; pictures of nobody else
         background sh -c "while :; do $TARGET calls 100 1000; done"
         expect 3 user ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id == 1000' -- \
                 sh -c "$TARGET calls 100 1000; $TARGET calls 50 1000 & wait; exit 3"
@@ -140,14 +140,14 @@ case_flight_fenced() { # of one's own command: what it and its children did last
         same 20 "$(has t.dat 1000)" "calls before the signal"
 }
 
-case_flight_fenced_unborn() { # a child that was born before the window is cut, and counted; its parent is told
+case_flight_fenced_unborn() { # [guest] a child that was born before the window is cut, and counted; its parent is told
         expect 0 user ktracectl record --flight -b 64 -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' -- \
                 sh -c "$TARGET calls 60000 1000; exec $TARGET calls 7 1001"
         same '0 7' "$(has t.kts 1000) $(has t.kts 1001)" "calls of the child and of the command"
         [ "$(grep -aoE '"foreign":[0-9]+' t.kts | tail -n 1 | cut -d: -f2)" -gt 100 ] || fail "not counted"
 }
 
-case_flight_fenced_repeated() { # snapshots of one's own session follow each other, and the later ones have what the first had
+case_flight_fenced_repeated() { # [asan] snapshots of one's own session follow each other, and the later ones have what the first had
         trap flight_end EXIT
         mkfifo go
         chmod 666 go
@@ -178,7 +178,7 @@ case_flight_refused() { # streams of recorders, snapshots of streams, and what a
         ktracectl destroy plain
 }
 
-case_flight_record_exit() { # record --flight writes the last that its command did, also when a signal has killed it
+case_flight_record_exit() { # [guest asan] record --flight writes the last that its command did, also when a signal has killed it
         local status=0 format
         expect 3 ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000' -- sh -c "$TARGET calls 100 1000; exit 3"
         same 100 "$(has t.kts 1000)" "calls"
@@ -229,7 +229,7 @@ case_flight_record_both() { # with a command: on the signal, and at its end
         same '10 20' "$(has t.dat 1000) $(has t.1.dat 1000)" "calls"
 }
 
-case_flight_record_event() { # the kernel keeps the first moment: what was before it, the event itself, and nothing of what came behind
+case_flight_record_event() { # [guest] the kernel keeps the first moment: what was before it, the event itself, and nothing of what came behind
         trap flight_end EXIT
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] || skip "this kernel has no histograms or no snapshot buffers"
         # It goes on when a snapshot is told.

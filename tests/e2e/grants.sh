@@ -63,7 +63,7 @@ case_grant_cut() { # a field that a rule cuts is not in the file, and no filter 
         grep -q 'filter column 1: policy cuts the field id' err || fail "$(cat err)"
 }
 
-case_grant_joined() { # a rule's own filter holds beside the caller's, and only root is told of it
+case_grant_joined() { # [asan] a rule's own filter holds beside the caller's, and only root is told of it
         grant "\"scopes\": [\"command\"], \"events\": [{\"name\": \"raw_syscalls:sys_enter\", \"filter\": \"id == $GETPPID\"}]"
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 100 $GETPPID
         same $GETPPID "$(fields t.kts sys_enter .id)" "ids without a filter"
@@ -104,7 +104,7 @@ case_grant_group() { # the group ktrace: the whole system, its addresses under o
         expect 3 member ktracectl --no-ask-password record -q -a --unredacted -e kmem:kmalloc -o t.kts -- true
 }
 
-case_grant_limits() { # a rule's limits take the place of the configured ones
+case_grant_limits() { # [asan] a rule's limits take the place of the configured ones
         grant '"scopes": ["own", "command"], "events": ["raw_syscalls:*"], "lifetimes": ["client", "linger"],
                 "max-linger-sec": 60, "limits": {"max-buffer-kb": 64, "max-event-rate": 1000}'
         refused 1 'buffer-kb: 65 is over .* limit of 64' user ktracectl create x --scope own -b 65 -e raw_syscalls:sys_enter
@@ -133,7 +133,7 @@ case_grant_limits_spool() { # a recording onto the disk fits the rule's limits w
         user ktracectl spool remove x
 }
 
-case_grant_allow_setuid() { # who may gain privileges is traced up to there
+case_grant_allow_setuid() { # [guest] who may gain privileges is traced up to there
         [ -e "$TRACEFS/kprobe_events" ] || skip "the kernel has no kprobes"
         grant '"scopes": ["command"], "events": ["raw_syscalls:*", "sched:*"], "allow-setuid": true'
         status=0
@@ -146,7 +146,7 @@ case_grant_allow_setuid() { # who may gain privileges is traced up to there
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- sh -c 'su --version; true'
 }
 
-case_grant_unit() { # a rule for a user's unit counts for callers in that unit only
+case_grant_unit() { # [guest] a rule for a user's unit counts for callers in that unit only
         [ -d /run/systemd/system ] || skip "no systemd"
         mkdir -p "${RULES%/*}"
         printf '{"rules": [{"name": "unit", "subjects": [{"uid": %s, "unit": "agent-*.service"}], "scopes": ["own"],

@@ -18,7 +18,7 @@ WRITE=syscalls:sys_enter_write
 # row FILE EXPRESSION: the hits of the one row for which the jq expression holds.
 row() { jq -c "[.rows[] | select($2)] | if length == 1 then .[0].hitcount else \"\(length) rows\" end" "$1"; }
 
-case_hist_of_command() { # the writes of a user's command, each in the range of its size
+case_hist_of_command() { # [guest] the writes of a user's command, each in the range of its size
         expect 0 user ktracectl --json=short hist -e $WRITE --key count.log2 --value count -- dd if=/dev/zero of=/dev/null bs=512 count=50 status=none
         cp out h.json
         same 50 "$(row h.json '.keys.count.from == 257 and .keys.count.to == 512')" "writes of 512 bytes"
@@ -37,7 +37,7 @@ case_hist_of_command() { # the writes of a user's command, each in the range of 
         no_instance || fail "an instance is left"
 }
 
-case_hist_table() { # for a reader: the titles, ranges with those that nothing fell into, a bar for each
+case_hist_table() { # [guest] for a reader: the titles, ranges with those that nothing fell into, a bar for each
         # Two sizes, two ranges apart.
         printf 'dd if=/dev/zero of=/dev/null bs=512 count=40 status=none\ndd if=/dev/zero of=/dev/null bs=2048 count=10 status=none\n' >job
         COLUMNS=80 LC_ALL=C expect 0 user ktracectl hist --bars -e $WRITE --key count.log2 -- sh job
@@ -52,7 +52,7 @@ case_hist_table() { # for a reader: the titles, ranges with those that nothing f
         ! grep -q '#' out || fail "bars where nobody asked: $(cat out)"
 }
 
-case_hist_of_session() { # read while it runs, cleared, paused and continued; stopped and started again
+case_hist_of_session() { # [guest] read while it runs, cleared, paused and continued; stopped and started again
         hists
         trap hist_end EXIT
         jq -n '{scope: "system", triggers: [
@@ -95,7 +95,7 @@ case_hist_of_session() { # read while it runs, cleared, paused and continued; st
         same 5 "$(jq .hits out)" "after the next start"
 }
 
-case_hist_verbs_of_a_fenced_session() { # a user's session goes on when its histogram is cleared, paused and continued
+case_hist_verbs_of_a_fenced_session() { # [guest] a user's session goes on when its histogram is cleared, paused and continued
         trap hist_end EXIT
         local i
         background user setpriv --no-new-privs sleep 1000
@@ -129,7 +129,7 @@ counted() {
         jq -c "$1" out
 }
 
-case_hist_own_session() { # of one's own processes: read while it runs, cleared, paused, continued, stopped and started again
+case_hist_own_session() { # [guest] of one's own processes: read while it runs, cleared, paused, continued, stopped and started again
         own_caller
         jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
                 {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"], size: 128, name: "calls"},
@@ -166,7 +166,7 @@ case_hist_own_session() { # of one's own processes: read while it runs, cleared,
         no_instance || fail "an instance is left"
 }
 
-case_hist_beside_stream() { # counted whether or not somebody reads the stream, which has what its own filter says
+case_hist_beside_stream() { # [guest] counted whether or not somebody reads the stream, which has what its own filter says
         own_caller
         user ktracectl create box --scope "pids:$CALLER" -e $ENTER -f 'id == 1000' --trigger "$ENTER if id >= 1000 && id <= 1002 do hist id" \
                 --trigger "raw_syscalls:sys_exit if id == 1000 do hist id"
@@ -201,7 +201,7 @@ case_hist_beside_stream() { # counted whether or not somebody reads the stream, 
         no_instance || fail "an instance is left"
 }
 
-case_hist_own_notify() { # hits of one's own processes are told, as many as a count allows, and nobody else's
+case_hist_own_notify() { # [guest] hits of one's own processes are told, as many as a count allows, and nobody else's
         own_caller
         jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
                 {when: "raw_syscalls:sys_enter if id == 1001", do: "notify"},
@@ -234,7 +234,7 @@ case_hist_own_refused() { # what cannot be counted of one's own processes is ref
         no_instance || fail "an instance is left"
 }
 
-case_hist_many_at_once() { # twenty calls for one table, each answered; and a session that ends meanwhile
+case_hist_many_at_once() { # [deep guest] twenty calls for one table, each answered; and a session that ends meanwhile
         hists
         trap hist_end EXIT
         ktracectl create box --scope system --trigger "$ENTER do hist common_pid,id"
@@ -252,7 +252,7 @@ case_hist_many_at_once() { # twenty calls for one table, each answered; and a se
         no_instance || fail "an instance is left"
 }
 
-case_hist_refused() { # each with its place, and the remedy; also on kernels without
+case_hist_refused() { # [asan] each with its place, and the remedy; also on kernels without
         try() { # STATUS PATTERN TRIGGER: by a user, of processes of their own
                 jq -nc "{scope: \"own\", triggers: [$3]}" >t.json
                 refused "$1" "$2" user ktracectl create bad --spec t.json
@@ -296,7 +296,7 @@ case_hist_refused_in_words() { # what was typed is named, and not the spec that 
         said 2 "--by \"nosuch\" column 1: sys_exit has no field nosuch: it has id, ret" --latency "$ENTER..raw_syscalls:sys_exit" --key id --by nosuch
 }
 
-case_hist_hostile_names() { # names that look like the table are told as they are
+case_hist_hostile_names() { # [guest] names that look like the table are told as they are
         echo 'import ctypes
 libc = ctypes.CDLL(None)
 for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n", b"\xff\x01", b"\n\nTotals:\n", b" } hitcount:1\n{"]:
@@ -313,7 +313,7 @@ for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n", b"
         done
 }
 
-case_hist_forged_table() { # a file name that is meant to be more of the table is no table
+case_hist_forged_table() { # [guest] a file name that is meant to be more of the table is no table
         hists
         echo 'import os
 target = b"/" + b"0123456789" * 6 + b" } hitcount:          9\n{ filename: " + b"y" * 60
@@ -323,7 +323,7 @@ os.execv(os.getcwdb() + target, [b"true"])' >forge.py
         grep -q 'may have been meant to look like' err || fail "$(cat out err)"
 }
 
-case_hist_latency() { # the time between two events, as documented
+case_hist_latency() { # [guest] the time between two events, as documented
         hists
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
         recording ktracectl hist --latency sched:sched_waking..sched:sched_switch --key pid=next_pid --by next_comm
@@ -339,7 +339,7 @@ case_hist_latency() { # the time between two events, as documented
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_hist_of_others() { # nobody else's; and what a fence lets through is counted
+case_hist_of_others() { # [guest] nobody else's; and what a fence lets through is counted
         trap hist_end EXIT
         user ktracectl create mine --scope own --trigger "$ENTER do hist id"
         expect 1 stranger ktracectl hist mine
@@ -351,7 +351,7 @@ case_hist_of_others() { # nobody else's; and what a fence lets through is counte
         same 9 "$(jq .hits out)" "hits beside a stranger's"
 }
 
-case_hist_memory() { # counts to the limit as buffers do
+case_hist_memory() { # [guest] counts to the limit as buffers do
         jq -nc '{scope: "own", triggers: [range(8) | {when: "raw_syscalls:sys_enter if id == \(.)", do: "hist", keys: ["id"], size: 131072}]}' >big.json
         refused 1 'max-buffer-kb' user ktracectl create big --spec big.json
         no_instance || fail "an instance is left"

@@ -32,7 +32,7 @@ drained() { ktracectl --json=short status box | jq -e '[.statistics.cpus[].entri
 nobody() { ktracectl list --json=short | jq -e 'length == 0'; }
 n_told() { jq -s 'map(select(.kind == "interference") | .count) | add // 0' told; }
 
-case_interference_events() { # an event that others turn off is on again soon, with its filter; the gap is told, also in the stream
+case_interference_events() { # [guest] an event that others turn off is on again soon, with its filter; the gap is told, also in the stream
         trap interference_end EXIT
         watched
         background ktracectl stream box -o t.kts
@@ -61,7 +61,7 @@ case_interference_events() { # an event that others turn off is on again soon, w
                 fail "statistics: $(ktracectl convert t.kts --to json | grep statistics)"
 }
 
-case_interference_files() { # tracing, clock, size, overwriting and CPUs of an instance are as they were, soon after others changed them
+case_interference_files() { # [asan] tracing, clock, size, overwriting and CPUs of an instance are as they were, soon after others changed them
         trap interference_end EXIT
         local size
         watched
@@ -126,7 +126,7 @@ case_interference_trigger() { # a trigger that somebody lifts is laid again
         ktracectl destroy box
 }
 
-case_interference_war() { # who undoes whatever is put back wins, and the session says so
+case_interference_war() { # [deep] who undoes whatever is put back wins, and the session says so
         trap interference_end EXIT
         watched
         (while [ -e "$EVENT/enable" ]; do echo 0 2>/dev/null >"$EVENT/enable"; sleep 0.01; done) &

@@ -6,7 +6,7 @@ keys_end() {
         leave_case
 }
 
-case_keys_cpus() { # only the CPUs that were named record
+case_keys_cpus() { # [asan] only the CPUs that were named record
         trap keys_end EXIT
         [ "$(nproc)" -gt 1 ] || skip "one CPU"
         recording ktracectl record -q --scope system --cpus 1 -e raw_syscalls:sys_enter --where 'id == 1000' -o t.kts
@@ -80,7 +80,7 @@ has_tracer() { # NAME
 # What sync(2) is to the kernel: of several names of one function it lists one.
 sync_function() { grep -m 1 -xE '__(x64|ia32|arm64)_sys_sync|ksys_sync' "$TRACEFS/available_filter_functions"; }
 
-case_keys_tracer() { # each call of a function is a record, by name, and none of any other function
+case_keys_tracer() { # [guest] each call of a function is a record, by name, and none of any other function
         trap keys_end EXIT
         has_tracer function || skip "this kernel's instances have no function tracer"
         recording ktracectl record -q --scope system --tracer function --function "$(sync_function)" -o t.kts
@@ -93,7 +93,7 @@ case_keys_tracer() { # each call of a function is a record, by name, and none of
         same nop "$(cat "$TRACEFS/current_tracer")" "the top level's tracer"
 }
 
-case_keys_tracer_stops() { # a stopped session patches nothing, and goes on when started
+case_keys_tracer_stops() { # [guest] a stopped session patches nothing, and goes on when started
         trap keys_end EXIT
         has_tracer function || skip "this kernel's instances have no function tracer"
         local function
@@ -112,7 +112,7 @@ case_keys_tracer_stops() { # a stopped session patches nothing, and goes on when
         same 2 "$(count t.kts '.event == "function"')" "calls"
 }
 
-case_keys_tracer_refused() { # never unfiltered by accident, no orders in the place of names, no functions that are not there
+case_keys_tracer_refused() { # [guest] never unfiltered by accident, no orders in the place of names, no functions that are not there
         trap keys_end EXIT
         refused 2 'functions: missing' ktracectl create x --scope system --tracer function
         refused 2 'functions: are for a tracer' ktracectl create x --scope system --function '*' -e raw_syscalls:sys_enter

@@ -2,7 +2,7 @@
 # How sessions end, wanted or not.
 
 # The session has no time set that would end it.
-case_client_killed() { # the client is killed: session and instance are gone
+case_client_killed() { # [asan] the client is killed: session and instance are gone
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 100
         within 30 is_running || fail "did not start: $(cat background.err)"
         pkill -9 -x -P "$BACKGROUND" ktracectl || kill -9 "$BACKGROUND"
@@ -18,7 +18,7 @@ case_linger() { # linger:TIME: the session outlives its creator by that time
         [ $(($(awk '{ print int($1) }' /proc/uptime) - begun)) -ge 10 ] || fail "gone too early"
 }
 
-case_lifetime_unit() { # unit:NAME: the session ends with the unit's last process, whosever that is
+case_lifetime_unit() { # [guest] unit:NAME: the session ends with the unit's last process, whosever that is
         lives_in kt-life.service 0
         user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-life.service
         user ktracectl show --json=short lives | jq -e '.spec.lifetime == "unit:kt-life.service"' >/dev/null ||
@@ -29,7 +29,7 @@ case_lifetime_unit() { # unit:NAME: the session ends with the unit's last proces
         within 30 no_instance || fail "still there without its unit"
 }
 
-case_lifetime_unit_empty() { # a unit without processes is refused, and so is one that is none
+case_lifetime_unit_empty() { # [guest] a unit without processes is refused, and so is one that is none
         refused 1 'lifetime: unit:kt-none.service has no processes, or there is none' \
                 user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-none.service
         refused 2 'names no unit with processes' \
@@ -48,7 +48,7 @@ case_lifetime_unit_of_strangers() { # another user's own unit does not exist
         expect 0 ktracectl create lives -e sched:sched_process_exec --scope system --lifetime unit:kt-theirs.service
 }
 
-case_hanging_client() { # a client that hangs between CreateSession and Start loses its session after the set time
+case_hanging_client() { # [asan] a client that hangs between CreateSession and Start loses its session after the set time
         background user python3 -c '
 import dbus, time
 manager = dbus.Interface(dbus.SystemBus().get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
@@ -61,7 +61,7 @@ time.sleep(100)'
         kill -0 "$BACKGROUND" || fail "the client did not hang"
 }
 
-case_daemon_killed() { # the daemon is killed for good: the recording says so, the next daemon leaves nothing behind
+case_daemon_killed() { # [guest] the daemon is killed for good: the recording says so, the next daemon leaves nothing behind
         ! service_manager || skip "systemd starts it again: restart_record"
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 8
         within 30 is_running || fail "did not start: $(cat background.err)"
@@ -73,7 +73,7 @@ case_daemon_killed() { # the daemon is killed for good: the recording says so, t
         within 30 user ktracectl status || fail "the daemon does not come again"
 }
 
-case_daemon_exits_idle() { # the daemon leaves when nobody needs it
+case_daemon_exits_idle() { # [deep] the daemon leaves when nobody needs it
         user ktracectl status >/dev/null
         within 60 sh -c "! busctl --list --unique --acquired --no-legend list 2>/dev/null | grep -q '^org.ktrace1 '" ||
                 fail "still on the bus after a minute"

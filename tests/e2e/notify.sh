@@ -28,7 +28,7 @@ ends() { # STATUS: of the listener
         same "$1" "$status" "status of the listener"
 }
 
-case_notify_lost_events() { # losses are told while they happen: soon, per CPU, exactly, ten times a second at most; status 4
+case_notify_lost_events() { # [asan] losses are told while they happen: soon, per CPU, exactly, ten times a second at most; status 4
         trap notify_end EXIT
         local begin end late
         # As soon as there was something to tell: the ring is full within a few ms. The machine may stand still once.
@@ -99,7 +99,7 @@ hooked() {
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
 }
 
-case_notify_trigger() { # a hit is told within 100 ms (1 s in the guest), each is counted, by trigger; again after a stop, and what a count allows
+case_notify_trigger() { # [guest] a hit is told within 100 ms (1 s in the guest), each is counted, by trigger; again after a stop, and what a count allows
         trap notify_end EXIT
         local n soonest
         hooked
@@ -135,7 +135,7 @@ EOS
         same 3 "$(jq -s 'map(select(.trigger == 1) | .count) | add' json)" "hits of the second"
 }
 
-case_notify_flood() { # a million hits a second are ten notifications, and none is missing
+case_notify_flood() { # [guest] a million hits a second are ten notifications, and none is missing
         trap notify_end EXIT
         local begin end
         hooked
@@ -154,7 +154,7 @@ case_notify_flood() { # a million hits a second are ten notifications, and none 
         [ "$(wc -l <json)" -le $(((end - begin) / 90000000 + 4)) ] || fail "$(wc -l <json) in $((end - begin)) ns"
 }
 
-case_notify_reader_killed() { # who counts the hits is made anew when it is killed, and tells nothing twice
+case_notify_reader_killed() { # [guest] who counts the hits is made anew when it is killed, and tells nothing twice
         trap notify_end EXIT
         local reader
         hooked
@@ -219,7 +219,7 @@ case_notify_usage() { # where to and as what events are written says nothing of 
         refused 1 'no session has this name' ktracectl stream box --notify
 }
 
-case_notify_others() { # who ran before a task of one's own is nobody's to know: the pid of an event that speaks of others is not told
+case_notify_others() { # [guest] who ran before a task of one's own is nobody's to know: the pid of an event that speaks of others is not told
         trap notify_end EXIT
         hooked
         background stranger taskset -c 0 "$TARGET" calls 1000000000 1001

@@ -117,7 +117,7 @@ case_policy_explain_is_create() { # what CheckSession says is what CreateSession
         told 'task:*'
 }
 
-case_policy_reload() { # policy reload and SIGHUP: new rules count from then on
+case_policy_reload() { # [guest] policy reload and SIGHUP: new rules count from then on
         spec task:task_rename
         rule "{\"name\": \"other\", \"subjects\": [\"any\"], \"scopes\": [\"own\"], \"events\": [\"raw_syscalls:*\"]}"
         expect 0 user ktracectl policy explain spec.json
@@ -160,7 +160,7 @@ case_policy_reload_ends() { # a session that no longer fits ends; its client is 
         [ "$(count t.kts ".fields.id == $GETPPID")" -gt 10 ] || fail "too few calls"
 }
 
-case_policy_reload_keeps() { # a session that still fits goes on without losing an event
+case_policy_reload_keeps() { # [asan] a session that still fits goes on without losing an event
         recording user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" until stop 20000
         deny "$STRANGER_UID"
         for _ in 1 2 3; do

@@ -24,7 +24,7 @@ case_probes_denied() { # who may not define probes learns nothing of functions, 
         refused 3 'probes: vfs_read: not granted' user ktracectl probes add mine --on vfs_read count
 }
 
-case_probes_of_rules() { # a rule says on which functions and what of them
+case_probes_of_rules() { # [guest] a rule says on which functions and what of them
         probe_rule '{"functions": ["vfs_*", "tcp_sendmsg"], "except": ["*_write"], "takes": ["values"]}'
         expect 0 user ktracectl probes resolve vfs_read
         refused 3 'probes: vfs_write: not granted by 10-probes.json: case' user ktracectl probes add bad --on vfs_write count
@@ -50,7 +50,7 @@ refuses() {
         same "$(printf '%*s^' $((column + 1)) '')" "$(tail -n 1 err)" "the caret below $4"
 }
 
-case_probes_mistakes() { # each mistake is told with its place, and nothing is defined
+case_probes_mistakes() { # [asan] each mistake is told with its place, and nothing is defined
         refuses 4 'struct sock has no member __sk_comon: did you mean __sk_common' tcp_sendmsg sk.__sk_comon.skc_dport
         refuses 1 'tcp_sendmsg has no argument sock: did you mean sk|it has sk, msg, size' tcp_sendmsg sock
         refuses 8 'there is no type u7' tcp_sendmsg 'size : u7'
@@ -66,7 +66,7 @@ case_probes_mistakes() { # each mistake is told with its place, and nothing is d
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
 
-case_probes_raw_mistakes() { # of a definition in the kernel's syntax the place of a mistake is shown, also of the kernel's words
+case_probes_raw_mistakes() { # [guest] of a definition in the kernel's syntax the place of a mistake is shown, also of the kernel's words
         raw() { # COLUMN STATUS PATTERN RAW
                 expect "$2" ktracectl probes add bad --raw "$4"
                 head -n 1 err | grep -qE -- "$3" || fail "no '$3': $(cat err)"
@@ -79,7 +79,7 @@ case_probes_raw_mistakes() { # of a definition in the kernel's syntax the place 
         refused 1 'do_int3: the kernel forbids probes there \(kprobes/blacklist\)' ktracectl probes add bad --raw 'p do_int3'
 }
 
-case_probes_values() { # what a probe records is what the program did: text, numbers, flags, results
+case_probes_values() { # [guest] what a probe records is what the program did: text, numbers, flags, results
         kprobes
         ktracectl probes add opening --on do_sys_openat2 filename 'flags = how.flags' dfd '$comm'
         ktracectl probes add opened --on do_sys_openat2 --return '$retval'
@@ -94,14 +94,14 @@ case_probes_values() { # what a probe records is what the program did: text, num
         ktracectl probes remove opened
 }
 
-case_probes_kernel_says() { # what only the kernel knows is told in its words, and nothing is left
+case_probes_kernel_says() { # [guest] what only the kernel knows is told in its words, and nothing is left
         kprobes
         refused 1 'no instruction begins there' ktracectl probes add bad --on do_sys_openat2+4 %di
         refused 1 'the kernel refuses the probe' ktracectl probes add bad --on do_sys_openat2 %nothing
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "$(cat "$TRACEFS/kprobe_events")"
 }
 
-case_probes_shared() { # the same again is the same, another of its name is refused, and none goes while a session has it
+case_probes_shared() { # [guest] the same again is the same, another of its name is refused, and none goes while a session has it
         kprobes
         same ktrace_u0:mine "$(ktracectl probes add mine --on vfs_read count)" "event"
         same ktrace_u0:mine "$(ktracectl probes add mine --on vfs_read count)" "event"
@@ -114,7 +114,7 @@ case_probes_shared() { # the same again is the same, another of its name is refu
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "it is left"
 }
 
-case_probes_return_arguments() { # arguments and result of one call, also where the kernel has forgotten the arguments by then
+case_probes_return_arguments() { # [guest] arguments and result of one call, also where the kernel has forgotten the arguments by then
         kprobes
         echo text >a-file
         same ktrace_u0:opens "$(ktracectl probes add opens --on do_sys_openat2 --return filename 'flags = how.flags : x64' 'fd = $retval' 2>told)" "event"
@@ -132,7 +132,7 @@ case_probes_return_arguments() { # arguments and result of one call, also where 
         same "" "$(ktracectl --json=short probes list | jq -r '.[] | select(.source == "") | .name')" "what is defined"
 }
 
-case_probes_load() { # all probes of a file at once, or none: what is wrong is told with its number
+case_probes_load() { # [guest] all probes of a file at once, or none: what is wrong is told with its number
         kprobes
         jq -n '{probes: [range(100) | {name: "many\(.)", on: "vfs_read", args: ["count"]}]}' >many.json
         expect 0 ktracectl probes load many.json
@@ -155,7 +155,7 @@ case_probes_load() { # all probes of a file at once, or none: what is wrong is t
         for i in $(seq 0 99); do ktracectl probes remove "many$i"; done
 }
 
-case_probes_foreign_removal() { # somebody takes it out of the kernel: told, and put back
+case_probes_foreign_removal() { # [guest] somebody takes it out of the kernel: told, and put back
         kprobes
         ktracectl probes add mine --on vfs_read count
         echo '-:ktrace_u0/mine' >>"$TRACEFS/kprobe_events"
@@ -166,7 +166,7 @@ case_probes_foreign_removal() { # somebody takes it out of the kernel: told, and
         ktracectl probes remove mine
 }
 
-case_probes_crash() { # a daemon that is killed: the next one has the definitions, and removes what is nobody's
+case_probes_crash() { # [guest] a daemon that is killed: the next one has the definitions, and removes what is nobody's
         kprobes
         ktracectl probes add mine --on vfs_read count
         ktracectl create box --mode flight --scope system -b 64 --probe mine -f 'common_pid == 1'
@@ -221,7 +221,7 @@ EOS
         same 11 "$(ktracectl --json probes list | jq length)" "entries"
 }
 
-case_probes_catalogue_use() { # the catalogue's come into the kernel with the first session and go with the last
+case_probes_catalogue_use() { # [guest] the catalogue's come into the kernel with the first session and go with the last
         kprobes
         ktracectl create one --probe file_open --scope system
         ktracectl create two --probe file_open --scope system
@@ -241,7 +241,7 @@ recorded() {
         [ "$(count t.kts "$expression")" -gt 0 ] || fail "$probe: none with $expression: $(ktracectl report t.kts | tail -n 5)"
 }
 
-case_probes_catalogue_files_and_programs() { # files opened, programs run, signals sent, pages touched: true values
+case_probes_catalogue_files_and_programs() { # [guest] files opened, programs run, signals sent, pages touched: true values
         kprobes
         echo text >a-file
         recorded file_open '.fields.filename == "a-file" and .fields.dfd == -100' cat a-file
@@ -252,7 +252,7 @@ case_probes_catalogue_files_and_programs() { # files opened, programs run, signa
         recorded page_fault '.fields.address >= .fields.start and .fields.address < .fields.end' true
 }
 
-case_probes_catalogue_tcp() { # connections begun and taken: addresses and ports of both sides
+case_probes_catalogue_tcp() { # [guest] connections begun and taken: addresses and ports of both sides
         kprobes
         command -v python3 >/dev/null || skip "no python3"
         cat >talk.py <<'EOS'
@@ -272,7 +272,7 @@ EOS
         grep -q "tcp_accept: .* family=2 sport=$server daddr=127\.0\.0\.1 dport=$client" report || fail "$(cat ports report)"
 }
 
-case_probes_catalogue_retransmit() { # a listener that takes no more: what was sent to it is sent once more
+case_probes_catalogue_retransmit() { # [guest] a listener that takes no more: what was sent to it is sent once more
         kprobes
         command -v python3 >/dev/null || skip "no python3"
         cat >insist.py <<'EOS'
@@ -293,7 +293,7 @@ EOS
         [ "$(count t.kts ".fields.dport == $(cat port) and .fields.family == 2 and .fields.bytes == 0")" -gt 0 ] || fail "$(cat port; ktracectl report t.kts)"
 }
 
-case_probes_catalogue_oom() { # who dies when memory runs out
+case_probes_catalogue_oom() { # [guest] who dies when memory runs out
         kprobes
         command -v python3 >/dev/null || skip "no python3"
         new_cgroup /ktrace-oom
@@ -306,7 +306,7 @@ EOS
         same "$(cat victim)" "$(ktracectl convert t.kts --to json | jq -r 'select(.event == "oom_kill") | .fields.pid')" "the victim"
 }
 
-case_probes_of_users() { # a user's own and the catalogue's, of their own processes; addresses of the kernel's are cut
+case_probes_of_users() { # [guest] a user's own and the catalogue's, of their own processes; addresses of the kernel's are cut
         kprobes
         probe_rule '{"use": ["file_open"], "functions": ["vfs_read"], "takes": ["values"]}'
         same "ktrace_u$USER_UID:mine" "$(user ktracectl probes add mine --on vfs_read count file)" "event"
@@ -361,7 +361,7 @@ EOS
         expect 3 add vfs_read count
 }
 
-case_readme_probes() { # README: a probe by the names of the kernel's source; what a spec would get
+case_readme_probes() { # [guest] README: a probe by the names of the kernel's source; what a spec would get
         same sched:sched_process_fork "$(user ktracectl --json=short policy explain - <<<'{"scope": "own", "events": ["sched:*"]}' |
                 jq -r '.events[].name' | grep fork)" "what is granted of sched:*"
         kprobes

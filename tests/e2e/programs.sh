@@ -40,7 +40,7 @@ values() { ktracectl convert t.kts --to json | jq -rs "[.[] | select(.event == \
 n_of() { count t.kts ".event == \"$1\""; }
 removes() { for name in "$@"; do user ktracectl probes remove "$name"; done; }
 
-case_programs_functions() { # a user's own program: arguments, results, text, at entry and return, without an administrator
+case_programs_functions() { # [asan] a user's own program: arguments, results, text, at entry and return, without an administrator
         uprobes
         adds add --on ./prog:probed_add 'a = $arg1 : s64' 'b = $arg2 : s64' '$comm'
         adds sum --on ./prog:probed_add --return '$retval : s64'
@@ -144,7 +144,7 @@ case_programs_changed() { # a file that was written to since it was looked into:
         user ktracectl probes remove add
 }
 
-case_programs_paired() { # the beginning and the end of a call in a user's own program
+case_programs_paired() { # [guest] the beginning and the end of a call in a user's own program
         uprobes
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
@@ -156,7 +156,7 @@ case_programs_paired() { # the beginning and the end of a call in a user's own p
         removes both add sum
 }
 
-case_programs_scope() { # others run the same program meanwhile: only the session's own processes are recorded
+case_programs_scope() { # [guest] others run the same program meanwhile: only the session's own processes are recorded
         uprobes
         chmod 755 . # or the stranger does not come to the program
         background stranger ./prog until stop
@@ -284,7 +284,7 @@ case_programs_rules() { # a rule says whether, and of whose files
         removes add
 }
 
-case_programs_restart() { # a recording of a program of one's own does not notice that the daemon is killed, and the probe stays
+case_programs_restart() { # [asan] a recording of a program of one's own does not notice that the daemon is killed, and the probe stays
         uprobes
         kept
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
@@ -460,7 +460,7 @@ EOS
         refused 1 'no-such-file|cannot' ktracectl record -q --probe gone -o /dev/null -- true
 }
 
-case_programs_hostile() { # text in every key: refused with its place, and nothing of it gets to the kernel
+case_programs_hostile() { # [asan] text in every key: refused with its place, and nothing of it gets to the kernel
         uprobes
         call() { # KEY-TYPE-VALUE...: as root, by the bus alone
                 expect 1 busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager AddProbe 'a{sv}' "$@"
@@ -504,7 +504,7 @@ case_programs_manual() { # ktrace-probes(5): its examples, word by word
         grep -q 'lookup: .*host="127\.0\.0\.1"' out || fail "$(cat out)"
 }
 
-case_readme_programs() { # README: a function of bash, found by the program's name; one's own without an administrator
+case_readme_programs() { # [guest] README: a function of bash, found by the program's name; one's own without an administrator
         uprobes
         ktracectl probes resolve bash:readline >/dev/null || skip "a bash without its symbols"
         ktracectl probes add lines --on bash:readline --return 'line = $retval : string'

@@ -12,7 +12,7 @@ record_readme() {
         expect $status user ktracectl record -e 'sched:sched_process_*' -e raw_syscalls:sys_enter -o t.dat -- ls -R /usr/share
 }
 
-case_readme_record_dat() { # README: record -o t.dat -- ls -R, then report
+case_readme_record_dat() { # [guest] README: record -o t.dat -- ls -R, then report
         record_readme
         expect 0 user ktracectl report t.dat
         [ "$(grep -c 'sys_enter: ' out)" -gt 1000 ] || fail "few events: $(wc -l <out)"
@@ -21,7 +21,7 @@ case_readme_record_dat() { # README: record -o t.dat -- ls -R, then report
                 out || fail "not in time order"
 }
 
-case_trace_cmd_reads_dat() { # trace-cmd report of our .dat: same events, same count, same fields as our report
+case_trace_cmd_reads_dat() { # [asan] trace-cmd report of our .dat: same events, same count, same fields as our report
         record_readme
         user ktracectl report t.dat | grep -E '^ +.*\[[0-9]{3}\]' | tr -s ' ' | sort >ours
         user trace-cmd report t.dat 2>/dev/null | grep -E '^ +.*\[[0-9]{3}\]' | tr -s ' ' | sort >theirs
@@ -30,7 +30,7 @@ case_trace_cmd_reads_dat() { # trace-cmd report of our .dat: same events, same c
         cmp ours theirs || fail "$(diff ours theirs | head -20)"
 }
 
-case_readme_convert_json() { # README: convert --to json | jq
+case_readme_convert_json() { # [asan] README: convert --to json | jq
         record_readme
         user ktracectl convert t.dat --to json | jq . >pretty
         same "$(count t.dat true)" "$(user ktracectl report t.dat | grep -cE '^ +.*\[[0-9]{3}\]')" "events in JSON and text"
@@ -44,7 +44,7 @@ case_readme_record_live() { # README: record -o - prints text as it happens
 }
 
 
-case_slow_trace() { # a reader has the events of a slow trace while it goes on; how soon is bench.sh latency's
+case_slow_trace() { # [asan] a reader has the events of a slow trace while it goes on; how soon is bench.sh latency's
         user ktracectl record -q -e raw_syscalls:sys_enter -o - -- "$TARGET" until stop 50000 | python3 -c '
 import sys
 n = 0
@@ -60,7 +60,7 @@ case_complete() { # every event of the command, none lost, none made up
         same 20000 "$(count t.kts "$ENTER and .fields.id == $GETPPID")" "getppid events"
 }
 
-case_first_syscall() { # the first system call after exec is in the trace
+case_first_syscall() { # [guest] the first system call after exec is in the trace
         expect 0 user ktracectl record -e sched:sched_process_exec -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 1 $GETPPID
         # A C program begins with brk(0), number 12.
         same 12 "$(ktracectl convert t.kts --to json |
@@ -68,14 +68,14 @@ case_first_syscall() { # the first system call after exec is in the trace
                         map(select(.event == "sys_enter"))[0].fields.id')" "first system call"
 }
 
-case_children() { # the command's children are in the trace
+case_children() { # [guest] the command's children are in the trace
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- \
                 sh -c "$TARGET calls 3000 $SCHED_YIELD & $TARGET calls 3000 $SCHED_YIELD; wait"
         same 6000 "$(count t.kts ".fields.id == $SCHED_YIELD")" "events of the children"
         same 2 "$(ktracectl convert t.kts --to json | jq "select(.fields.id? == $SCHED_YIELD) | .pid" | sort -u | wc -l)" "children"
 }
 
-case_nobody_else() { # nobody else's events, of the same user or of root
+case_nobody_else() { # [guest] nobody else's events, of the same user or of root
         background user "$TARGET" calls 100000000 $GETUID
         background "$TARGET" calls 100000000 $GETUID
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
@@ -83,7 +83,7 @@ case_nobody_else() { # nobody else's events, of the same user or of root
         same 0 "$(count t.kts ".fields.id == $GETUID")" "others' events"
 }
 
-case_root_and_user() { # root's -a and a user's session run at the same time and see only their own events
+case_root_and_user() { # [guest asan] root's -a and a user's session run at the same time and see only their own events
         recording ktracectl record -a -e sched:sched_switch -o root.kts
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o user.kts -- "$TARGET" calls 5000 $GETPPID
         kill -INT "$BACKGROUND"
@@ -111,7 +111,7 @@ case_interrupt() { # ^C is the normal end of a recording
         same stopped "$(ktracectl convert t.kts --to json | jq -r "select(.end != null) | .end.code")" "the end frame's code"
 }
 
-case_pids() { # -p: a process of the user's own without new privileges
+case_pids() { # [guest] -p: a process of the user's own without new privileges
         background user setpriv --no-new-privs "$TARGET" paced 2000 50000
         process=$BACKGROUND
         recording user ktracectl record -e raw_syscalls:sys_enter -o t.kts -p "$process"
@@ -120,7 +120,7 @@ case_pids() { # -p: a process of the user's own without new privileges
         same 0 "$(count t.kts ".pid != $process")" "others' events"
 }
 
-case_threads() { # -p: every thread of a process
+case_threads() { # [guest] -p: every thread of a process
         background user setpriv --no-new-privs "$TARGET" threads 5
         within 20 sh -c "[ \$(ls /proc/$BACKGROUND/task | wc -l) = 6 ]" || fail "no threads"
         user ktracectl create threads -e raw_syscalls:sys_enter -p "$BACKGROUND" --lifetime linger
@@ -133,7 +133,7 @@ case_threads() { # -p: every thread of a process
         user ktracectl destroy threads
 }
 
-case_set_uid_child() { # a set-uid program in the command gains nothing
+case_set_uid_child() { # [guest] a set-uid program in the command gains nothing
         install -m 4755 /usr/bin/id suid-id
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- ./suid-id -u
         same "$USER_UID" "$(cat out)" "effective uid"
@@ -141,7 +141,7 @@ case_set_uid_child() { # a set-uid program in the command gains nothing
         grep -q '1$' out || fail "no_new_privs is not set"
 }
 
-case_kts_cut() { # a .kts cut anywhere reads up to its last whole frame and says what is missing
+case_kts_cut() { # [asan] a .kts cut anywhere reads up to its last whole frame and says what is missing
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
         size=$(stat -c %s t.kts)
         head -c 17 t.kts >cut.kts
@@ -153,7 +153,7 @@ case_kts_cut() { # a .kts cut anywhere reads up to its last whole frame and says
         done
 }
 
-case_session_by_hand() { # create, start, show, list, status, stop, destroy
+case_session_by_hand() { # [guest] create, start, show, list, status, stop, destroy
         user ktracectl create hand -e raw_syscalls:sys_enter --scope own
         same configured "$(user ktracectl list --json=short | jq -r '.[0].state')" state
         background user setpriv --no-new-privs "$TARGET" paced 100 50000
@@ -167,7 +167,7 @@ case_session_by_hand() { # create, start, show, list, status, stop, destroy
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
-case_stream_worker_killed() { # a stream whose worker is killed while it drains after the session's end is told to be cut, by status and line
+case_stream_worker_killed() { # [guest asan] a stream whose worker is killed while it drains after the session's end is told to be cut, by status and line
         trap 'exec 9>&-; leave_case' EXIT
         local pid worker status=0
         ktracectl create box -a -b 8192 -e raw_syscalls:sys_enter -f 'id == 1000'
@@ -198,7 +198,7 @@ case_stream_worker_killed() { # a stream whose worker is killed while it drains 
         ktracectl destroy box
 }
 
-case_events_verb() { # events lists what the caller may use
+case_events_verb() { # [guest] events lists what the caller may use
         user ktracectl events --no-legend >user.events
         ktracectl events --no-legend >root.events
         grep -q raw_syscalls:sys_enter user.events || fail "no raw_syscalls:sys_enter for the user"

@@ -16,7 +16,7 @@ recorder() { # of two system calls that nobody makes by chance, of all processes
 }
 has() { count "$1" ".fields.id == $2"; }
 
-case_restart_flight() { # a flight recorder goes on: a snapshot has what came before the kill, while nobody was there, and after
+case_restart_flight() { # [guest asan] a flight recorder goes on: a snapshot has what came before the kill, while nobody was there, and after
         trap restart_end EXIT
         local pid
         recorder
@@ -56,7 +56,7 @@ case_restart_lifetime_unit() { # a unit's session goes on with the unit, and is 
         within 20 no_instance || fail "still there without its unit"
 }
 
-case_restart_saved() { # what runs a saved session waits for the next daemon, and still ends it
+case_restart_saved() { # [guest] what runs a saved session waits for the next daemon, and still ends it
         trap 'rm -rf "$CONFIG_DIR/sessions.d"; restart_end' EXIT
         mkdir -p "$CONFIG_DIR/sessions.d"
         echo '{"mode": "flight", "scope": "system", "buffer-kb": 64, "events": ["sched:sched_process_exec"]}' \
@@ -71,7 +71,7 @@ case_restart_saved() { # what runs a saved session waits for the next daemon, an
         no_instance || fail "it is still there"
 }
 
-case_restart_snapshots() { # what a snapshot has told is told again by the next daemon
+case_restart_snapshots() { # [guest] what a snapshot has told is told again by the next daemon
         manager
         trap restart_end EXIT
         recorder
@@ -129,7 +129,7 @@ case_restart_rules() { # rules that decide otherwise by then end it, and the jou
         within 20 no_instance || fail "the instance is still there"
 }
 
-case_restart_garbage() { # a state that nobody wrote, or half of one, is nobody's session
+case_restart_garbage() { # [asan] a state that nobody wrote, or half of one, is nobody's session
         trap restart_end EXIT
         local state pid
         recorder
@@ -150,7 +150,7 @@ case_restart_garbage() { # a state that nobody wrote, or half of one, is nobody'
         same 0 "$(ls "$state" | wc -l)" "files: $(ls "$state")"
 }
 
-case_restart_owner_gone() { # a session of a client that has left meanwhile is over
+case_restart_owner_gone() { # [guest] a session of a client that has left meanwhile is over
         trap restart_end EXIT
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 60
         within 30 is_running || fail "did not start: $(cat background.err)"
@@ -161,7 +161,7 @@ case_restart_owner_gone() { # a session of a client that has left meanwhile is o
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
-case_restart_record() { # a recording does not notice: not one event is missing, and none is there twice
+case_restart_record() { # [guest] a recording does not notice: not one event is missing, and none is there twice
         manager
         trap restart_end EXIT
         local i
@@ -255,7 +255,7 @@ case_restart_flight_recording() { # the last snapshot of a recording that ends w
         [ "$hits" -gt 0 ] || skip "no recording was stopped when the daemon was killed"
 }
 
-case_restart_hist_command() { # a histogram that is asked for while the daemon is replaced is told by the next one
+case_restart_hist_command() { # [guest] a histogram that is asked for while the daemon is replaced is told by the next one
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
         trap restart_end EXIT
         kept
@@ -286,7 +286,7 @@ case_restart_stream_left() { # without a service manager a stream ends with its 
         same 'running 5' "$(state_of box) $(has t.kts 1000)" "session, and calls"
 }
 
-case_restart_systemctl() { # systemctl restart leaves sessions alone, systemctl stop ends them
+case_restart_systemctl() { # [guest] systemctl restart leaves sessions alone, systemctl stop ends them
         manager
         trap restart_end EXIT
         recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" until stop 2000
@@ -302,7 +302,7 @@ case_restart_systemctl() { # systemctl restart leaves sessions alone, systemctl 
         same '[]' "$(ktracectl list --json=short)" "sessions"
 }
 
-case_restart_marks() { # a marker pipe is the next daemon's: what is written while nobody reads is in the stream, in order
+case_restart_marks() { # [guest] a marker pipe is the next daemon's: what is written while nobody reads is in the stream, in order
         manager
         trap restart_end EXIT
         cat >marks.py <<'EOS'
@@ -347,7 +347,7 @@ EOS
         same 'one two three four' "$(ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' | xargs)" "marks"
 }
 
-case_restart_tampered() { # what somebody did to a fenced session while no daemon watched ends it
+case_restart_tampered() { # [guest] what somebody did to a fenced session while no daemon watched ends it
         manager
         trap restart_end EXIT
         local pid instance
@@ -362,7 +362,7 @@ case_restart_tampered() { # what somebody did to a fenced session while no daemo
         within 20 no_instance || fail "the instance is still there"
 }
 
-case_restart_guard() { # the guard watches while nobody is there: a command that gains rights ends the trace in the kernel
+case_restart_guard() { # [guest] the guard watches while nobody is there: a command that gains rights ends the trace in the kernel
         manager
         command -v su >/dev/null || skip "no su"
         trap restart_end EXIT
@@ -384,7 +384,7 @@ case_restart_guard() { # the guard watches while nobody is there: a command that
         within 20 no_instance || fail "the instance is still there"
 }
 
-case_restart_many() { # sixteen sessions and twenty kills at any moment: nothing is orphaned, nothing is lost
+case_restart_many() { # [deep guest] sixteen sessions and twenty kills at any moment: nothing is orphaned, nothing is lost
         manager
         trap restart_end EXIT
         local i pid
@@ -414,7 +414,7 @@ case_restart_many() { # sixteen sessions and twenty kills at any moment: nothing
         done
 }
 
-case_restart_caught() { # what a trigger caught in the kernel is the next daemon's to tell, before, while or after nobody was there
+case_restart_caught() { # [guest] what a trigger caught in the kernel is the next daemon's to tell, before, while or after nobody was there
         [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshots"
         trap restart_end EXIT
         local pid
@@ -442,7 +442,7 @@ case_restart_caught() { # what a trigger caught in the kernel is the next daemon
         ktracectl destroy box
 }
 
-case_restart_window() { # a window stays as open as it was, and its triggers go on
+case_restart_window() { # [guest] a window stays as open as it was, and its triggers go on
         manager
         trap restart_end EXIT
         mkfifo commands answers
@@ -472,7 +472,7 @@ case_restart_window() { # a window stays as open as it was, and its triggers go 
         same '9 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls in the window"
 }
 
-case_restart_hist() { # a histogram goes on counting, and who waits for notifications hears of each hit once
+case_restart_hist() { # [guest] a histogram goes on counting, and who waits for notifications hears of each hit once
         manager
         trap restart_end EXIT
         cat >spec.json <<'EOS'
@@ -513,7 +513,7 @@ case_restart_version() { # what another version of ktraced has kept is nobody's 
         done
 }
 
-case_restart_linger() { # who lingers goes on with what is left of that time
+case_restart_linger() { # [deep] who lingers goes on with what is left of that time
         trap restart_end EXIT
         ktracectl create box --mode flight --scope system -b 64 --lifetime linger:24 -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl start box
@@ -523,7 +523,7 @@ case_restart_linger() { # who lingers goes on with what is left of that time
         within 20 sh -c "! ktracectl show box" || fail "it lingers longer than it was to"
 }
 
-case_restart_kills_busy() { # a hundred kills at any moment (twenty in the guest), or as many as there is time for, while sessions start, stop, are snapshot and change their size: nothing is orphaned, what goes on works
+case_restart_kills_busy() { # [deep] a hundred kills at any moment (twenty in the guest), or as many as there is time for, while sessions start, stop, are snapshot and change their size: nothing is orphaned, what goes on works
         trap restart_end EXIT
         local i pid kills=100
         ! service_manager || kills=20 # a slow machine
@@ -557,7 +557,7 @@ case_restart_kills_busy() { # a hundred kills at any moment (twenty in the guest
         ktracectl destroy calm
 }
 
-case_restart_consumers_killed() { # a stream worker that is killed takes its session with it, which says so, and nobody else's
+case_restart_consumers_killed() { # [deep guest] a stream worker that is killed takes its session with it, which says so, and nobody else's
         manager
         trap restart_end EXIT
         local i pid

@@ -80,7 +80,7 @@ case_saved_show() { # what show prints of a session can be saved, and made anew
 # running NAME: its state, by whomever.
 running() { ktracectl --json=short list | jq -e "any(.name == \"$1\" and .state == \"running\")"; }
 
-case_saved_run() { # run makes and starts it; SIGTERM ends it, and that is no failure
+case_saved_run() { # [asan] run makes and starts it; SIGTERM ends it, and that is no failure
         saved_dirs
         cat >"$CONFIG_DIR/sessions.d/box.json" <<'END'
 {
@@ -98,7 +98,7 @@ END
         no_instance || fail "it is still there"
 }
 
-case_saved_run_away() { # a daemon that is away for long is waited for, and the session goes on meanwhile
+case_saved_run_away() { # [deep] a daemon that is away for long is waited for, and the session goes on meanwhile
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box

@@ -25,7 +25,7 @@ case_scope_every_thread() { # -p: what each thread of a running process does, an
         done
 }
 
-case_scope_thread_execs() { # a thread that is not its process's first and execs is recorded on, under its new number
+case_scope_thread_execs() { # [guest] a thread that is not its process's first and execs is recorded on, under its new number
         for how in execs orphan; do
                 for events in "-e raw_syscalls:sys_enter" "-e raw_syscalls:sys_enter -e sched:sched_process_exec"; do
                         expect 0 user ktracectl record -q $events -o t.kts -- "$TARGET" $how 500 $GETPPID
@@ -45,7 +45,7 @@ case_scope_forks_all_the_time() { # -p: a process whose children come and go fas
         same 0 "$(count t.kts '.event == "sched_process_exec" and .fields.filename != "/bin/true"')" "others' events"
 }
 
-case_scope_own_later() { # own: a process that somebody else starts for the user is found while the session runs
+case_scope_own_later() { # [guest] own: a process that somebody else starts for the user is found while the session runs
         paced
         first=$BACKGROUND
         recording user "${CALLS[@]}" --scope own
@@ -109,7 +109,7 @@ in_unit() {
         echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
 }
 
-case_scope_unit() { # -u: the processes of a unit that runs as the user
+case_scope_unit() { # [guest] -u: the processes of a unit that runs as the user
         in_unit kt-mine.service "$USER_UID"
         mine=$BACKGROUND
         recording user "${CALLS[@]}" -u kt-mine

@@ -257,7 +257,7 @@ case_spool_readers() { # who opens a recording and never reads holds nobody up, 
         within 20 sh -c "! find /proc/[0-9]*/fd -lname '$SPOOL_DIR/*' 2>/dev/null | grep -q ." || fail "still open"
 }
 
-case_spool_fetch_restart() { # a fetch that the daemon's end has cut does not look like a whole one
+case_spool_fetch_restart() { # [asan] a fetch that the daemon's end has cut does not look like a whole one
         spool_begin
         spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 1048576}'
         for _ in 1 2 3; do
@@ -346,7 +346,7 @@ case_spool_names() { # by its name one finds one's own alone, whatever others ca
         refused 1 'no such recording' ktracectl spool fetch web
 }
 
-case_spool_kill_consumer() { # its session ends with the reason, what it had written reads to its last frame
+case_spool_kill_consumer() { # [asan] its session ends with the reason, what it had written reads to its last frame
         spool_begin
         spool_recorder box '{"rotate-bytes": 262144}'
         calls 10000 1000
@@ -380,7 +380,7 @@ case_spool_kill_daemon() { # the recording goes on, with all events
         same 5 "$(has all.kts 1001)" "events of the end"
 }
 
-case_spool_shutdown() { # the daemon ends: the recording has its end, and is there for the next one
+case_spool_shutdown() { # [guest] the daemon ends: the recording has its end, and is there for the next one
         service_manager && skip "sessions go on there"
         spool_begin
         spool_recorder box '{"rotate-bytes": 262144}'
@@ -424,7 +424,7 @@ small_disk_end() {
         spool_end
 }
 
-case_spool_disk_newest() { # a disk that is full: the session's own oldest files make room
+case_spool_disk_newest() { # [asan] a disk that is full: the session's own oldest files make room
         spool_begin
         small_disk 2m
         spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144}'
@@ -537,7 +537,7 @@ steady() {
         ! written $((n + 1))
 }
 
-case_spool_disk_hangs_at_the_end() { # the daemon ends while a disk does not answer: the next one is there before it does
+case_spool_disk_hangs_at_the_end() { # [deep] the daemon ends while a disk does not answer: the next one is there before it does
         service_manager && skip "systemd starts none before the first has ended"
         spool_begin
         hung_disk

@@ -60,7 +60,7 @@ case_stranger_introspects_nothing() { # tree, introspect, get-property: no path,
         user ktracectl destroy mine
 }
 
-case_stranger_hears_nothing() { # no signal of another's session reaches a stranger
+case_stranger_hears_nothing() { # [asan] no signal of another's session reaches a stranger
         user ktracectl list >/dev/null
         background stranger timeout 80 gdbus monitor --system --dest org.ktrace1
         within 20 grep -q 'is owned by' background.out || fail "the monitor did not run: $(cat background.out background.err)"

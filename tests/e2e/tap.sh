@@ -1,11 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tap.sh ENVIRONMENT CASES...: runs every function case_NAME of the files, in order, each in a process and a
-# folder of its own, and prints TAP. The comment behind `{` is the test's title. After each case the kernel
-# must be as before (ktracectl verify). ENVIRONMENT sets what vocabulary.sh names. TAP_CASE: only those
-# cases whose names match this shell pattern; @(a|b) for several. TAP_WORD: what the functions' names begin with (case).
-# TAP_DOOR=varlink: ktracectl is called with --varlink in all of them. Natively no socket starts the daemon: cases that end it
-# fail there.
+# tap.sh ENVIRONMENT FILE...: runs the cases in the files, in order, and prints TAP. A case is a function
+# case_NAME. It runs in a process and a directory of its own. ENVIRONMENT sets the variables that vocabulary.sh names.
+# After each case the kernel must be as it was before (ktracectl verify).
+#
+# The first line of a case is its title. Tags may stand before the title:
+#         case_NAME() { # [deep guest] title
+#   deep   slow or repeated: only `test.sh deep` runs it
+#   guest  a case in tests/e2e that systemd, kprobes, histograms or snapshot buffers make a different case:
+#          the default run repeats it in the guest. The cases in tests/guest need no tag for this.
+#   asan   the default run repeats it with the sanitizers
+#   open   an attack that the default run also makes with its defence removed
+#
+# TAP_DEEP=1: all cases, whatever their tags. TAP_TAG=TAG: only cases with this tag.
+# TAP_CASE=PATTERN: only cases whose names match this shell pattern, whatever their tags; @(a|b) for several.
+# TAP_WORD: what the names of the functions begin with (case).
+# TAP_DOOR=varlink: all cases call ktracectl with --varlink. Cases that end the daemon fail then, except in the guest,
+# where the socket starts it again.
 set -u
 shopt -s extglob
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -36,17 +47,35 @@ word=${TAP_WORD:-case}
 shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+
+# case_lines FILE: a line `NAME,TAG,TAG... TITLE` for each case of the file.
+case_lines() {
+        sed -nE -e "/^${word}_([a-z0-9_]*)\(\) \{ # /!d" -e "s/^${word}_([a-z0-9_]*)\(\) \{ # /\1, /" \
+                -e ':again' -e 's/^([^ ]*) \[ *([a-z]+)/\1\2, [/' -e 't again' -e 's/^([^ ]*) \[\]/\1/' -e p "$1"
+}
+
+# is_selected NAME,TAG,...: whether the variables above select the case.
+is_selected() {
+        if [ -n "${TAP_CASE:-}" ]; then
+                # shellcheck disable=SC2254 # the variable holds a pattern
+                case ${1%%,*} in $TAP_CASE) return 0 ;; *) return 1 ;; esac
+        fi
+        [ -z "${TAP_DEEP:-}" ] || return 0
+        [[ $1 != *,deep,* ]] && { [ -z "${TAP_TAG:-}" ] || [[ $1 == *,"$TAP_TAG",* ]]; }
+}
+
 n=0
 failed=0
 for file in "$@"; do
-        while read -r name title; do
-                # shellcheck disable=SC2254 # a pattern is wanted
-                case $name in ${TAP_CASE:-*}) ;; *) continue ;; esac
+        while read -r tagged title; do
+                is_selected "$tagged" || continue
+                name=${tagged%%,*}
                 n=$((n + 1))
                 status=0
-                SECONDS=0
+                began=${EPOCHREALTIME/[.,]/}
                 timeout -k 10 "${CASE_TIMEOUT:-180}" bash "$0" --case "$environment" "$file" "${word}_$name" \
                         >"$log" 2>&1 </dev/null || status=$?
+                tenths=$(((${EPOCHREALTIME/[.,]/} - began) / 100000))
                 case $status in
                 0) echo "ok $n - $title" ;;
                 77) echo "ok $n - $title # SKIP $(tail -n 1 "$log")" ;;
@@ -57,8 +86,8 @@ for file in "$@"; do
                         tail -n 40 "$log" | sed 's/^/#   /'
                         ;;
                 esac
-                [ "$SECONDS" -lt 15 ] || echo "# $SECONDS s"
-        done < <(sed -n "s/^${word}_\([a-z0-9_]*\)() { # \(.*\)/\1 \2/p" "$file")
+                echo "# $((tenths / 10)).$((tenths % 10)) s ${word}_$name"
+        done < <(case_lines "$file")
 done
 echo "1..$n"
 exit $failed

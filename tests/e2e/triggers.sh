@@ -41,7 +41,7 @@ finished() {
         wait "$STREAM" || fail "stream: $?: $(cat background.err)"
 }
 
-case_trigger_window_own() { # in a session of one's own processes a window opens at one event and closes at another
+case_trigger_window_own() { # [guest] in a session of one's own processes a window opens at one event and closes at another
         caller
         made user box --scope "pids:$CALLER" -e $ENTER \
                 --trigger "$ENTER if id == 1001 do start" --trigger "$EXIT if id == 1002 do stop"
@@ -106,7 +106,7 @@ case_trigger_switches() { # an event that begins off is turned on as often as wa
         same '13 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls while it was on"
 }
 
-case_trigger_set() { # by hand a window is opened and closed as well, until the next trigger
+case_trigger_set() { # [asan] by hand a window is opened and closed as well, until the next trigger
         caller
         made user box --scope "pids:$CALLER" -e $ENTER --off --trigger "$EXIT if id == 1002 do disable $ENTER"
         streamed user box
@@ -149,7 +149,7 @@ case_trigger_of_lifetimes() { # an event that takes no filter, since the session
         same 0 "$(count t.kts '.event == "sched_process_exit"')" "records of what is only a trigger's"
 }
 
-case_trigger_foreign() { # another who takes a trigger of a user's session away, or adds one, ends it
+case_trigger_foreign() { # [guest] another who takes a trigger of a user's session away, or adds one, ends it
         local instance
         caller
         for change in '!disable_event:raw_syscalls:sys_enter' traceon:1; do
@@ -224,7 +224,7 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
 needs_hist() { [ -e "$TRACEFS/events/sched/sched_switch/hist" ] || skip "the kernel has no histograms"; }
 needs_snapshots() { [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshot buffers"; }
 
-case_trigger_snapshot() { # the kernel keeps what surrounds the moment, however much comes behind it
+case_trigger_snapshot() { # [guest] the kernel keeps what surrounds the moment, however much comes behind it
         needs_snapshots
         trap triggers_end EXIT
         ktracectl create box --mode flight --scope system -b 64 -e $ENTER -f 'id >= 1000 && id <= 1002' \
@@ -254,7 +254,7 @@ case_trigger_snapshot() { # the kernel keeps what surrounds the moment, however 
         ktracectl destroy box
 }
 
-case_trigger_snapshot_own() { # the same of one's own processes: their moment, and nobody else's
+case_trigger_snapshot_own() { # [guest] the same of one's own processes: their moment, and nobody else's
         needs_snapshots
         caller
         made user box --mode flight --scope "pids:$CALLER" -b 256 -e $ENTER --trigger "$ENTER if id == 1001 do snapshot"
@@ -273,7 +273,7 @@ case_trigger_snapshot_own() { # the same of one's own processes: their moment, a
 # documented FILE: an example of ktrace-session(5), word for word; tests/tree/docs.py compares.
 documented() { cat >"$1"; }
 
-case_doc_connection_drops() { # ktrace-session(5), the connection that drops: before, at and after it, counted
+case_doc_connection_drops() { # [guest] ktrace-session(5), the connection that drops: before, at and after it, counted
         needs_snapshots
         [ -e "$TRACEFS/events/tcp/tcp_destroy_sock" ] || skip "the kernel has no such event"
         trap triggers_end EXIT

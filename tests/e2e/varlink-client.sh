@@ -78,7 +78,7 @@ case_varlink_refusals() { # what is refused is refused with the same words and t
         ktracectl destroy box
 }
 
-case_varlink_session() { # create, start, mark, stream, set, clear, stop and destroy, and no bus anywhere
+case_varlink_session() { # [asan] create, start, mark, stream, set, clear, stop and destroy, and no bus anywhere
         begin
         id=$($no_bus ktracectl --varlink create mine -a -e raw_syscalls:sys_enter -f 'id == 1000')
         $no_bus ktracectl --varlink start mine

@@ -188,7 +188,7 @@ EOS
         user ktracectl destroy two
 }
 
-case_varlink_flood() { # who floods the socket has had their time at the bus, too, and nobody else waits
+case_varlink_flood() { # [asan] who floods the socket has had their time at the bus, too, and nobody else waits
         door
         lower max-call-usec-per-sec 100000
         user ktracectl create mine -e raw_syscalls:sys_enter --scope own
@@ -227,7 +227,7 @@ while time.monotonic() < end:
         within 20 user ktracectl destroy mine
 }
 
-case_varlink_restart() { # a restart ends connections: client sessions are over, and it is told why; those that linger go on
+case_varlink_restart() { # [guest] a restart ends connections: client sessions are over, and it is told why; those that linger go on
         service_manager || skip "needs a service manager that keeps descriptors"
         door
         trap 'systemctl reset-failed ktraced.service 2>/dev/null || true; leave_case' EXIT

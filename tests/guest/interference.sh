@@ -74,7 +74,7 @@ case_tools_reset() { # trace-cmd reset takes everybody's probes away: a session 
         [ "$(count u.kts '.event == "opens"')" -gt 0 ] || fail "no records of it"
 }
 
-case_tools_reset_all() { # trace-cmd reset -a in the middle of a recording: each call that is missing was in a gap that was told; a fenced one ends
+case_tools_reset_all() { # [deep] trace-cmd reset -a in the middle of a recording: each call that is missing was in a gap that was told; a fenced one ends
         trap tools_end EXIT
         user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o f.kts -- sleep 60 2>fenced.err &
         local fenced=$!
@@ -99,7 +99,7 @@ case_tools_record_ours() { # trace-cmd record in an instance of ours, which it t
         counted
 }
 
-case_tools_beside() { # trace-cmd, perf and bpftrace count what they count without us, while sessions of ours come and go; nothing of theirs is in ours
+case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count what they count without us, while sessions of ours come and go; nothing of theirs is in ours
         trap tools_end EXIT
         snapshot_top >before
         (set +e; while [ ! -e over ]; do

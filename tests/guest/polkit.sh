@@ -219,7 +219,7 @@ denied_to_manage() { # TEXT COMMAND...: ends with 3, says so, and tells nothing 
         ktracectl list | grep -q "$id" || fail "the session is gone"
 }
 
-case_polkit_administrator_denied() { # a no, a wrong password and no polkit tell nothing
+case_polkit_administrator_denied() { # [deep] a no, a wrong password and no polkit tell nothing
         polkit_begin 'polkit.addRule(function(action, subject) {
                 if (action.id == "org.ktrace1.manage-sessions" && subject.user == "u1000") return polkit.Result.NO; });'
         rm "$KTRACE_RULES"

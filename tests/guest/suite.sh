@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# suite.sh BUILD-DIR [PART/PARTS]: the installed product in the guest, under systemd, with all cases, or a share of
-# them, in one boot; TAP. The build's prefix must be /usr. TAP_CASE: only the cases that match this pattern.
-# TAP_DOOR=varlink: ktracectl calls ktraced over Varlink in all of them.
+# suite.sh BUILD-DIR [PART/PARTS]: runs the cases, or a share of them, on the installed product in one boot of the guest,
+# under systemd. Prints TAP. The build's prefix must be /usr. TAP_CASE, TAP_DEEP and TAP_DOOR as in ../e2e/tap.sh.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
@@ -19,8 +18,11 @@ cp "$here/../../daemon/session/audit.h" "$job/audit.h"
 cp -r "$here" "$job/guest"
 cp "$here/suite-job.sh" "$job/run"
 echo "$part" >"$job/part"
-echo "${TAP_CASE:-*}" >"$job/pattern"
-echo "${TAP_DOOR:-bus}" >"$job/door"
+cat >"$job/selection" <<EOS
+TAP_CASE='${TAP_CASE:-}'
+TAP_DEEP='${TAP_DEEP:-}'
+TAP_DOOR='${TAP_DOOR:-bus}'
+EOS
 status=0
 GUEST_TIMEOUT=3600 "$here/run-guest.sh" "$job" "$result" || status=$?
 [ ! -s "$result/security" ] || tail -n 1 "$result/security" | sed 's/^/# /'

@@ -30,8 +30,5 @@ in_chroot ninja -C /build >"$root$log" 2>&1 ||
 in_chroot rm -f /build/meson-logs/testlog.json
 in_chroot meson test -C /build --no-rebuild --suite unit --timeout-multiplier 4 "$@" >"$root$log" 2>&1 || true
 [ -s "$root/build/meson-logs/testlog.json" ] || { cat "$root$log" >&2; exit 1; }
-in_chroot jq -r '"# \(.name): \(.result)", (.stdout // "" | rtrimstr("\n")),
-        (select(.result == "OK" or .result == "SKIP" or ((.stdout // "") | test("(^|\n)not ok ")) | not) |
-                "not ok 0 - \(.name) ended with status \(.returncode)", (.stderr // "" | .[-3000:]))' \
-        /build/meson-logs/testlog.json | tee "$root/build/unit.tap" | grep -E '^# [a-z-]+: |^(not )?ok |ERROR'
+in_chroot jq -rf /source/tests/meson-tap.jq /build/meson-logs/testlog.json | tee "$root/build/unit.tap"
 ! grep -q '^not ok ' "$root/build/unit.tap"
