@@ -9,6 +9,10 @@
  * the worker always dies of SIGSYS, and a program that blocks or restores the signal gains nothing:
  * no forbidden call is ever executed.
  *
+ * The C library blocks all signals for some calls, such as fork(). A call that is trapped there
+ * kills the process before the handler runs. The filter asks the kernel to log what it traps, so
+ * the kernel's log still has the number of the call, unless audit is off (audit=0).
+ *
  * The call may come from malloc() with the heap's lock held, so the handler allocates nothing. All
  * names are looked up beforehand; this takes 0.13 ms. */
 

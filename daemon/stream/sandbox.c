@@ -122,7 +122,8 @@ int sandbox_end_receiving(void) {
 }
 #else
 /* What libseccomp loads a filter with. Others, such as NEW_LISTENER, would make a descriptor. */
-#define TSYNC_FLAGS (SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH)
+#define LOAD_FLAGS \
+        (SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_LOG)
 
 #define STREAM (1U << SANDBOX_STREAM | 1U << SANDBOX_CLIENT_STREAM)
 #define CLIENT (1U << SANDBOX_CLIENT_STREAM)
@@ -205,7 +206,7 @@ static const Allowed allowed[] = {
                         2,
                         { SCMP_A0(SCMP_CMP_EQ, SECCOMP_SET_MODE_FILTER),
                                         SCMP_A1(SCMP_CMP_MASKED_EQ,
-                                                        ~(scmp_datum_t)TSYNC_FLAGS,
+                                                        ~(scmp_datum_t)LOAD_FLAGS,
                                                         0) } },
 };
 
@@ -235,6 +236,7 @@ static int filter_new(uint32_t action, scmp_filter_ctx *ret) {
         int r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* the other threads as well */
         r = r ?: seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);  /* sandbox_enter() has set it */
         r = r ?: seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+        r = r ?: seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1); /* see forbidden-call.c */
         if (r < 0)
                 seccomp_release(filter);
         else

@@ -27,7 +27,12 @@
 
 #define NOT_ENTERED 100
 #define CLIENT_FD   5 /* a socket whose other end an attacker has */
-#define N_ROLES     (SANDBOX_SPOOL_READER + 1)
+#ifdef SYS_dup2
+#define DUP2 "dup2"
+#else
+#define DUP2 "dup3"
+#endif
+#define N_ROLES (SANDBOX_SPOOL_READER + 1)
 
 #ifdef __SANITIZE_ADDRESS__
 #define SKIP_WITHOUT_FILTER()                                                           \
@@ -271,7 +276,7 @@ static int act_thread(void) {
 
 static const struct {
         int (*act)(void);
-        const char *call; /* NULL: the C library chooses */
+        const char *call; /* NULL: the C library blocks signals around it, so no handler runs */
 } forbidden[] = {
         { act_open, "openat" },
         { act_socket, "socket" },
@@ -286,7 +291,7 @@ static const struct {
         { act_pass_descriptor, "sendmsg" },
         { act_send_many, "sendmmsg" },
         { act_receive, "recvmsg" },
-        { act_dup2, NULL },
+        { act_dup2, DUP2 },
         { act_dup3, "dup3" },
         { act_dup, "dup" },
         { act_dup_by_fcntl, "fcntl" },
@@ -312,7 +317,7 @@ static const struct {
 static void check_text(const char *text, size_t i) {
         g_autofree char *call = g_strdup_printf("forbids system call %s (", forbidden[i].call);
 
-        if (!strstr(text, forbidden[i].call ? call : "forbids system call "))
+        if (!strstr(text, call))
                 g_error("act %zu was reported as \"%s\", which lacks \"%s\"", i, text, call);
 }
 
@@ -324,11 +329,14 @@ static void check_forbidden(SandboxRole role, size_t i) {
 
         ssize_t n = read(worker.errors, line, sizeof(line) - 1);
         line[MAX_OF(n, (ssize_t)0)] = '\0';
-        check_text(line, i);
-        g_assert_cmpint(recv(worker.control, &message, sizeof(message), 0), ==, sizeof(message));
-        g_assert_cmpuint(message.type, ==, CONTROL_REFUSED);
-        g_assert_cmpint(message.status.error, ==, EPERM);
-        check_text(message.status.text, i);
+        n = recv(worker.control, &message, sizeof(message), 0);
+        if (forbidden[i].call) {
+                check_text(line, i);
+                g_assert_cmpint(n, ==, sizeof(message));
+                g_assert_cmpuint(message.type, ==, CONTROL_REFUSED);
+                g_assert_cmpint(message.status.error, ==, EPERM);
+                check_text(message.status.text, i);
+        }
         g_assert_cmpint(recv(worker.client, line, sizeof(line), 0), ==, 0);
         int status = worker_end(&worker);
         if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
