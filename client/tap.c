@@ -9,8 +9,11 @@
  * may leave earlier, asks for the pipe.
  *
  * A refused consumer goes away only when its socket is closed; until the daemon has seen that, the
- * session's stream is busy, so the second way is tried again for a while. Owns the socket or the
- * Flow. */
+ * session's stream is busy, so the second way is tried again for a while. The same holds for a
+ * consumer that does not answer: it hangs in the file's server, and the daemon gives it up after
+ * two seconds, or it waits for a CPU, and finds out that we have left. It cannot take the file
+ * after that: its answer comes before its first byte, and we shut the socket down before we look
+ * for an answer the last time. Owns the socket or the Flow. */
 
 #include "tap.h"
 
@@ -24,9 +27,10 @@
 #include "descriptor.h"
 #include "sink.h"
 
-/* The daemon gives a sink that hangs up after two seconds. */
 #define TAP_ANSWER_USEC ((uint64_t)5 * 1000 * 1000)
-#define TAP_RETRY_USEC  ((uint64_t)20 * 1000)
+/* The daemon gives a consumer up after two minutes at the latest. */
+#define TAP_BUSY_USEC  ((uint64_t)130 * 1000 * 1000)
+#define TAP_RETRY_USEC ((uint64_t)20 * 1000)
 
 typedef enum TapOf {
         TAP_OF_STREAM,
@@ -123,6 +127,20 @@ static bool is_readable(int fd) {
         return flags >= 0 && (flags & O_ACCMODE) != O_WRONLY;
 }
 
+/* From here on the consumer's answer fails, so it cannot take the file any more. */
+static int tap_stop_listening(Tap *tap, Reason *reason) {
+        SinkAnswer answer;
+
+        if (shutdown(tap->socket_fd, SHUT_RD) < 0 ||
+                        recv(tap->socket_fd, &answer, sizeof(answer), MSG_DONTWAIT) <= 0)
+                return 0;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "%s: the stream worker answered after %d s, which is too late: try again",
+                        output_get_name(tap->output),
+                        (int)(TAP_ANSWER_USEC / 1000000));
+}
+
 /* Returns 0 and whether the consumer has taken the file. */
 static int tap_open_sink(Tap *tap,
                 const char *session,
@@ -151,7 +169,9 @@ static int tap_open_sink(Tap *tap,
                 r = tap_wait(tap, &tap->answered, TAP_ANSWER_USEC, reason);
         if (r > 0)
                 return r;
-        *ret_taken = r == 0 && tap->result == 0;
+        if (r == -ETIME && (r = tap_stop_listening(tap, reason)) > 0)
+                return r;
+        *ret_taken = r == 0 && tap->answered && tap->result == 0;
         if (!*ret_taken) {
                 tap->source = sd_event_source_disable_unref(tap->source);
                 close(TAKE_FD(tap->socket_fd));
@@ -216,7 +236,7 @@ static int tap_open_flow(Tap *tap, const char *session, bool refused, Reason *re
         _cleanup_close_ int fd = -1;
         int r;
 
-        r = tap_open_pipe(tap, session, refused ? TAP_ANSWER_USEC : 0, &fd, reason);
+        r = tap_open_pipe(tap, session, refused ? TAP_BUSY_USEC : 0, &fd, reason);
         if (r != 0)
                 return r;
         /* What a sink would have got is made here; the output converts it afterwards. */

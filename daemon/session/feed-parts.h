@@ -2,6 +2,7 @@
 #pragma once
 
 #include "feed.h"
+#include "patience.h"
 
 /* What the files of a feed (feed.c, feed-window.c) have of each other; for nobody else. */
 
@@ -12,7 +13,8 @@ struct Feed {
         void *userdata;
         Consumer *consumer; /* NULL: closed */
         sd_event_source *timer;
-        int client_fd; /* until ready */
+        Patience patience; /* what the timer looks after */
+        int client_fd;     /* until ready */
         Plan rings;
         bool rings_in_flight;
         bool is_ready, is_released, is_closed, is_given_up;

@@ -72,9 +72,21 @@ static void feed_give_up(Feed *feed) {
         feed_settle(feed);
 }
 
+static void feed_look_later(Feed *feed) {
+        uint64_t limit_usec = feed->patience.limit_nsec / 1000;
+
+        (void)sd_event_source_set_time_relative(
+                        feed->timer, MIN_OF(limit_usec, PATIENCE_LOOK_USEC));
+        (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_ONESHOT);
+}
+
 static int feed_on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
         Feed *feed = userdata;
 
+        if (!patience_is_over(&feed->patience)) {
+                feed_look_later(feed);
+                return 0;
+        }
         log_write(LOG_WARNING,
                         feed->trace ? &(LogContext){ feed->trace->id,
                                                       NULL,
@@ -90,13 +102,14 @@ static int feed_on_timer(sd_event_source *source _unused_, uint64_t usec _unused
         return 0;
 }
 
+/* 0: none. The time in which the consumer waits for a CPU does not count. */
 void feed_set_timer(Feed *feed, uint64_t usec) {
         if (usec == 0) {
                 (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_OFF);
                 return;
         }
-        (void)sd_event_source_set_time_relative(feed->timer, usec);
-        (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_ONESHOT);
+        patience_begin(&feed->patience, consumer_get_pid(feed->consumer), usec);
+        feed_look_later(feed);
 }
 
 /* A healthy consumer's queue is never full: one that fails here is given up by the timer. */
@@ -329,6 +342,11 @@ static int feed_make(sd_event *event, const Feed *template, Feed **ret) {
         if (r < 0)
                 return r;
         (void)sd_event_source_set_description(feed->timer, "feed");
+        /* After messages: one that is there already is not late. */
+        r = sd_event_source_set_priority(feed->timer, SD_EVENT_PRIORITY_NORMAL + 1);
+        if (r < 0)
+                return r;
+        patience_begin(&feed->patience, 0, READY_TIMEOUT_USEC); /* it has no process yet */
         *ret = TAKE_PTR(feed);
         return 0;
 }

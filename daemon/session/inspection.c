@@ -23,6 +23,7 @@
 #include "inspection-place.h"
 #include "log.h"
 #include "opener.h"
+#include "patience.h"
 #include "session-parts.h"
 
 #define USEC_PER_SEC UINT64_C(1000000)
@@ -57,6 +58,8 @@ typedef struct Inspection {
         int client_fd; /* until the process is ready */
         Consumer *consumer;
         sd_event_source *timer;
+        Patience patience; /* while the process works; else the timer alone counts */
+        bool is_working;
         ControlMessage question; /* type 0: not asked yet */
         InspectionHandler handler;
         void *userdata;
@@ -105,9 +108,24 @@ DEFINE_CLEANUP(Inspection, inspection_free);
 /* How it ends */
 
 static void set_timer(Inspection *inspection, uint64_t usec) {
+        inspection->is_working = false;
         /* Neither fails with a source that exists. */
         (void)sd_event_source_set_time_relative(inspection->timer, usec);
         (void)sd_event_source_set_enabled(inspection->timer, SD_EVENT_ONESHOT);
+}
+
+static void look_later(Inspection *inspection) {
+        (void)sd_event_source_set_time_relative(inspection->timer, PATIENCE_LOOK_USEC);
+        (void)sd_event_source_set_enabled(inspection->timer, SD_EVENT_ONESHOT);
+}
+
+/* The process has ANSWER_TIMEOUT_USEC, without the time in which it waits for a CPU. */
+static void expect_answer(Inspection *inspection) {
+        patience_begin(&inspection->patience,
+                        consumer_get_pid(inspection->consumer),
+                        ANSWER_TIMEOUT_USEC);
+        inspection->is_working = true;
+        look_later(inspection);
 }
 
 static void start_waiting(Inspections *set);
@@ -165,6 +183,10 @@ static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, vo
         Inspection *inspection = userdata;
         Reason reason = inspection->failure;
 
+        if (inspection->is_working && !patience_is_over(&inspection->patience)) {
+                look_later(inspection);
+                return 0;
+        }
         switch (inspection->state) {
         case INSPECTION_WAITING:
                 reason_set(&reason,
@@ -205,7 +227,10 @@ static void send_question(Inspection *inspection) {
         inspection->state = INSPECTION_ASKED;
         /* Not taken: the timer tells. */
         int r = consumer_send(inspection->consumer, &inspection->question, NULL, 0);
-        set_timer(inspection, r < 0 ? 1 : ANSWER_TIMEOUT_USEC);
+        if (r < 0)
+                set_timer(inspection, 1);
+        else
+                expect_answer(inspection);
 }
 
 static void on_ready(Inspection *inspection) {
@@ -291,7 +316,9 @@ static void on_message(Consumer *consumer, const ControlMessage *message, void *
                 on_ready(inspection);
         else if (message->type == CONTROL_EXAMINING && state == INSPECTION_READY) {
                 inspection->state = INSPECTION_EXAMINED;
-                set_timer(inspection, ANSWER_TIMEOUT_USEC);
+                /* Not before: a message that may bring a descriptor does not tell its sender. */
+                consumer_expect_fd(inspection->consumer);
+                expect_answer(inspection);
         } else if (message->type == CONTROL_FACTS && state == INSPECTION_EXAMINED)
                 on_facts(inspection, &message->facts);
         else if (message->type == CONTROL_PLACE && state == INSPECTION_ASKED)
@@ -353,7 +380,6 @@ static int start(Inspection *inspection, Reason *reason) {
                         reason);
         if (r != 0)
                 return r;
-        consumer_expect_fd(inspection->consumer);
         inspection->state = INSPECTION_STARTING;
         set_timer(inspection, START_TIMEOUT_USEC);
         return consumer_send(inspection->consumer, &message, &worker_fd, 1);
@@ -403,6 +429,10 @@ static int add(Inspections *set, uid_t uid, const char *path, Inspection **ret, 
                         0,
                         on_timer,
                         inspection);
+        if (r < 0)
+                return r;
+        /* After messages: one that is there already is not late. */
+        r = sd_event_source_set_priority(inspection->timer, SD_EVENT_PRIORITY_NORMAL + 1);
         if (r < 0)
                 return r;
         inspection->path = path ? strdup(path) : NULL;

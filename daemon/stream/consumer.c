@@ -58,7 +58,8 @@ void consumer_tell(Consumer *c, ControlType type, int error, const char *text) {
                 c->is_control_open = false;
 }
 
-static void answer_client(Consumer *c, int error, const char *text, bool is_final) {
+/* False: the client does not listen any more. */
+static bool answer_client(Consumer *c, int error, const char *text, bool is_final) {
         SinkAnswer answer = {
                 .error = error,
                 .final = is_final,
@@ -68,10 +69,10 @@ static void answer_client(Consumer *c, int error, const char *text, bool is_fina
         };
 
         if (c->client_fd < 0)
-                return;
+                return false;
         snprintf(answer.text, sizeof(answer.text), "%s", text);
-        /* The client may have gone. The filter allows sendmsg() to the daemon only. */
-        (void)send(c->client_fd, &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+        /* The filter allows sendmsg() to the daemon only. */
+        return send(c->client_fd, &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
 int consumer_watch(Consumer *c, int fd, Source source, uint32_t events) {
@@ -434,10 +435,9 @@ static int on_client(Consumer *c) {
         r = n == 1 && n_fds == 1 ? 0 : -EBADMSG;
         if (r == 0)
                 r = outlet_examine(fds[0], &kind, text, sizeof(text));
-        if (r == 0) {
-                answer_client(c, 0, "", false);
-                return attach(c, fds[0], kind);
-        }
+        /* A client that no longer waits may be writing to the file itself. */
+        if (r == 0)
+                return answer_client(c, 0, "", false) ? attach(c, fds[0], kind) : finish(c);
         if (text[0] == '\0')
                 snprintf(text,
                                 sizeof(text),

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -45,7 +46,8 @@ typedef struct Fixture {
         unsigned n_changes;
         Ticket tickets[8];
         Answer answers[8];
-        int listener; /* where the test plays the consumer */
+        int listener;  /* where the test plays the consumer */
+        pid_t sleeper; /* a consumer that does nothing */
 } Fixture;
 
 static void on_changed(void *userdata) {
@@ -69,6 +71,10 @@ static void set_up(Fixture *f, gconstpointer data _unused_) {
 
 static void tear_down(Fixture *f, gconstpointer data _unused_) {
         inspections_free(f->set);
+        if (f->sleeper > 0) {
+                g_assert_no_errno(kill(f->sleeper, SIGKILL));
+                g_assert_cmpint(waitpid(f->sleeper, NULL, 0), ==, f->sleeper);
+        }
         for (size_t i = 0; i < G_N_ELEMENTS(f->tickets); i++) {
                 close_cleanup(&f->tickets[i].fd);
                 inspected_free(f->answers[i].inspected);
@@ -462,8 +468,29 @@ static void say(int fd, const ControlMessage *message, int given) {
                         0);
 }
 
+/* The daemon looks at whoever has sent the last message. This process computes whenever it is
+ * looked at, which is what a worker on a loaded machine seems to do; another one sleeps. */
+static void say_asleep(Fixture *f, int fd, ControlType type) {
+        int ends[2];
+        char byte;
+
+        g_assert_no_errno(pipe2(ends, O_CLOEXEC));
+        f->sleeper = fork();
+        g_assert_cmpint(f->sleeper, >=, 0);
+        if (f->sleeper == 0) {
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* with a test that was aborted */
+                say(fd, &(ControlMessage){ .type = type }, -1);
+                close_range(3, ~0U, 0);
+                for (;;)
+                        pause();
+        }
+        close(ends[1]);
+        g_assert_cmpint(read(ends[0], &byte, 1), ==, 0); /* it was said */
+        close(ends[0]);
+}
+
 /* Up to the file's arrival. */
-static int play(Fixture *f, size_t i, uid_t uid) {
+static int play_as(Fixture *f, size_t i, uid_t uid, bool is_asleep) {
         int fd, client = -1;
         size_t n_fds = 0;
         ControlMessage message;
@@ -479,8 +506,15 @@ static int play(Fixture *f, size_t i, uid_t uid) {
         close(client);
         say(fd, &(ControlMessage){ .type = CONTROL_READY }, -1);
         run_until(f, &f->tickets[i].is_done, NULL, 0);
-        say(fd, &(ControlMessage){ .type = CONTROL_EXAMINING }, -1);
+        if (is_asleep)
+                say_asleep(f, fd, CONTROL_EXAMINING);
+        else
+                say(fd, &(ControlMessage){ .type = CONTROL_EXAMINING }, -1);
         return fd;
+}
+
+static int play(Fixture *f, size_t i, uid_t uid) {
+        return play_as(f, i, uid, false);
 }
 
 static void say_facts(int fd, uint64_t fs_type, int flags) {
@@ -496,7 +530,7 @@ static void say_facts(int fd, uint64_t fs_type, int flags) {
 static void test_silent(Fixture *f, gconstpointer data _unused_) {
         if (!can_fork())
                 return;
-        _cleanup_close_ int fd = play(f, 0, 1000);
+        _cleanup_close_ int fd = play_as(f, 0, 1000, true);
         ask(f, 0, ":1.1", 0x10, NULL);
         gint64 begin = g_get_monotonic_time();
         assert_failed(await(f, 0), KT_E_FAILED, "file: its file system does not answer");
@@ -510,10 +544,26 @@ static void test_silent(Fixture *f, gconstpointer data _unused_) {
 static void test_slow(Fixture *f, gconstpointer data _unused_) {
         if (!can_fork())
                 return;
-        _cleanup_close_ int fd = play(f, 0, 1000);
+        _cleanup_close_ int fd = play_as(f, 0, 1000, true);
         say_facts(fd, EXT4_SUPER_MAGIC, O_PATH);
         ask(f, 0, ":1.1", 0x10, NULL);
         assert_failed(await(f, 0), KT_E_FAILED, "file: it takes too long to look into it");
+}
+
+/* A worker that is always runnable and hardly runs is waited for, twice as long as one that
+ * sleeps. */
+static void test_waits_for_cpu(Fixture *f, gconstpointer data _unused_) {
+        if (!can_fork())
+                return;
+        _cleanup_close_ int fd = play(f, 0, 1000);
+        ask(f, 0, ":1.1", 0x10, NULL);
+        for (gint64 end = g_get_monotonic_time() + 4 * G_USEC_PER_SEC;
+                        g_get_monotonic_time() < end;)
+                g_assert_cmpint(sd_event_run(f->event, 50 * 1000), >=, 0);
+        g_assert_cmpuint(f->answers[0].n, ==, 0);
+        say_facts(fd, EXT4_SUPER_MAGIC, O_PATH);
+        say(fd, &(ControlMessage){ .type = CONTROL_ANSWER }, -1);
+        assert_failed(await(f, 0), KT_E_FAILED, "file: nothing was found in it");
 }
 
 static void test_not_pinned(Fixture *f, gconstpointer data _unused_) {
@@ -653,6 +703,7 @@ int main(int argc, char **argv) {
                         tear_down);
         ADD("silent", test_silent);
         ADD("slow", test_slow);
+        ADD("waits-for-cpu", test_waits_for_cpu);
         ADD("not-pinned", test_not_pinned);
         ADD("lies", test_lies);
         ADD("out-of-turn", test_out_of_turn);

@@ -196,6 +196,24 @@ static void test_refusals(void) {
         close(packets[1]);
 }
 
+/* A client that has given up waiting writes to the file by another way. */
+static void test_client_does_not_listen(void) {
+        _cleanup_close_ int fd = make_file();
+        struct stat st;
+        Rig rig;
+
+        rig_set_up(&rig, CONTROL_SINK_SOCKET, 1, false);
+        g_assert_no_errno(shutdown(rig.sink, SHUT_RD));
+        send_sink(&rig, &fd, 1);
+        rig_await(&rig, CONTROL_EXAMINING, NULL);
+        rig_await(&rig, CONTROL_RELEASED, NULL);
+        rig_await(&rig, CONTROL_GONE, NULL);
+        g_assert_cmpint(rig_exit_status(&rig), ==, 0);
+        g_assert_no_errno(fstat(fd, &st));
+        g_assert_cmpint(st.st_size, ==, 0);
+        rig_free(&rig);
+}
+
 static void test_client_leaves(void) {
         Rig rig;
 
@@ -306,6 +324,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/sink/stream-socket", test_stream_socket);
         g_test_add_func("/sink/refusals", test_refusals);
         g_test_add_func("/sink/client-leaves", test_client_leaves);
+        g_test_add_func("/sink/client-does-not-listen", test_client_does_not_listen);
         g_test_add_func("/sink/client-leaves-later", test_client_leaves_later);
         g_test_add_func("/sink/reader-of-pipe-closes", test_reader_of_pipe_closes);
         g_test_add_func("/sink/full-disk", test_full_disk);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What the kernel says of a process's first thread at one moment. */
+typedef struct TaskTimes {
+        uint64_t now_nsec;   /* CLOCK_MONOTONIC */
+        uint64_t cpu_nsec;   /* time on a CPU */
+        uint64_t delay_nsec; /* time it waited for a CPU, up to when it last got one */
+        bool is_runnable;    /* it is on a CPU or waits for one */
+} TaskTimes;
+
+/* How long a process has taken, without the time that it waited for a CPU. */
+typedef struct Patience {
+        pid_t pid;
+        uint64_t limit_nsec;
+        uint64_t begin_nsec;
+        uint64_t used_nsec;
+        TaskTimes last;
+} Patience;
+
+#define PATIENCE_LOOK_USEC    UINT64_C(100000)       /* between two looks */
+#define PATIENCE_AT_MOST_NSEC UINT64_C(120000000000) /* by the clock, whatever it waits for */
+
+/* pid 0: not known; then all time counts. */
+void patience_begin(Patience *patience, pid_t pid, uint64_t limit_usec);
+/* Looks at the process again. True: the limit is reached. */
+bool patience_is_over(Patience *patience);
+
+/* For the above and its tests: adds the time between the last times and these. */
+void patience_add(Patience *patience, const TaskTimes *now);
+/* The text of /proc/PID/stat and of /proc/PID/schedstat. -EBADMSG. */
+int task_times_parse(const char *stat, const char *schedstat, TaskTimes *ret);
