@@ -108,7 +108,15 @@ void feed_set_timer(Feed *feed, uint64_t usec) {
                 (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_OFF);
                 return;
         }
-        patience_begin(&feed->patience, consumer_get_pid(feed->consumer), usec);
+        patience_begin(&feed->patience, PATIENCE_WITH_WORK, consumer_get_pid(feed->consumer), usec);
+        feed_look_later(feed);
+}
+
+static void feed_await_sink(Feed *feed) {
+        patience_begin(&feed->patience,
+                        PATIENCE_WITH_CALL,
+                        consumer_get_pid(feed->consumer),
+                        EXAMINE_TIMEOUT_USEC);
         feed_look_later(feed);
 }
 
@@ -266,7 +274,7 @@ static void feed_on_message(Consumer *consumer _unused_,
                 feed_on_ready(feed);
                 break;
         case CONTROL_EXAMINING:
-                feed_set_timer(feed, EXAMINE_TIMEOUT_USEC);
+                feed_await_sink(feed);
                 break;
         case CONTROL_ATTACHED:
                 feed_set_timer(feed, after);
@@ -346,7 +354,8 @@ static int feed_make(sd_event *event, const Feed *template, Feed **ret) {
         r = sd_event_source_set_priority(feed->timer, SD_EVENT_PRIORITY_NORMAL + 1);
         if (r < 0)
                 return r;
-        patience_begin(&feed->patience, 0, READY_TIMEOUT_USEC); /* it has no process yet */
+        /* It has no process yet. */
+        patience_begin(&feed->patience, PATIENCE_WITH_WORK, 0, READY_TIMEOUT_USEC);
         *ret = TAKE_PTR(feed);
         return 0;
 }

@@ -120,8 +120,9 @@ static void look_later(Inspection *inspection) {
 }
 
 /* The process has ANSWER_TIMEOUT_USEC, without the time in which it waits for a CPU. */
-static void expect_answer(Inspection *inspection) {
+static void expect_answer(Inspection *inspection, PatienceKind kind) {
         patience_begin(&inspection->patience,
+                        kind,
                         consumer_get_pid(inspection->consumer),
                         ANSWER_TIMEOUT_USEC);
         inspection->is_working = true;
@@ -230,7 +231,7 @@ static void send_question(Inspection *inspection) {
         if (r < 0)
                 set_timer(inspection, 1);
         else
-                expect_answer(inspection);
+                expect_answer(inspection, PATIENCE_WITH_WORK);
 }
 
 static void on_ready(Inspection *inspection) {
@@ -318,7 +319,7 @@ static void on_message(Consumer *consumer, const ControlMessage *message, void *
                 inspection->state = INSPECTION_EXAMINED;
                 /* Not before: a message that may bring a descriptor does not tell its sender. */
                 consumer_expect_fd(inspection->consumer);
-                expect_answer(inspection);
+                expect_answer(inspection, PATIENCE_WITH_CALL);
         } else if (message->type == CONTROL_FACTS && state == INSPECTION_EXAMINED)
                 on_facts(inspection, &message->facts);
         else if (message->type == CONTROL_PLACE && state == INSPECTION_ASKED)

@@ -7,8 +7,11 @@
  *
  * Relies on /proc/PID/schedstat: time on a CPU, and time spent runnable without one
  * (Documentation/scheduler/sched-stats.rst). The kernel adds a wait when the wait ends, so of a
- * runnable process only its time on a CPU is counted. A stopped process counts as one that
+ * runnable process only its time on a CPU may be counted. A stopped process counts as one that
  * sleeps. Where the kernel has no schedstat, or the process is gone, all time counts.
+ *
+ * A virtual machine whose CPUs are taken away sees its processes compute slowly. So the examination
+ * of a sink, which computes next to nothing, counts sleep alone.
  *
  * The process is known by its number, which may belong to another one after it ended. Then the
  * wrong process is measured, until the worker's socket is seen to be closed. */
@@ -74,8 +77,10 @@ static TaskTimes look(const Patience *patience) {
         return times;
 }
 
-void patience_begin(Patience *patience, pid_t pid, uint64_t limit_usec) {
-        *patience = (Patience){ .pid = pid, .limit_nsec = limit_usec * NSEC_PER_USEC };
+void patience_begin(Patience *patience, PatienceKind kind, pid_t pid, uint64_t limit_usec) {
+        *patience = (Patience){
+                .kind = kind, .pid = pid, .limit_nsec = limit_usec * NSEC_PER_USEC
+        };
         patience->last = look(patience);
         patience->begin_nsec = patience->last.now_nsec;
 }
@@ -90,7 +95,12 @@ void patience_add(Patience *patience, const TaskTimes *now) {
                  cpu = get_rise(last->cpu_nsec, now->cpu_nsec),
                  delay = get_rise(last->delay_nsec, now->delay_nsec);
 
-        patience->used_nsec += now->is_runnable ? MIN_OF(wall, cpu) : wall - MIN_OF(wall, delay);
+        uint64_t work = MIN_OF(wall, cpu), sleep = wall - MIN_OF(wall, cpu + delay);
+
+        if (patience->kind == PATIENCE_WITH_WORK)
+                patience->used_nsec += work;
+        if (!now->is_runnable)
+                patience->used_nsec += sleep;
         patience->last = *now;
 }
 

@@ -13,8 +13,14 @@ typedef struct TaskTimes {
         bool is_runnable;    /* it is on a CPU or waits for one */
 } TaskTimes;
 
+typedef enum PatienceKind {
+        PATIENCE_WITH_CALL, /* counts the time that the process sleeps in a call */
+        PATIENCE_WITH_WORK, /* counts its time on a CPU as well */
+} PatienceKind;
+
 /* How long a process has taken, without the time that it waited for a CPU. */
 typedef struct Patience {
+        PatienceKind kind;
         pid_t pid;
         uint64_t limit_nsec;
         uint64_t begin_nsec;
@@ -26,7 +32,7 @@ typedef struct Patience {
 #define PATIENCE_AT_MOST_NSEC UINT64_C(120000000000) /* by the clock, whatever it waits for */
 
 /* pid 0: not known; then all time counts. */
-void patience_begin(Patience *patience, pid_t pid, uint64_t limit_usec);
+void patience_begin(Patience *patience, PatienceKind kind, pid_t pid, uint64_t limit_usec);
 /* Looks at the process again. True: the limit is reached. */
 bool patience_is_over(Patience *patience);
 

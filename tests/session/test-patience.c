@@ -21,8 +21,8 @@ typedef struct Look {
         bool is_runnable;
 } Look;
 
-static uint64_t use(const Look *looks, size_t n, unsigned n_times) {
-        Patience patience = { .limit_nsec = LIMIT };
+static uint64_t use(PatienceKind kind, const Look *looks, size_t n, unsigned n_times) {
+        Patience patience = { .kind = kind, .limit_nsec = LIMIT };
         TaskTimes times = {};
 
         for (unsigned k = 0; k < n_times; k++)
@@ -36,8 +36,10 @@ static uint64_t use(const Look *looks, size_t n, unsigned n_times) {
         return patience.used_nsec;
 }
 
-#define USE(n_times, ...) \
-        use((const Look[]){ __VA_ARGS__ }, ELEMENTSOF(((const Look[]){ __VA_ARGS__ })), n_times)
+#define LOOKS(...) ((const Look[]){ __VA_ARGS__ }), ELEMENTSOF(((const Look[]){ __VA_ARGS__ }))
+/* What counts where only the sink's call does, and where work does too. */
+#define USE(n_times, ...)  use(PATIENCE_WITH_CALL, LOOKS(__VA_ARGS__), n_times)
+#define WORK(n_times, ...) use(PATIENCE_WITH_WORK, LOOKS(__VA_ARGS__), n_times)
 
 /* It sleeps in the sink's call: refused after two seconds by the clock. */
 static void test_hangs(void) {
@@ -61,12 +63,17 @@ static void test_waits_for_cpu(void) {
 
 /* It gets a CPU now and then: what it computes counts, what it waits does not. */
 static void test_shares_cpu(void) {
-        g_assert_cmpuint(USE(100, { 100, 5, 95, RUNNABLE }), ==, 500 * MSEC);
-        g_assert_cmpuint(USE(100, { 100, 5, 90, SLEEPS }), ==, 1000 * MSEC);
+        g_assert_cmpuint(WORK(100, { 100, 5, 95, RUNNABLE }), ==, 500 * MSEC);
+        g_assert_cmpuint(WORK(100, { 100, 5, 90, SLEEPS }), ==, 1000 * MSEC);
+        g_assert_cmpuint(USE(100, { 100, 5, 95, RUNNABLE }), ==, 0);
+        g_assert_cmpuint(USE(100, { 100, 5, 90, SLEEPS }), ==, 500 * MSEC);
 }
 
 static void test_computes(void) {
-        g_assert_cmpuint(USE(20, { 100, 100, 0, RUNNABLE }), ==, LIMIT);
+        g_assert_cmpuint(WORK(20, { 100, 100, 0, RUNNABLE }), ==, LIMIT);
+        g_assert_cmpuint(WORK(20, { 100, 60, 0, SLEEPS }), ==, LIMIT);
+        g_assert_cmpuint(USE(20, { 100, 100, 0, RUNNABLE }), ==, 0);
+        g_assert_cmpuint(USE(20, { 100, 60, 0, SLEEPS }), ==, 800 * MSEC);
 }
 
 /* A sink that hangs is seen on a loaded machine as well. */
@@ -116,8 +123,8 @@ static void test_parse(void) {
 static void test_kernel_files(void) {
         Patience mine, unknown;
 
-        patience_begin(&mine, getpid(), 1);
-        patience_begin(&unknown, 0, 1);
+        patience_begin(&mine, PATIENCE_WITH_WORK, getpid(), 1);
+        patience_begin(&unknown, PATIENCE_WITH_CALL, 0, 1);
         g_assert_true(mine.last.is_runnable);
         g_assert_cmpuint(mine.last.cpu_nsec, >, 0);
         while (!patience_is_over(&unknown))
