@@ -19,9 +19,6 @@
 /* timeout(1), sudo and others signal the process and its group: one wish, two signals. */
 #define SIGNAL_BURST_USEC ((uint64_t)300 * 1000)
 
-/* systemd starts it again within a fraction of that. */
-#define AWAY_USEC ((uint64_t)20 * 1000 * 1000)
-
 static const int watch_signals[] = { SIGINT, SIGTERM, SIGHUP };
 
 int watch_block_signals(sigset_t *ret_mask) {
@@ -76,15 +73,23 @@ static void on_session(const char *session, json_object *signal, void *userdata)
 static void set_away(Watch *watch, bool is_away, bool is_gone) {
         watch->daemon_away = is_away;
         watch->daemon_gone = watch->daemon_gone || is_gone;
-        if (is_away)
-                (void)sd_event_source_set_time_relative(watch->away_timer, AWAY_USEC);
+        if (is_away) {
+                away_begin(&watch->away);
+                (void)sd_event_source_set_time_relative(watch->away_timer, AWAY_LOOK_USEC);
+        }
         (void)sd_event_source_set_enabled(watch->away_timer,
                         is_away && !watch->is_loyal ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-static int on_away_too_long(sd_event_source *source, uint64_t usec, void *userdata) {
-        set_away(userdata, false, true);
-        return 0;
+static int on_away_timer(sd_event_source *source, uint64_t usec, void *userdata) {
+        Watch *watch = userdata;
+
+        if (away_is_over(&watch->away)) {
+                set_away(watch, false, true);
+                return 0;
+        }
+        (void)sd_event_source_set_time_relative(source, AWAY_LOOK_USEC);
+        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 static void on_session_sought(int result,
@@ -147,7 +152,7 @@ int watch_init(Watch *watch, Proxy *proxy) {
                                 CLOCK_MONOTONIC,
                                 0,
                                 0,
-                                on_away_too_long,
+                                on_away_timer,
                                 watch);
         if (r >= 0)
                 r = sd_event_source_set_enabled(watch->away_timer, SD_EVENT_OFF);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "away.h"
 #include "child.h"
 #include "proxy.h"
 
@@ -34,6 +35,7 @@ typedef struct Watch {
         sd_event_source *child_source;
         sd_event_source *outcome_source;
         sd_event_source *away_timer;
+        Away away;
 } Watch;
 
 /* Blocks the signals that a watch reads, for all processes forked later too; ret_mask: the mask

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How long the daemon has been away, without the time in which programs waited for a CPU. */
+typedef struct Away {
+        uint64_t begin_usec, last_usec, last_wait_usec;
+        uint64_t used_usec;
+} Away;
+
+#define AWAY_LIMIT_USEC UINT64_C(20000000)  /* systemd starts it again within a fraction of that */
+#define AWAY_MOST_USEC  UINT64_C(200000000) /* by the clock */
+#define AWAY_LOOK_USEC  UINT64_C(500000)    /* between two looks */
+
+void away_begin(Away *away);
+/* Looks again. True: nobody waits any longer. */
+bool away_is_over(Away *away);
+
+/* For the above and its tests: the time, and in how much of it programs have waited for a CPU. */
+bool away_add(Away *away, uint64_t now_usec, uint64_t wait_usec);
+/* The text of /proc/pressure/cpu. 0: it says nothing. */
+uint64_t away_parse_pressure(const char *text);
