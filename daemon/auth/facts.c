@@ -23,44 +23,74 @@
 
 #define STAT_MAX 4096
 
-uint64_t facts_read_start(pid_t pid, uid_t uid) {
+/* What /proc/PID/stat says of a process; start 0: nobody knows. */
+typedef struct Stat {
+        uint64_t start;
+        char command[sizeof(((Subject *)NULL)->command)];
+} Stat;
+
+/* No byte of it is a quote, a control character or a part of a letter. */
+static void escape(const char *name, size_t size, char *ret, size_t ret_size) {
+        size_t used = 0;
+
+        for (size_t i = 0; i < size && used + sizeof("\\xNN") <= ret_size; i++) {
+                unsigned char c = (unsigned char)name[i];
+                bool is_plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+
+                used += (size_t)snprintf(
+                                ret + used, ret_size - used, is_plain ? "%c" : "\\x%02x", c);
+        }
+        ret[used] = '\0';
+}
+
+static Stat read_stat(pid_t pid, uid_t uid) {
         _cleanup_free_ char *text = NULL;
         _cleanup_close_ int fd = -1;
-        uint64_t start;
+        Stat result = {};
         struct stat st;
         char path[32];
 
         if (pid <= 0)
-                return 0;
+                return result;
         snprintf(path, sizeof(path), "/proc/%d", pid);
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         /* Another user's, as that of a set-user-ID program: not known then. */
         if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != uid)
-                return 0;
+                return result;
         if (fd_read_file_at(fd, "stat", STAT_MAX, &text, NULL) < 0)
-                return 0;
+                return result;
         /* Field 22; the name in parentheses may hold anything, the last ')' ends it. */
-        const char *rest = strrchr(text, ')');
-        if (!rest || sscanf(rest + 1,
-                                     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
-                                     " %" SCNu64,
-                                     &start) != 1)
-                return 0;
-        return start;
+        const char *name = strchr(text, '('), *rest = strrchr(text, ')');
+        if (!name || !rest || rest < name ||
+                        sscanf(rest + 1,
+                                        " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
+                                        " %" SCNu64,
+                                        &result.start) != 1)
+                return (Stat){};
+        escape(name + 1, (size_t)(rest - name - 1), result.command, sizeof(result.command));
+        return result;
+}
+
+uint64_t facts_read_start(pid_t pid, uid_t uid) {
+        return read_stat(pid, uid).start;
 }
 
 static char *read_unit(pid_t pid, uid_t uid, uint64_t start) {
         _cleanup_free_ char *unit = NULL;
 
-        if (start == 0 || facts_read_start(pid, uid) != start)
-                return NULL;
         if (sd_pid_get_unit(pid, &unit) < 0 || facts_read_start(pid, uid) != start)
                 return NULL;
         return TAKE_PTR(unit);
 }
 
 void facts_read(Subject *subject, pid_t pid, uint64_t start) {
+        Stat now = start > 0 ? read_stat(pid, subject->uid) : (Stat){};
+        bool is_same = start > 0 && now.start == start;
+
         subject->is_active = sd_uid_get_seats(subject->uid, 1, NULL) > 0;
         free(subject->unit);
-        subject->unit = read_unit(pid, subject->uid, start);
+        subject->unit = is_same ? read_unit(pid, subject->uid, start) : NULL;
+        memcpy(subject->command,
+                        is_same ? now.command : (char[sizeof(now.command)]){},
+                        sizeof(now.command));
 }

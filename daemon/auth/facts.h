@@ -7,6 +7,6 @@
 
 /* When the process started, in the kernel's ticks; 0: nobody knows. */
 uint64_t facts_read_start(pid_t pid, uid_t uid);
-/* Fills in is_active and unit. start: the process as it was when the peer was first seen; 0: its
- * unit is not known. */
+/* Fills in is_active, unit and command. start: the process as it was when the peer was first seen;
+ * 0: its unit and command are not known. */
 void facts_read(Subject *subject, pid_t pid, uint64_t start);

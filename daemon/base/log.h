@@ -27,7 +27,7 @@ typedef struct LogField {
         const char *value; /* NULL: leave it out */
 } LogField;
 
-#define LOG_FIELDS_MAX 8
+#define LOG_FIELDS_MAX 12
 
 void log_open(LogTarget target);
 void log_set_level(int level);

@@ -109,11 +109,16 @@ void desk_record_polkit(Desk *desk,
                 int result,
                 const Reason *said,
                 const Spec *spec) {
+        /* polkit wants a password, and this call forbids to ask for one: nothing is decided yet. A
+         * client that may ask calls again, and that answer is recorded. */
+        if (result == KT_E_AUTH_REQUIRED && !waiting_may_prompt(request))
+                return;
         audit_write(registry_get_audit(desk->registry),
                         &(AuditRecord){
                                         .kind = result == 0 ? AUDIT_POLKIT_ALLOWED
                                                             : AUDIT_POLKIT_DENIED,
                                         .uid = request->subject.uid,
+                                        .command = request->subject.command,
                                         .rule = request->wanted ? request->wanted->rule : NULL,
                                         .text = result == 0 ? action : said->text,
                                         .spec = spec,

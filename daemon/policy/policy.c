@@ -164,6 +164,7 @@ int subject_copy(Subject *dest, const Subject *source) {
                 .is_active = source->is_active,
                 .unit = TAKE_PTR(unit),
         };
+        memcpy(dest->command, source->command, sizeof(dest->command));
         return 0;
 }
 

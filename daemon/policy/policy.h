@@ -13,8 +13,10 @@ typedef struct Subject {
         uid_t uid;
         gid_t *gids; /* primary first */
         size_t n_gids;
-        bool is_active; /* has the active session of a seat now (logind); false: nobody knows */
-        char *unit;     /* systemd unit of the calling process; NULL: unknown */
+        bool is_active;   /* has the active session of a seat now (logind); false: nobody knows */
+        char *unit;       /* systemd unit of the calling process; NULL: unknown */
+        char command[64]; /* name of that process, which its user chooses: for people. Printable
+                             ASCII, other bytes as \\xNN; "": unknown */
 } Subject;
 
 int subject_copy(Subject *dest, const Subject *source);

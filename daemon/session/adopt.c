@@ -74,6 +74,7 @@ static int read_owner(json_object *object, Subject *ret) {
                 .gids = calloc(n + 1, sizeof(gid_t)),
                 .n_gids = n,
         };
+        (void)snprintf(ret->command, sizeof(ret->command), "%s", get_text(values, "command"));
         if (unit[0])
                 ret->unit = strdup(unit);
         if (!ret->gids || (unit[0] && !ret->unit))
@@ -473,6 +474,7 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
                                 &(AuditRecord){
                                                 .kind = AUDIT_ENDED_RESTART,
                                                 .uid = session ? session->owner.uid : 0,
+                                                .command = session ? session->owner.command : NULL,
                                                 .session = id,
                                                 .text = reason.text[0] ? reason.text
                                                                        : "it cannot be taken over",

@@ -13,16 +13,19 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <string.h>
 
 #include "log.h"
 #include "spec-summary.h"
 
-#define DENIALS_MAX  10
-#define WINDOW_USEC  (UINT64_C(30) * 1000 * 1000)
-#define EVENTS_SHOWN 256 /* bytes */
-#define SPEAKERS_MAX 64  /* users at a time; the one who was first makes room */
-#define SCOPE_SHOWN  "%.200s"
+#define DENIALS_MAX   10
+#define WINDOW_USEC   (UINT64_C(30) * 1000 * 1000)
+#define EVENTS_SHOWN  256 /* bytes */
+#define SPEAKERS_MAX  64  /* users at a time; the one who was first makes room */
+#define SCOPE_SHOWN   "%.200s"
+#define NAME_SIZE_MAX 64
+#define NAMES_MAX     64 /* users at a time; the one that was asked for first makes room */
 
 typedef struct Speaker {
         uid_t uid;
@@ -31,8 +34,15 @@ typedef struct Speaker {
         uint64_t n_suppressed;
 } Speaker;
 
+typedef struct UserName {
+        uid_t uid;
+        char name[NAME_SIZE_MAX];
+} UserName;
+
 struct Audit {
         sd_event *event;
+        UserName names[NAMES_MAX]; /* asked for once: the user database may be elsewhere and slow */
+        size_t n_names;
         sd_event_source *timer; /* on while something is counted */
         Speaker speakers[SPEAKERS_MAX];
         size_t n_speakers;
@@ -167,19 +177,66 @@ static void format_events(const Spec *spec, Reason *ret) {
         spec_summarize_rest(spec, ret);
 }
 
-static void write_record(const AuditRecord *record) {
-        const KindText *kind = &kinds[record->kind];
-        _cleanup_free_ char *scope = NULL;
-        Reason events = { "" };
-        char by[16] = "";
+/* The number where the user database has no name. Not the reentrant function: the event loop's
+ * thread alone asks. */
+static const char *get_user_name(Audit *audit, uid_t uid) {
+        size_t i = 0;
 
+        while (i < audit->n_names && audit->names[i].uid != uid)
+                i++;
+        if (i < audit->n_names)
+                return audit->names[i].name;
+        if (audit->n_names == NAMES_MAX) {
+                audit->n_names--;
+                memmove(audit->names, audit->names + 1, audit->n_names * sizeof(UserName));
+        }
+        const struct passwd *user = getpwuid(uid);
+        UserName *entry = &audit->names[audit->n_names++];
+        entry->uid = uid;
+        if (user)
+                (void)snprintf(entry->name, sizeof(entry->name), "%s", user->pw_name);
+        else
+                (void)snprintf(entry->name, sizeof(entry->name), "%u", uid);
+        return entry->name;
+}
+
+/* " (user alice, uid 1000, command "ktracectl")" */
+static void format_who(const AuditRecord *record, const char *user, Reason *ret) {
+        const char *command = record->by ? "" : record->command ?: "";
+
+        if (record->uid == (uid_t)-1)
+                return;
+        reason_set(ret,
+                        0,
+                        " (user %s, uid %u%s%s%s)",
+                        user,
+                        record->uid,
+                        *command ? ", command \"" : "",
+                        command,
+                        *command ? "\"" : "");
+}
+
+static const char *none_if_empty(const char *text) {
+        return text && *text ? text : NULL;
+}
+
+static void write_record(Audit *audit, const AuditRecord *record) {
+        const KindText *kind = &kinds[record->kind];
+        const char *user = record->uid == (uid_t)-1 ? "" : get_user_name(audit, record->uid);
+        _cleanup_free_ char *scope = NULL;
+        Reason events = { "" }, who = { "" };
+        char by[16] = "", by_whom[24] = "";
+
+        format_who(record, user, &who);
         if (record->spec) {
                 format_events(record->spec, &events);
                 if (spec_format_scope(record->spec, &scope) < 0)
                         scope = NULL; /* told without it rather than not at all */
         }
-        if (record->by)
+        if (record->by) {
                 snprintf(by, sizeof(by), "%u", *record->by);
+                snprintf(by_whom, sizeof(by_whom), " by uid %u", *record->by);
+        }
         const LogField fields[] = {
                 { "MESSAGE_ID", kind->id },
                 { "KTRACE_VERB", kind->verb },
@@ -187,23 +244,22 @@ static void write_record(const AuditRecord *record) {
                 { "KTRACE_RULE", record->rule },
                 { "KTRACE_SCOPE", scope },
                 { "KTRACE_EVENTS", record->spec ? events.text : NULL },
-                { "KTRACE_BY_UID", record->by ? by : NULL },
+                { "KTRACE_USER", none_if_empty(user) },
+                { "KTRACE_COMMAND", none_if_empty(record->command) },
+                { "KTRACE_BY_UID", none_if_empty(by) },
+                { "KTRACE_BY_USER",
+                                record->by ? none_if_empty(get_user_name(audit, *record->by))
+                                           : NULL },
         };
         const LogContext context = { record->session, NULL, record->uid };
-        bool has_uid = record->uid != (uid_t)-1;
-        char uid[24] = "", by_whom[24] = "";
 
-        if (has_uid)
-                snprintf(uid, sizeof(uid), " (uid %u)", record->uid);
-        if (record->by)
-                snprintf(by_whom, sizeof(by_whom), " by uid %u", *record->by);
         log_record(kind->level,
                         &context,
                         fields,
                         ELEMENTSOF(fields),
                         "%s%s%s" SCOPE_SHOWN "%s%s%s",
                         kind->title,
-                        uid,
+                        who.text,
                         scope ? ", scope " : "",
                         scope ?: "",
                         record->text ? ": " : "",
@@ -283,7 +339,7 @@ void audit_write(Audit *audit, const AuditRecord *record) {
                 }
                 speaker->n++;
         }
-        write_record(record);
+        write_record(audit, record);
 }
 
 int audit_new(sd_event *event, Audit **ret) {

@@ -48,6 +48,7 @@ typedef struct AuditRecord {
         AuditKind kind;
         uid_t uid;
         const uid_t *by;     /* who did it, where `uid` is the session's owner */
+        const char *command; /* Subject's, of who did it; "" too: not known */
         const char *session; /* id */
         const char *rule;
         const char *text; /* why, for people */

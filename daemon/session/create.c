@@ -104,6 +104,7 @@ static void creation_record_denial(const Creation *creation, const Reason *reaso
                         &(AuditRecord){
                                         .kind = AUDIT_CREATE_DENIED,
                                         .uid = creation->request->subject.uid,
+                                        .command = creation->request->subject.command,
                                         .text = reason->text,
                                         .spec = creation->spec,
                         });

@@ -52,6 +52,7 @@ static int put_owner(json_object *object, const Subject *owner) {
         r = r ?: put_number(values, "uid", owner->uid);
         r = r ?: put_boolean(values, "active", owner->is_active);
         r = r ?: put_text(values, "unit", owner->unit);
+        r = r ?: put_text(values, "command", owner->command);
         r = r ?: put_list(values, "gids", &gids);
         for (size_t i = 0; r == 0 && i < owner->n_gids; i++)
                 r = describe_append(gids, json_object_new_uint64(owner->gids[i]));

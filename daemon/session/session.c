@@ -172,6 +172,7 @@ void session_record(const Session *session, AuditKind kind, const char *text) {
                         &(AuditRecord){
                                         .kind = kind,
                                         .uid = session->owner.uid,
+                                        .command = session->owner.command,
                                         .session = session->id,
                                         .rule = session->grant->rule,
                                         .text = text,
@@ -187,6 +188,7 @@ bool session_record_other(const Session *session, const Request *request, const 
                                         .kind = AUDIT_MANAGED,
                                         .uid = session->owner.uid,
                                         .by = &request->subject.uid,
+                                        .command = request->subject.command,
                                         .session = session->id,
                                         .text = text,
                         });

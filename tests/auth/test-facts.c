@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <systemd/sd-login.h>
 #include <unistd.h>
@@ -42,6 +43,37 @@ static void test_unit(void) {
         expect_unit(getpid(), getuid(), start + 1, NULL);
         expect_unit(getpid(), getuid(), 0, NULL);
         expect_unit(getpid(), getuid() + 1, start, NULL);
+}
+
+/* The name of a process is its user's choice: it can neither end a line of the journal nor look
+ * like the rest of the message. */
+static void test_command(void) {
+        static const struct {
+                const char *name, *shown;
+        } cases[] = {
+                { "make", "make" },
+                { "a\") (uid 0\n\x1b", "a\\x22) (uid 0\\x0a\\x1b" },
+                { "\x9b\xff\\012345678901", "\\x9b\\xff\\x5c012345678901" },
+                { "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n",
+                                "\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a"
+                                "\\x0a\\x0a" },
+        };
+
+        uint64_t start = facts_read_start(getpid(), getuid());
+        char before[16] = "";
+
+        g_assert_cmpint(prctl(PR_GET_NAME, before), ==, 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                Subject subject = { .uid = getuid() };
+
+                g_assert_cmpint(prctl(PR_SET_NAME, cases[i].name), ==, 0);
+                facts_read(&subject, getpid(), start);
+                g_assert_cmpstr(subject.command, ==, cases[i].shown);
+                facts_read(&subject, getpid(), start + 1); /* another process has the pid now */
+                g_assert_cmpstr(subject.command, ==, "");
+                subject_clear(&subject);
+        }
+        g_assert_cmpint(prctl(PR_SET_NAME, before), ==, 0);
 }
 
 static void test_process(void) {
@@ -100,6 +132,7 @@ static void test_seat(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/auth/facts/unit", test_unit);
+        g_test_add_func("/auth/facts/command", test_command);
         g_test_add_func("/auth/facts/process", test_process);
         g_test_add_func("/auth/facts/seat", test_seat);
         return g_test_run();

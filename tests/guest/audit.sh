@@ -44,10 +44,12 @@ case_audit_allowed() { # who was allowed what, by which rule
         has KTRACE_RULE '50-default.json: own-processes'
         has KTRACE_SCOPE own
         has KTRACE_EVENTS 'raw_syscalls:sys_enter, task:task_rename'
+        has KTRACE_USER "$(id -nu "$USER_UID")"
+        has KTRACE_COMMAND ktracectl
         has _SYSTEMD_UNIT ktraced.service
         user ktracectl destroy told
         # And what the catalog has to say of it.
-        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$ALLOWED | grep -q "User $USER_UID was allowed to trace" ||
+        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$ALLOWED | grep -q "User $(id -nu "$USER_UID") was allowed to trace" ||
                 fail "not in the catalog"
 }
 
@@ -64,10 +66,27 @@ case_audit_denied() { # who was denied what, and why
         jq -r .MESSAGE record | grep -q '10-audit.json: never' || fail "$(jq -r .MESSAGE record)"
 }
 
+case_audit_command() { # the caller's name is in the record, and cannot forge another one
+        cp "$(command -v ktracectl)" $'x") allowed\n(\033'
+        audit_rule "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
+        audit_begin
+        expect 3 stranger ./$'x") allowed\n(\033' create x -e task:task_rename --scope own
+        record $DENIED
+        has KTRACE_COMMAND 'x\x22) allowed\x0a(\x1b'
+        has KTRACE_USER "$(id -nu "$STRANGER_UID")"
+        jq -r .MESSAGE record | grep -qF "(user $(id -nu "$STRANGER_UID"), uid $STRANGER_UID, command \"x\\x22) allowed\\x0a(\\x1b\")" ||
+                fail "$(jq -r .MESSAGE record)"
+}
+
 case_audit_polkit() { # what polkit said, and of which rule
         audit_begin
+        # Nothing is decided by a call that does not let polkit ask.
         expect 3 user ktracectl --no-ask-password create x -e irq:irq_handler_entry --scope system
+        # ktracectl calls once without and once with polkit's question: one refusal is one record.
+        expect 3 user setsid ktracectl create x -e irq:irq_handler_entry --scope system
         record $POLKIT_DENIED
+        has KTRACE_USER "$(id -nu "$USER_UID")"
+        has KTRACE_COMMAND ktracectl
         has KTRACE_UID "$USER_UID"
         has KTRACE_ANSWER denied
         has KTRACE_EVENTS 'irq:irq_handler_entry'

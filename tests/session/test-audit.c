@@ -87,7 +87,7 @@ static void test_allowed(Fixture *f, gconstpointer userdata) {
         write_many(f, AUDIT_CREATE_DENIED, 1000, 20);
         write_many(f, AUDIT_CREATE_ALLOWED, 1000, 30);
         g_auto(GStrv) lines = finish(f);
-        g_assert_cmpuint(count(lines, "Trace allowed (uid 1000)"), ==, 30);
+        g_assert_cmpuint(count(lines, "Trace allowed (user "), ==, 30);
 }
 
 /* Of whose session, and by whom; as often as it is done. */
@@ -102,7 +102,32 @@ static void test_managed(Fixture *f, gconstpointer userdata) {
                                                 .by = &by,
                                                 .text = "destroyed" });
         g_auto(GStrv) lines = finish(f);
-        g_assert_cmpuint(count(lines, "(uid 1000): destroyed by uid 1001"), ==, 30);
+        g_assert_cmpuint(count(lines, "uid 1000): destroyed by uid 1001"), ==, 30);
+}
+
+/* Who it was, by name too; a session's owner did not call where another user did. */
+static void test_who(Fixture *f, gconstpointer userdata) {
+        uid_t by = 1001;
+
+        (void)userdata;
+        audit_write(f->audit,
+                        &(AuditRecord){ .kind = AUDIT_CREATE_ALLOWED,
+                                        .uid = 0,
+                                        .command = "ktracectl",
+                                        .text = "why" });
+        audit_write(f->audit,
+                        &(AuditRecord){ .kind = AUDIT_MANAGED,
+                                        .uid = 0,
+                                        .by = &by,
+                                        .command = "ktracectl",
+                                        .text = "destroyed" });
+        g_auto(GStrv) lines = finish(f);
+        g_assert_cmpstr(lines[0],
+                        ==,
+                        "Trace allowed (user root, uid 0, command \"ktracectl\"): why");
+        g_assert_cmpstr(lines[1],
+                        ==,
+                        "Session of another managed (user root, uid 0): destroyed by uid 1001");
 }
 
 static void test_ends(void) {
@@ -122,6 +147,7 @@ int main(int argc, char **argv) {
         g_test_add("/audit/many-users", Fixture, NULL, set_up, test_many_users, tear_down);
         g_test_add("/audit/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
         g_test_add("/audit/managed", Fixture, NULL, set_up, test_managed, tear_down);
+        g_test_add("/audit/who", Fixture, NULL, set_up, test_who, tear_down);
         g_test_add_func("/audit/ends", test_ends);
         return g_test_run();
 }
