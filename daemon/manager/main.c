@@ -92,6 +92,10 @@ static int collect(const Configuration *configuration) {
         return KT_EXIT_OK;
 }
 
+static void print_warning(const char *text, void *userdata _unused_) {
+        fprintf(stderr, "warning: %s\n", text);
+}
+
 /* What a start or a reload would read; whoever may read the files may ask. file: this one alone, or
  * NULL. Returns an exit status. */
 static int check_policy(Configuration *configuration, const char *file) {
@@ -117,6 +121,7 @@ static int check_policy(Configuration *configuration, const char *file) {
                                              : error_get(r)->text);
                 return KT_EXIT_FAILED;
         }
+        policy_visit_warnings(policy, print_warning, NULL);
         if (file)
                 printf("%s: good; rules: %zu\n", file, policy_get_n_rules(policy));
         else

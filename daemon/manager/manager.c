@@ -107,6 +107,10 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si,
         return manager_end(userdata, si->ssi_signo == SIGUSR2);
 }
 
+static void log_policy_warning(const char *text, void *userdata _unused_) {
+        log_warning("%s", text);
+}
+
 /* Both are read whole beside what is in force, which stays when either is broken. */
 static int read_anew(Manager *manager, Reason *reason) {
         _cleanup_(policy_free_cleanup) Policy *policy = NULL;
@@ -118,6 +122,7 @@ static int read_anew(Manager *manager, Reason *reason) {
         r = r ?: policy_load(configuration.lib_dir, configuration.config_dir, &policy, reason);
         if (r != 0)
                 return r;
+        policy_visit_warnings(policy, log_policy_warning, NULL);
         registry_load_catalogue(manager->registry, configuration.lib_dir, configuration.config_dir);
         registry_set_rules(manager->registry, policy, &configuration.limits);
         policy_free(manager->policy);
@@ -482,6 +487,7 @@ static int manager_start(Manager *manager, Reason *reason) {
                         reason);
         if (r != 0)
                 return r;
+        policy_visit_warnings(manager->policy, log_policy_warning, NULL);
         r = runtime_dir_take(configuration->runtime_dir, &manager->lock, reason);
         if (r != 0)
                 return r;

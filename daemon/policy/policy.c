@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "override.h"
+#include "quote.h"
 #include "rule.h"
 
 /* One line of what sha256sum prints. */
@@ -86,6 +87,40 @@ int policy_load_file(const char *path, Policy **ret, Reason *reason) {
 
 size_t policy_get_n_rules(const Policy *policy) {
         return policy->list.n_rules;
+}
+
+static void warn_absent(const Rule *rule,
+                const char *kind,
+                const char *name,
+                void (*visit)(const char *text, void *userdata),
+                void *userdata) {
+        Reason text = {};
+
+        if (!name)
+                return;
+        reason_set(&text,
+                        0,
+                        "%s: subjects: there is no %s %s: this subject matches no one until the %s exists and the rules are read again",
+                        rule->label,
+                        kind,
+                        quote(name).text,
+                        kind);
+        visit(text.text, userdata);
+}
+
+void policy_visit_warnings(const Policy *policy,
+                void (*visit)(const char *text, void *userdata),
+                void *userdata) {
+        for (size_t i = 0; i < policy->list.n_rules; i++) {
+                const Rule *rule = &policy->list.rules[i];
+
+                for (size_t j = 0; j < rule->n_subjects; j++) {
+                        const RuleSubject *subject = &rule->subjects[j];
+
+                        warn_absent(rule, "user", subject->no_user, visit, userdata);
+                        warn_absent(rule, "group", subject->no_group, visit, userdata);
+                }
+        }
 }
 
 const char *policy_get_digest(const Policy *policy) {

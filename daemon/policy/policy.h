@@ -148,6 +148,10 @@ int policy_load(const char *lib_dir, const char *config_dir, Policy **ret, Reaso
 /* The same for one file, whoever may write it: a draft. */
 int policy_load_file(const char *path, Policy **ret, Reason *reason);
 size_t policy_get_n_rules(const Policy *policy);
+/* What is allowed and probably a mistake, a line each: users and groups that do not exist. */
+void policy_visit_warnings(const Policy *policy,
+                void (*visit)(const char *text, void *userdata),
+                void *userdata);
 /* SHA-256 of what sha256sum says of the files that count, in their order, without directories: 64
  * digits, or "" for a draft. */
 const char *policy_get_digest(const Policy *policy);

@@ -27,6 +27,12 @@ static int read_uid(void *target, json_object *o, const Place *place) {
         return r;
 }
 
+/* No mistake: a rule may be there before its user. policy_visit_warnings() tells. */
+static int note_absent(const char *name, char **ret) {
+        *ret = strdup(name);
+        return *ret ? 0 : -ENOMEM;
+}
+
 /* Not the reentrant ones here and below: files are read by the event loop's thread alone. */
 static int read_user(void *target, json_object *o, const Place *place) {
         RuleSubject *subject = target;
@@ -39,9 +45,8 @@ static int read_user(void *target, json_object *o, const Place *place) {
                 return place_refuse(place, "there is a uid already");
         const struct passwd *user = getpwnam(name);
         subject->has_uid = true;
-        subject->is_nobody = subject->is_nobody || !user;
         subject->uid = user ? user->pw_uid : (uid_t)-1;
-        return 0;
+        return user ? 0 : note_absent(name, &subject->no_user);
 }
 
 static int read_group(void *target, json_object *o, const Place *place) {
@@ -53,9 +58,8 @@ static int read_group(void *target, json_object *o, const Place *place) {
                 return r;
         const struct group *group = getgrnam(name);
         subject->has_gid = true;
-        subject->is_nobody = subject->is_nobody || !group;
         subject->gid = group ? group->gr_gid : (gid_t)-1;
-        return 0;
+        return group ? 0 : note_absent(name, &subject->no_group);
 }
 
 static int read_seat(void *target, json_object *o, const Place *place) {

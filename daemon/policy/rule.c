@@ -17,7 +17,7 @@ static bool has_group(const Subject *subject, gid_t gid) {
 }
 
 static bool covers(const RuleSubject *who, const Subject *subject) {
-        return !who->is_nobody && (!who->has_uid || who->uid == subject->uid) &&
+        return !who->no_user && !who->no_group && (!who->has_uid || who->uid == subject->uid) &&
                (!who->has_gid || has_group(subject, who->gid)) &&
                (!who->needs_seat || subject->is_active) &&
                (!who->unit || (subject->unit && glob_match(who->unit, subject->unit)));
@@ -81,8 +81,11 @@ void rule_list_clear(RuleList *list) {
                         free(rule->events[j].pattern);
                         grant_event_clear(&rule->events[j].gives);
                 }
-                for (size_t j = 0; j < rule->n_subjects; j++)
+                for (size_t j = 0; j < rule->n_subjects; j++) {
+                        free(rule->subjects[j].no_user);
+                        free(rule->subjects[j].no_group);
                         free(rule->subjects[j].unit);
+                }
                 rule_probes_free(rule->probes);
                 free(rule->events);
                 free(rule->subjects);

@@ -11,7 +11,7 @@
 
 /* Who: all that is given must hold. Nothing given: anybody. */
 typedef struct RuleSubject {
-        bool is_nobody; /* names a user or group that does not exist */
+        char *no_user, *no_group; /* names that do not exist: it matches no one; else NULL */
         bool has_uid, has_gid;
         uid_t uid;
         gid_t gid;

@@ -28,6 +28,12 @@ case_policy_check() { # policy check: a good file, and where broken ones are bro
         echo '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["own"], "events": ["task:*"]}]}' >good.json
         expect 0 user ktracectl policy check good.json
         grep -q 'good.json: good; rules: 1' out || fail "$(cat out)"
+        [ ! -s err ] || fail "$(cat err)"
+        echo '{"rules": [{"name": "a", "subjects": ["any", {"user": "alcie"}, {"group": "weel"}], "scopes": ["own"], "events": ["*:*"]}]}' >who.json
+        expect 0 user ktracectl policy check who.json
+        same 2 "$(wc -l <err)" "warnings: $(cat err)"
+        grep -q '^warning: who.json: a: subjects: there is no user "alcie"' err || fail "$(cat err)"
+        grep -q '^warning: who.json: a: subjects: there is no group "weel"' err || fail "$(cat err)"
         printf '{"rules": [\n {"name": "a" "subjects": []}]}' >comma.json
         refused 1 'comma.json:2: ' user ktracectl policy check comma.json
         printf '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["own"], "events": ["task:*"], "frob": 1}]}' >key.json
