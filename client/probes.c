@@ -270,6 +270,23 @@ static void print_probe(json_object *probe) {
                 table_print_object(probe, columns, ELEMENTSOF(columns));
 }
 
+/* Each reason once: that of a kernel without kprobes is the same for most. */
+static void tell_unavailable(json_object *list) {
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                json_object *probe = json_object_array_get_idx(list, i);
+                bool is_told = strcmp(get_text(probe, "state"), "unavailable") != 0;
+
+                for (size_t j = 0; !is_told && j < i; j++) {
+                        json_object *before = json_object_array_get_idx(list, j);
+
+                        is_told = strcmp(get_text(before, "state"), "unavailable") == 0 &&
+                                  strcmp(get_text(before, "why"), get_text(probe, "why")) == 0;
+                }
+                if (!is_told)
+                        tell("unavailable: %s", get_text(probe, "why"));
+        }
+}
+
 static int probes_list(const Context *context,
                 const ProbeOptions *options,
                 int argc _unused_,
@@ -290,6 +307,10 @@ static int probes_list(const Context *context,
                 return tell_failure(r, &reason);
         if (!options->verbose || context->json != JSON_OFF) {
                 table_print(context, list, columns, ELEMENTSOF(columns), "probe");
+                if (!context->quiet && context->json == JSON_OFF) {
+                        (void)fflush(stdout);
+                        tell_unavailable(list);
+                }
                 return KT_EXIT_OK;
         }
         for (size_t i = 0; i < json_object_array_length(list); i++) {

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "describe.h"
+#include "pair.h"
 #include "probe-access.h"
 #include "probe.h"
 
@@ -63,18 +64,27 @@ static int describe_file(json_object *object, const Probe *probe) {
                                                                                   : "there"));
 }
 
-/* "ready": its words are right; "defined": it stands in the kernel; "gone": it should. */
+/* 0, or why this kernel cannot have it. */
+static int check_available(const Tracefs *tracefs, const Probe *probe, Reason *reason) {
+        return probe_is_pair(probe) ? pair_check_supported(tracefs, reason)
+                                    : probe_check_supported(tracefs, probe->kind, reason);
+}
+
+/* "ready": its words are right; "unavailable": and this kernel cannot have it; "defined": it stands
+ * in the kernel; "gone": it should. */
 static int describe_state(json_object *object,
                 const Tracefs *tracefs,
                 const Subject *subject,
                 const Probe *probe) {
         _cleanup_free_ char *stands = NULL;
         const char *state = "ready";
+        Reason why = probe->broken;
 
-        if (probe->broken.text[0])
+        if (why.text[0])
                 state = "broken";
-        else if (!probe_is_pair(probe) && may_count(subject, probe) &&
-                        probe_is_supported(tracefs, probe->kind)) {
+        else if (check_available(tracefs, probe, &why) > 0)
+                state = "unavailable";
+        else if (!probe_is_pair(probe) && may_count(subject, probe)) {
                 int r = probe_read(tracefs,
                                 probe->kind,
                                 probe->group,
@@ -88,6 +98,7 @@ static int describe_state(json_object *object,
                         state = "gone";
         }
         int r = describe_put(object, "state", json_object_new_string(state));
+        r = r ?: describe_put(object, "why", json_object_new_string(why.text));
         if (r == 0 && stands && subject->uid == 0) /* they are of everybody's traces */
                 r = describe_counts(object, tracefs, probe);
         return r;
@@ -116,7 +127,6 @@ static int describe_probe(json_object *object,
                 r = describe_put(object, "uid", json_object_new_uint64(probe->uid));
         r = r ?: describe_put(object, "definition", json_object_new_string(text));
         r = r ?: describe_put(object, "resolved", json_object_new_string(probe->line ?: ""));
-        r = r ?: describe_put(object, "why", json_object_new_string(probe->broken.text));
         if (r == 0 && may_count(subject, probe))
                 r = describe_put(object,
                                 "users",

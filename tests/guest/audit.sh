@@ -68,13 +68,13 @@ case_audit_denied() { # who was denied what, and why
 
 case_audit_command() { # the caller's name is in the record, and cannot forge another one
         cp "$(command -v ktracectl)" $'x") allowed\n(\033'
-        audit_rule "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
+        audit_rule "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"own\"]}"
         audit_begin
-        expect 3 stranger ./$'x") allowed\n(\033' create x -e task:task_rename --scope own
+        expect 3 user ./$'x") allowed\n(\033' create x -e task:task_rename --scope own
         record $DENIED
         has KTRACE_COMMAND 'x\x22) allowed\x0a(\x1b'
-        has KTRACE_USER "$(id -nu "$STRANGER_UID")"
-        jq -r .MESSAGE record | grep -qF "(user $(id -nu "$STRANGER_UID"), uid $STRANGER_UID, command \"x\\x22) allowed\\x0a(\\x1b\")" ||
+        has KTRACE_USER "$(id -nu "$USER_UID")"
+        jq -r .MESSAGE record | grep -qF "(user $(id -nu "$USER_UID"), uid $USER_UID, command \"x\\x22) allowed\\x0a(\\x1b\")" ||
                 fail "$(jq -r .MESSAGE record)"
 }
 

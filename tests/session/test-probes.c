@@ -349,12 +349,39 @@ static void test_gone(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, 0);
 }
 
+static void assert_state(Fixture *f, const char *state, const char *why) {
+        Subject root = fixture_subject(0);
+        _cleanup_json_ json_object *list = NULL;
+
+        g_assert_cmpint(registry_list_probes(f->registry, &root, &list, NULL), ==, 0);
+        g_assert_cmpuint(json_object_array_length(list), ==, 1);
+        json_object *probe = json_object_array_get_idx(list, 0);
+        g_assert_cmpstr(json_object_get_string(json_object_object_get(probe, "state")), ==, state);
+        g_assert_cmpstr(json_object_get_string(json_object_object_get(probe, "why")), ==, why);
+}
+
+/* A kernel without kprobes: the list says that nothing comes of the probe, and why. */
+static void test_unavailable(Fixture *f, gconstpointer userdata) {
+        Answer answer;
+
+        (void)userdata;
+        g_assert_cmpint(add(f, 0, "mine", "p:x vfs_read", &answer), ==, 0);
+        assert_state(f, "defined", "");
+        fake_kernel_set_kprobes(false);
+        assert_state(f,
+                        "unavailable",
+                        "this kernel takes no such probes: it was built without kprobes");
+        fake_kernel_set_kprobes(true);
+        g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, 0);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
                 void (*run)(Fixture *f, gconstpointer userdata);
         } tests[] = {
                 { "/probes/life", test_life },
+                { "/probes/unavailable", test_unavailable },
                 { "/probes/strangers", test_strangers },
                 { "/probes/refused", test_refused },
                 { "/probes/place", test_place },
