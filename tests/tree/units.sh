@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# units.sh BUILD-DIR: systemd has nothing to say against the installed units, and each service is shut in well.
+# units.sh BUILD-DIR AUDIT.H: systemd has nothing to say against the installed units, each service is shut in well, and the journal
+# explains the records.
 set -u
 command -v systemd-analyze >/dev/null || { echo "1..0 # SKIP no systemd-analyze here"; exit 0; }
 root=$(mktemp -d)
@@ -29,5 +30,15 @@ for path in "$units"/*; do
                 --threshold=10 "$path" 2>&1 >/dev/null || echo "it is more: systemd-analyze security --offline=true $unit")" ;;
         esac
 done
+if command -v journalctl >/dev/null; then
+        report "the journal takes the catalogue" "$(journalctl --root="$root" --update-catalog 2>&1)"
+        report "each id of the audit is in the catalogue" "$(sed -n 's/^#define AUDIT_ID_.*"\(.*\)"/\1/p' "$2" |
+                while read -r id; do
+                        journalctl --root="$root" --list-catalog "$id" 2>&1 | grep -q "$id" || echo "not there: $id"
+                done)"
+        report "the installation updates the journal's catalogue" "$(grep -aq -- --update-catalog \
+                "$1/meson-private/install.dat" || echo "meson install does not run journalctl --update-catalog")"
+        report "an installation for a package does not" "$(grep -A1 -- --update-catalog "$root/log" | grep -v DESTDIR)"
+fi
 echo "1..$n"
 exit $failed
