@@ -3,6 +3,7 @@
 # demo.sh: installs what is missing, builds, and shows the main job: an ordinary user records a real kernel
 # trace over a private bus. Changes nothing on the machine but packages (and the folder `build` here). Where the
 # kernel has no tracefs, the same runs in the test guest, whose image is kept in /var/cache/ktrace-guest. Needs root.
+# demo.sh --shell [root]: a shell of such a user, or root's, on the same private bus, to try ktracectl without installing it.
 set -eu
 cd "$(dirname "$0")"
 
@@ -43,11 +44,57 @@ as_root() {
         ktracectl verify
 }
 
+# What a newcomer would miss without being told.
+welcome() { # UID
+        echo "# ktracectl is in PATH, 'man ktracectl' shows its page. Everything here is removed at 'exit'."
+        if [ "$1" = 0 ]; then
+                echo "# You are root, who may record everything:  ktracectl record -a -e sched:sched_switch -- sleep 1"
+        else
+                echo "# You are an ordinary user, who may record their own processes. Try:"
+                echo "#   ktracectl record -e openat -- ls        # which suggests names of events"
+                echo "#   ktracectl record -e 'syscalls:*' -o t.dat -- ls; ktracectl report t.dat"
+                echo "# 'sudo' is not available: 'sudo ./demo.sh --shell root' is root's shell."
+        fi
+        [ -e /sys/kernel/tracing/kprobe_events ] ||
+                echo "# This kernel has no kprobes: probes in the kernel, 'file_open_result' among them, are unavailable."
+}
+
+# As root, in the private stage: its shell for UID, then everything that was made there goes.
+play() { # UID
+        local home uid=$1 source status=0
+        source=$PWD
+        home=$(mktemp -d /tmp/ktrace-play.XXXXXX)
+        for page in man/*.[158]; do
+                install -D -m 644 -t "$home/.man/man${page##*.}" "$page"
+        done
+        { echo "PS1='ktrace-play:\\W\\$ '"; cat units/completion/bash/ktracectl; } >"$home/.bashrc"
+        chown -R "$uid:$uid" "$home"
+        welcome "$uid"
+        cd "$home"
+        # A trace of one's own processes needs no_new_privs where the kernel has no kprobes.
+        setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs env -u BASH_ENV HOME="$home" USER="$(id -nu "$uid")" \
+                MANPATH="$home/.man:" KTRACE_VARLINK_ADDRESS="unix:$NATIVE/run/org.ktrace1" \
+                bash --rcfile "$home/.bashrc" || status=$?
+        cd "$source"
+        rm -rf "$home"
+        ktracectl --no-legend --no-pager list | while read -r id _; do
+                ktracectl destroy "$id"
+        done
+        return $status
+}
+
 # Is there a tracefs that may be written? Told in a mount namespace that goes away with the answer.
 tracefs_usable() {
         unshare -m --propagation private sh -c '
                 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || exit 1
                 rmdir "$(mktemp -d /sys/kernel/tracing/instances/demo.XXXXXX)"' 2>/dev/null
+}
+
+build_all() { # COMMAND: how root calls this
+        [ "$(id -u)" = 0 ] || { echo "demo.sh: root is needed, to install packages and for tracefs: $1" >&2; exit 1; }
+        tests/packages.sh build run
+        [ -e build/build.ninja ] || meson setup build --prefix=/usr --sysconfdir=/etc --localstatedir=/var >/dev/null
+        ninja -C build >/dev/null
 }
 
 in_guest() {
@@ -63,11 +110,16 @@ in_guest() {
 case ${1:-} in
 show) show ;;
 root) as_root "$2" ;;
+play) play "$2" ;;
+--shell)
+        uid=61000
+        [ "${2:-}" != root ] || uid=0
+        build_all "sudo ./demo.sh $*"
+        tracefs_usable || { echo 'demo.sh: no usable tracefs here: the demo runs in a guest, a shell does not' >&2; exit 1; }
+        exec tests/native/stage.sh build "$PWD/demo.sh" play $uid
+        ;;
 '')
-        [ "$(id -u)" = 0 ] || { echo 'demo.sh: only root can show it: sudo ./demo.sh' >&2; exit 1; }
-        tests/packages.sh build run
-        [ -e build/build.ninja ] || meson setup build --prefix=/usr --sysconfdir=/etc --localstatedir=/var >/dev/null
-        ninja -C build >/dev/null
+        build_all 'sudo ./demo.sh'
         if tracefs_usable; then
                 tests/native/stage.sh build "$PWD/demo.sh" root 61000
         else
@@ -76,7 +128,7 @@ root) as_root "$2" ;;
         fi
         ;;
 *)
-        echo 'usage: demo.sh' >&2
+        echo 'usage: demo.sh [--shell [root]]' >&2
         exit 2
         ;;
 esac
