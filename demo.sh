@@ -61,8 +61,7 @@ welcome() { # UID
 
 # As root, in the private stage: its shell for UID, then everything that was made there goes.
 play() { # UID
-        local home uid=$1 source status=0
-        source=$PWD
+        local home uid=$1 source=$PWD
         home=$(mktemp -d /tmp/ktrace-play.XXXXXX)
         for page in man/*.[158]; do
                 install -D -m 644 -t "$home/.man/man${page##*.}" "$page"
@@ -73,14 +72,13 @@ play() { # UID
         cd "$home"
         # A trace of one's own processes needs no_new_privs where the kernel has no kprobes.
         setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs env -u BASH_ENV HOME="$home" USER="$(id -nu "$uid")" \
-                MANPATH="$home/.man:" KTRACE_VARLINK_ADDRESS="unix:$NATIVE/run/org.ktrace1" \
-                bash --rcfile "$home/.bashrc" || status=$?
+                PATH="$NATIVE/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" MANPATH="$home/.man:" KTRACE_VARLINK_ADDRESS="unix:$NATIVE/run/org.ktrace1" \
+                bash --rcfile "$home/.bashrc" || true
         cd "$source"
         rm -rf "$home"
         ktracectl --no-legend --no-pager list | while read -r id _; do
                 ktracectl destroy "$id"
         done
-        return $status
 }
 
 # Is there a tracefs that may be written? Told in a mount namespace that goes away with the answer.

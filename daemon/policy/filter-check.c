@@ -110,7 +110,7 @@ static int refuse_unknown(const FilterTree *tree, const FilterToken *token, cons
         return filter_refuse(tree,
                         KT_E_INVALID_SPEC,
                         token->p,
-                        "no field %s; 'ktracectl events %s' lists them",
+                        "no field %s; 'ktracectl events -v %s' lists them",
                         quote(name).text,
                         tree->context->event);
 }

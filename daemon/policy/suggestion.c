@@ -10,14 +10,15 @@
  *  - it is a word of the event's name: "openat" of sys_enter_openat. A system call's name means its
  *    entry before its exit;
  *  - it is a part of the event's name;
- *  - few letters differ. */
+ *  - few letters differ, also from the name of a system call. */
 
 #include <string.h>
 
 #include "decision.h"
 #include "nearest.h"
 
-#define DISTANCE_MAX  3
+#define ENTRY_PREFIX  "sys_enter_" /* and the name of a system call */
+#define DISTANCE_MAX  2
 #define PART_SIZE_MIN 3 /* bytes; a shorter part is in too many names */
 
 /* Ranks: within a kind the name with fewer other letters comes first. Names of one kind alone are
@@ -43,7 +44,7 @@ static uint32_t rank_part(const char *name, const char *part) {
 
         if (!first || size < PART_SIZE_MIN)
                 return UINT32_MAX;
-        if (strncmp(name, "sys_enter_", strlen("sys_enter_")) == 0 && more == strlen("sys_enter_"))
+        if (strncmp(name, ENTRY_PREFIX, strlen(ENTRY_PREFIX)) == 0 && more == strlen(ENTRY_PREFIX))
                 return KIND_WORD * KIND_SIZE;
         for (const char *at = first; at; at = strstr(at + 1, part))
                 if (is_word_at(name, at, size))
@@ -51,12 +52,18 @@ static uint32_t rank_part(const char *name, const char *part) {
         return KIND_PART * KIND_SIZE + (uint32_t)more;
 }
 
+static uint32_t rank_misspelt(const char *name, const char *wanted) {
+        uint32_t below = (uint32_t)MIN_OF(strlen(wanted) / 3 + 1, (size_t)DISTANCE_MAX + 1);
+        uint32_t distance = nearest_distance(wanted, name, below);
+
+        return distance < below ? (KIND_MISSPELT + distance) * KIND_SIZE : UINT32_MAX;
+}
+
 static uint32_t rank_event(const char *full, const char *wanted) {
         const char *colon = strchr(wanted, ':'), *name = strchr(full, ':') + 1;
         const char *part = colon ? colon + 1 : wanted;
         size_t system_size = (size_t)(name - full - 1);
-        uint32_t below = (uint32_t)MIN_OF(strlen(part) / 3 + 1, (size_t)DISTANCE_MAX + 1);
-        uint32_t rank = UINT32_MAX, distance;
+        uint32_t rank = UINT32_MAX;
 
         if (strcmp(name, part) == 0)
                 return KIND_SAME * KIND_SIZE;
@@ -66,8 +73,10 @@ static uint32_t rank_event(const char *full, const char *wanted) {
                 rank = rank_part(name, part);
         if (rank < UINT32_MAX)
                 return rank;
-        distance = nearest_distance(wanted, colon ? full : name, below);
-        return distance < below ? (KIND_MISSPELT + distance) * KIND_SIZE : UINT32_MAX;
+        rank = rank_misspelt(colon ? full : name, wanted);
+        if (strncmp(name, ENTRY_PREFIX, strlen(ENTRY_PREFIX)) == 0)
+                rank = MIN_OF(rank, rank_misspelt(name + strlen(ENTRY_PREFIX), part));
+        return rank;
 }
 
 /* Those of the first one's kind. */

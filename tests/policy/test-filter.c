@@ -209,7 +209,7 @@ static void test_string_length(void) {
 static void test_fields(void) {
         assert_refused("nxt_pid == 1", "1: no field \"nxt_pid\"; did you mean next_pid?");
         assert_refused("byte == 1 && zzzzz == 1",
-                        "14: no field \"zzzzz\"; 'ktracectl events try:try' lists them");
+                        "14: no field \"zzzzz\"; 'ktracectl events -v try:try' lists them");
         assert_refused("byte.ustring == 1", "5: byte has no .ustring");
         assert_refused("byte.function == kfree", "5: byte has no .function");
         assert_refused("byte.x == 1", "5: byte has no .x");
@@ -218,7 +218,7 @@ static void test_fields(void) {
 /* Columns count characters, as a reader does. */
 static void test_column_behind_characters(void) {
         assert_refused("name == \"äöü\" && x == 1",
-                        "18: no field \"x\"; 'ktracectl events try:try' lists them");
+                        "18: no field \"x\"; 'ktracectl events -v try:try' lists them");
 }
 
 static void test_syntax(void) {

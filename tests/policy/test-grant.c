@@ -221,6 +221,8 @@ static void test_suggested(void) {
                 { "syscalls:openat",
                                 DENIED "did you mean syscalls:sys_enter_openat or "
                                        "syscalls:sys_exit_openat? " LISTS },
+                { "opennat", DENIED "did you mean syscalls:sys_enter_openat? " LISTS },
+                { "sched_process_hang", DENIED LISTS },
                 { "sched_swich", DENIED "did you mean sched:sched_switch? " LISTS },
                 { "shed:sched_switch", DENIED "did you mean sched:sched_switch? " LISTS },
                 { "sched", DENIED "did you mean 'sched:*'? " LISTS },
