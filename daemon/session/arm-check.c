@@ -33,19 +33,25 @@
 #define CHECK_ROUNDS_RUNNING 8
 
 /* One reading of the list. */
-typedef struct Round {
+struct Round {
         Arm *arm;
         pid_t *tids;
         size_t n;
         Task *fit, *settled; /* found in this round; n at most */
         size_t n_fit, n_settled;
-        bool is_last; /* nothing has been found that asks for another */
-} Round;
+        bool is_last;       /* nothing has been found that asks for another */
+        bool is_confirming; /* all that is new was judged */
+        size_t next;
+};
 
-static void round_clear(Round *round) {
+Round *round_free(Round *round) {
+        if (!round)
+                return NULL;
         free(round->tids);
         free(round->fit);
         free(round->settled);
+        free(round);
+        return NULL;
 }
 
 /* -ESRCH: it ended meanwhile. */
@@ -154,8 +160,15 @@ static int round_confirm(Round *round, pid_t tid, Reason *reason) {
         return r ?: round_judge(round, tid, reason);
 }
 
-static int round_open(Round *round) {
-        int r = instance_read_pids(round->arm->instance, &round->tids, &round->n);
+static int round_open(Arm *arm) {
+        Round *round = calloc(1, sizeof(*round));
+
+        if (!round)
+                return -ENOMEM;
+        arm->round = round;
+        round->arm = arm;
+        round->is_last = true;
+        int r = instance_read_pids(arm->instance, &round->tids, &round->n);
         if (r < 0)
                 return r;
         round->fit = calloc(round->n + 1, sizeof(Task));
@@ -163,36 +176,63 @@ static int round_open(Round *round) {
         return round->fit && round->settled ? 0 : -ENOMEM;
 }
 
-static int round_run(Round *round, Reason *reason) {
-        const TaskSet *verified = &round->arm->verified;
-        int r = 0;
+/* One number of the reading. The new ones are judged at once, before they end. */
+static int round_advance(Round *round, Reason *reason) {
+        pid_t tid = round->tids[round->next++];
+        bool is_verified = task_set_has_tid(&round->arm->verified, tid);
 
-        /* The new ones at once, before they end. */
-        for (size_t i = 0; r == 0 && i < round->n; i++)
-                if (round->tids[i] != ARM_SENTINEL && !task_set_has_tid(verified, round->tids[i]))
-                        r = round_judge(round, round->tids[i], reason);
-        for (size_t i = 0; r == 0 && i < round->n; i++)
-                if (task_set_has_tid(verified, round->tids[i]))
-                        r = round_confirm(round, round->tids[i], reason);
-        return r;
+        if (tid == ARM_SENTINEL || is_verified != round->is_confirming)
+                return 0;
+        round->arm->turn.n_tasks++;
+        return is_verified ? round_confirm(round, tid, reason) : round_judge(round, tid, reason);
+}
+
+static int round_run(Round *round, Reason *reason) {
+        for (;;) {
+                int r = 0;
+
+                while (r == 0 && round->next < round->n && !arm_turn_is_over(round->arm))
+                        r = round_advance(round, reason);
+                if (r != 0)
+                        return r;
+                if (round->next < round->n)
+                        return PLAN_AGAIN;
+                if (round->is_confirming)
+                        return 0;
+                round->is_confirming = true;
+                round->next = 0;
+        }
+}
+
+/* Another reading is needed. */
+static int arm_check_again(Arm *arm, Reason *reason) {
+        unsigned n_rounds = arm->is_running ? CHECK_ROUNDS_RUNNING : CHECK_ROUNDS;
+
+        if (++arm->n_rounds < n_rounds)
+                return PLAN_AGAIN;
+        if (arm->is_running)
+                return 0;
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "processes start and end faster than they can be checked: try again when it is calmer");
 }
 
 int arm_check(Arm *arm, Reason *reason) {
-        _cleanup_(round_clear) Round round = { .arm = arm, .is_last = true };
-
         if (!arm->is_judged)
                 return 0;
-        int r = round_open(&round);
-        r = r ?: round_run(&round, reason);
-        r = r ?: task_set_add(&arm->verified, round.fit, round.n_fit);
-        r = r ?: task_set_add(&arm->settled, round.settled, round.n_settled);
-        unsigned n_rounds = arm->is_running ? CHECK_ROUNDS_RUNNING : CHECK_ROUNDS;
-        if (r == 0 && !round.is_last && ++arm->n_rounds < n_rounds)
-                return PLAN_AGAIN;
-        if (r == 0 && !round.is_last && !arm->is_running)
-                r = reason_set(reason,
-                                KT_E_KERNEL_REFUSED,
-                                "processes start and end faster than they can be checked: try again when it is calmer");
+        arm_begin_turn(arm);
+        int r = arm->round ? 0 : round_open(arm);
+        Round *round = arm->round;
+        r = r ?: round_run(round, reason);
+        if (r == PLAN_AGAIN)
+                return r;
+        r = r ?: task_set_add(&arm->verified, round->fit, round->n_fit);
+        r = r ?: task_set_add(&arm->settled, round->settled, round->n_settled);
+        if (r == 0 && !round->is_last)
+                r = arm_check_again(arm, reason);
+        arm->round = round_free(round);
+        if (r == PLAN_AGAIN)
+                return r;
         task_set_clear(&arm->settled);
         arm->n_rounds = 0;
         return r;

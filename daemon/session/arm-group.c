@@ -19,15 +19,29 @@
 #include "arm.h"
 #include "cgroup.h"
 #include "defence.h"
+#include "plan.h"
 
 /* Passes: each finds what was started during the one before. */
 #define GATHER_PASSES 8
 #define LEFT_OUT_MAX  4096
 
-/* Processes of one pass. */
-typedef struct Gather {
+typedef enum GatherPhase {
+        GATHER_FIND,
+        GATHER_JUDGE,
+        GATHER_LIST,
+        GATHER_WHOLE,
+} GatherPhase;
+
+/* Processes of one pass, and how far it has come. */
+struct Gather {
         Arm *arm;
-        const ArmGroup *group;
+        const ArmGroup *group; /* of the call */
+        GatherPhase phase;
+        unsigned n_passes;
+        size_t n_seen;        /* before this pass */
+        size_t n_before;      /* processes, before newcomers were looked for */
+        CgroupProcesses list; /* found in this pass */
+        size_t next;
         bool leaves_out; /* the unfit, else they refuse the whole */
         pid_t *known;    /* sorted: what needs no look, since it is on the kernel's list */
         size_t n_known;
@@ -37,13 +51,29 @@ typedef struct Gather {
         pid_t *fit;
         size_t n_fit;
         size_t n_foreign; /* not the owner's */
-} Gather;
+};
 
-static void gather_clear(Gather *gather) {
+Gather *gather_free(Gather *gather) {
+        if (!gather)
+                return NULL;
         task_set_clear(&gather->seen);
+        cgroup_processes_clear(&gather->list);
         free(gather->known);
         free(gather->threads);
         free(gather->fit);
+        free(gather);
+        return NULL;
+}
+
+static int gather_begin(Arm *arm, bool leaves_out) {
+        Gather *gather = calloc(1, sizeof(*gather));
+
+        if (!gather)
+                return -ENOMEM;
+        gather->arm = arm;
+        gather->leaves_out = leaves_out;
+        arm->gather = gather;
+        return 0;
 }
 
 static int append(void **array, size_t *n, const void *items, size_t n_items, size_t size) {
@@ -85,6 +115,7 @@ static int gather_judge(Gather *gather, Task leader, Reason *reason) {
         if (r > 0)
                 return reason_set(reason, r, "scope %.200s: %s", gather->group->name, why.text);
         r = r ?: process_list_threads(leader.tid, &tasks, &n);
+        arm->turn.n_tasks += n;
         r = r ?: append((void **)&gather->threads, &gather->n_threads, tasks, n, sizeof(Task));
         return r ?: append((void **)&gather->fit, &gather->n_fit, &leader.tid, 1, sizeof(pid_t));
 }
@@ -112,19 +143,19 @@ static int gather_note_skipped(Gather *gather, unsigned n) {
         return 0;
 }
 
-static int gather_find(Gather *gather, Reason *reason) {
-        _cleanup_(cgroup_processes_clear) CgroupProcesses list = {};
+static int gather_find(Gather *gather) {
+        CgroupProcesses *list = &gather->list;
         int r;
 
+        cgroup_processes_clear(list);
         gather->n_fit = gather->n_threads = 0;
+        gather->n_seen = gather->seen.n;
         if (gather->group->cgroup_fd >= 0)
-                r = cgroup_list_processes(gather->group->cgroup_fd, &list);
+                r = cgroup_list_processes(gather->group->cgroup_fd, list);
         else
-                r = process_list_of(gather->arm->rule.owner->uid, &list.pids, &list.n);
-        if (r == 0 && list.n_skipped > 0)
-                r = gather_note_skipped(gather, list.n_skipped);
-        for (size_t i = 0; r == 0 && i < list.n; i++)
-                r = gather_add(gather, list.pids[i], reason);
+                r = process_list_of(gather->arm->rule.owner->uid, &list->pids, &list->n);
+        if (r == 0 && list->n_skipped > 0)
+                r = gather_note_skipped(gather, list->n_skipped);
         return r;
 }
 
@@ -165,6 +196,8 @@ static int gather_make_whole(Gather *gather, pid_t pid, Reason *reason) {
         Reason why = {};
 
         int r = arm_list_process(gather->arm, pid, &why);
+        if (r == PLAN_AGAIN)
+                return r;
         if (r == 0)
                 task_set_drop(&gather->arm->partial, pid);
         if (r == KT_E_NO_SUCH_PROCESS) /* it ended */
@@ -174,43 +207,93 @@ static int gather_make_whole(Gather *gather, pid_t pid, Reason *reason) {
         return r > 0 ? reason_set(reason, r, "%s", why.text) : r;
 }
 
-/* All that is new and fit is listed in one write, then each process is armed as any other. */
-static int gather_pass(Gather *gather, Reason *reason) {
-        int r = gather_find(gather, reason);
+static int gather_judge_all(Gather *gather, Reason *reason) {
+        for (; gather->next < gather->list.n; gather->next++) {
+                if (arm_turn_is_over(gather->arm))
+                        return PLAN_AGAIN;
+                gather->arm->turn.n_tasks++;
+                int r = gather_add(gather, gather->list.pids[gather->next], reason);
+                if (r != 0)
+                        return r;
+        }
+        return gather->n_foreign > 0 ? refuse_foreign(gather, reason) : 0;
+}
 
-        if (r == 0 && gather->n_foreign > 0)
-                r = refuse_foreign(gather, reason);
-        r = r ?: gather_doubt(gather);
+/* All that is new and fit is listed in one write. */
+static int gather_list(Gather *gather) {
+        int r = gather_doubt(gather);
+
         if (r == 0 && gather->n_threads > 0)
                 r = arm_list(gather->arm, gather->threads, gather->n_threads);
-        for (size_t i = 0; r == 0 && i < gather->n_fit; i++)
-                r = gather_make_whole(gather, gather->fit[i], reason);
         return r;
 }
 
-/* Until a pass finds nothing new. */
-static int gather_run(Gather *gather, Reason *reason) {
-        for (unsigned i = 0; i < GATHER_PASSES; i++) {
-                size_t n_seen = gather->seen.n;
-                int r = gather_pass(gather, reason);
-
-                if (r != 0 || gather->seen.n == n_seen)
+/* Each process is armed as any other. */
+static int gather_make_all_whole(Gather *gather, Reason *reason) {
+        for (; gather->next < gather->n_fit; gather->next++) {
+                if (arm_turn_is_over(gather->arm))
+                        return PLAN_AGAIN;
+                int r = gather_make_whole(gather, gather->fit[gather->next], reason);
+                if (r != 0)
                         return r;
         }
         return 0;
 }
 
-int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason) {
-        bool is_own = group->cgroup_fd < 0;
-        _cleanup_(gather_clear)
-                        Gather gather = { .arm = arm, .group = group, .leaves_out = is_own };
+static int gather_advance(Gather *gather, Reason *reason) {
+        switch (gather->phase) {
+        case GATHER_FIND:
+                return gather_find(gather);
+        case GATHER_JUDGE:
+                return gather_judge_all(gather, reason);
+        case GATHER_LIST:
+                return gather_list(gather);
+        case GATHER_WHOLE:
+                return gather_make_all_whole(gather, reason);
+        }
+        return -EINVAL;
+}
 
-        /* Not that of whatever process /proc shows first. */
+/* Until a pass finds nothing new, or this turn is over. */
+static int gather_run(Gather *gather, const ArmGroup *group, Reason *reason) {
+        gather->group = group;
+        arm_begin_turn(gather->arm);
+        while (gather->n_passes < GATHER_PASSES) {
+                int r = gather_advance(gather, reason);
+
+                if (r != 0)
+                        return r;
+                gather->next = 0;
+                if (gather->phase != GATHER_WHOLE) {
+                        gather->phase++;
+                        continue;
+                }
+                if (gather->seen.n == gather->n_seen)
+                        return 0;
+                gather->phase = GATHER_FIND;
+                gather->n_passes++;
+        }
+        return 0;
+}
+
+/* The group that all processes of the owner's must share is not that of whatever process /proc
+ * shows first. */
+static int gather_begin_group(Arm *arm, bool is_own) {
         if (is_own && arm->is_judged && arm->rule.owner->n_gids > 0) {
                 arm->rule.has_gid = true;
                 arm->rule.gid = arm->rule.owner->gids[0];
         }
-        int r = gather_run(&gather, reason);
+        return gather_begin(arm, is_own);
+}
+
+int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason) {
+        bool is_own = group->cgroup_fd < 0;
+        int r = arm->gather ? 0 : gather_begin_group(arm, is_own);
+
+        r = r ?: gather_run(arm->gather, group, reason);
+        if (r == PLAN_AGAIN)
+                return r;
+        arm->gather = gather_free(arm->gather);
         if (r == -E2BIG)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
@@ -236,19 +319,35 @@ static void forget(Arm *arm, const Gather *gather) {
                 task_set_clear(&arm->left_out);
 }
 
-int arm_list_newcomers(Arm *arm, const ArmGroup *group) {
-        _cleanup_(gather_clear) Gather gather = { .arm = arm, .group = group, .leaves_out = true };
-        size_t n_before = arm->report.n_processes;
+static int gather_begin_newcomers(Arm *arm) {
+        int r = gather_begin(arm, true);
 
-        arm->has_news = false;
-        int r = instance_read_pids(arm->instance, &gather.known, &gather.n_known);
         if (r < 0)
                 return r;
-        qsort(gather.known, gather.n_known, sizeof(pid_t), pid_compare);
-        forget(arm, &gather);
-        r = gather_run(&gather, NULL);
-        arm->has_news = arm->report.n_processes > n_before;
-        arm->report.n_joined += arm->report.n_processes - n_before;
-        arm->report.n_processes = n_before;
+        arm->n_list_rounds = 0;
+        Gather *gather = arm->gather;
+        gather->n_before = arm->report.n_processes;
+        r = instance_read_pids(arm->instance, &gather->known, &gather->n_known);
+        if (r < 0)
+                return r;
+        qsort(gather->known, gather->n_known, sizeof(pid_t), pid_compare);
+        forget(arm, gather);
+        return 0;
+}
+
+int arm_list_newcomers(Arm *arm, const ArmGroup *group) {
+        arm->has_news = false;
+        int r = arm->gather ? 0 : gather_begin_newcomers(arm);
+        r = r ?: gather_run(arm->gather, group, NULL);
+        if (r == PLAN_AGAIN)
+                return r;
+        if (arm->gather) {
+                size_t n_before = arm->gather->n_before;
+
+                arm->has_news = arm->report.n_processes > n_before;
+                arm->report.n_joined += arm->report.n_processes - n_before;
+                arm->report.n_processes = n_before;
+        }
+        arm->gather = gather_free(arm->gather);
         return r;
 }

@@ -19,6 +19,18 @@ typedef struct ArmReport {
  * since an empty list means "trace everybody". */
 #define ARM_SENTINEL 4194304
 
+typedef struct Gather Gather;
+typedef struct Round Round;
+
+/* What is done between two turns of other users. A write to the list waits for RCU, and a task
+ * takes about 30 us to be looked at. */
+typedef struct ArmTurn {
+        bool has_written;
+        size_t n_tasks; /* looked at */
+} ArmTurn;
+
+#define ARM_TASKS_PER_TURN 512
+
 /* A session's pid list as it is made: first part by whoever makes it, the rest by these functions.
  * First all is listed, then the guard armed, then all is checked. */
 typedef struct Arm {
@@ -37,8 +49,16 @@ typedef struct Arm {
         uint64_t since_nsec; /* taken by arm_prove() */
         bool is_running;     /* events are on: the unfit are left out, nothing can be refused */
         bool has_news;       /* the last look for newcomers has listed some */
-        TaskSet left_out;    /* leaders of those in the report */
-        TaskSet partial;     /* leaders: not all threads could be listed, so no record may pass */
+        ArmTurn turn;
+        size_t next;               /* of the processes to be listed, when a turn is over */
+        Task leader;               /* of the process under way */
+        unsigned n_process_rounds; /* of listing its threads */
+        unsigned n_list_rounds;    /* of all processes */
+        Gather *gather; /* arm_list_group or arm_list_newcomers is under way; else NULL */
+        Round *round;   /* arm_check is in the middle of a reading; else NULL */
+
+        TaskSet left_out; /* leaders of those in the report */
+        TaskSet partial;  /* leaders: not all threads could be listed, so no record may pass */
 } Arm;
 
 /* Processes that are not named by their numbers. */
@@ -48,9 +68,14 @@ typedef struct ArmGroup {
 } ArmGroup;
 
 void arm_clear(Arm *arm);
+/* A plan that was cancelled may have left a part undone, which is not to be continued. */
+void arm_forget_turns(Arm *arm);
+/* All functions that list or check do a part of it: one write to the list, or ARM_TASKS_PER_TURN
+ * tasks. PLAN_AGAIN: not done yet, call again with the same arguments. */
 /* Lists every thread of each process in the instance's set_event_pid. A process that is unfit now
  * is refused before anything of it is listed; it counts what arm_check says later. Events must be
- * off. KT_E_NO_SUCH_PROCESS, KT_E_ACCESS_DENIED with the reason. */
+ * off. KT_E_NO_SUCH_PROCESS, KT_E_ACCESS_DENIED, KT_E_LIMIT_REACHED, KT_E_KERNEL_REFUSED (its
+ * threads start faster than they can be listed) with the reason. */
 int arm_list_processes(Arm *arm, const pid_t *pids, size_t n_pids, Reason *reason);
 /* The same for every process of the group. Of the owner's processes those that may not be listed
  * are left out and counted; a cgroup must be fit as a whole. KT_E_NO_SUCH_PROCESS: nothing in it is
@@ -61,8 +86,8 @@ int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason);
 int arm_list_newcomers(Arm *arm, const ArmGroup *group);
 /* Checks whatever is on the kernel's list by now, also children: all uids the owner's, all gids the
  * one that all share, no capabilities, dumpable, and no_new_privs where the rule asks for it. To be
- * called once the guard is armed, and again whenever something was listed since. PLAN_AGAIN: not
- * done yet. KT_E_ACCESS_DENIED: something unfit is listed, no event may be enabled. */
+ * called once the guard is armed, and again whenever something was listed since.
+ * KT_E_ACCESS_DENIED: something unfit is listed, no event may be enabled. */
 int arm_check(Arm *arm, Reason *reason);
 /* Takes the time by this clock (since_nsec), then keeps of the verified tasks only those that have
  * not begun to exit. If exits are recorded by now, the record of each one's exit comes after
@@ -72,8 +97,14 @@ int arm_prove(Arm *arm, clockid_t clock);
  * does not judge. */
 int arm_check_process(const Arm *arm, pid_t pid, const Task *tasks, size_t n, Reason *reason);
 
-/* For arm-group.c: one process of those above; tasks in one write; what is asked of a process
- * before anything of it is listed (-ESRCH: it is ending). */
+/* A new turn begins. */
+void arm_begin_turn(Arm *arm);
+bool arm_turn_is_over(const Arm *arm);
+Gather *gather_free(Gather *gather);
+Round *round_free(Round *round);
+
+/* For arm-group.c: one process of those above, a round a call; tasks in one write; what is asked of
+ * a process before anything of it is listed (-ESRCH: it is ending). */
 int arm_list_process(Arm *arm, pid_t pid, Reason *reason);
 int arm_list(Arm *arm, const Task *tasks, size_t n_tasks);
 int arm_check_first(Arm *arm, pid_t pid, Reason *reason);

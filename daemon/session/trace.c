@@ -293,12 +293,17 @@ static int trace_reset_pids(Trace *trace) {
         return r;
 }
 
-static int step_pids(void *context, Reason *reason) {
+static bool trace_makes_list(const Trace *trace) {
+        return trace_lists_pids(trace) && (!trace->is_armed || scope_has_newcomers(trace->spec));
+}
+
+static int step_list(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         const Spec *spec = trace->spec;
         int r = 0;
 
-        if (!trace_lists_pids(trace) || (trace->is_armed && !scope_has_newcomers(spec)))
+        arm_forget_turns(&trace->arm);
+        if (!trace_makes_list(trace))
                 return 0;
         if (trace->has_list) /* of a former start: processes may have come, or may have turned unfit
                               */
@@ -316,7 +321,14 @@ static int step_pids(void *context, Reason *reason) {
         };
         /* From the first write on, also when it is the one that fails. */
         trace->has_list = true;
-        return r ?: scope_list(&trace->arm, spec, trace->pids, reason);
+        return r;
+}
+
+static int step_pids(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        return trace_makes_list(trace) ? scope_list(&trace->arm, trace->spec, trace->pids, reason)
+                                       : 0;
 }
 
 static int step_credentials(void *context, Reason *reason) {
@@ -330,7 +342,7 @@ static void undo_pids(void *context) {
 
         /* A later start of the other scopes goes on with the list that the first one was granted.
          */
-        if (!trace_lists_pids(trace) || (trace->is_armed && !scope_has_newcomers(trace->spec)))
+        if (!trace_makes_list(trace))
                 return;
         int r = trace_reset_pids(trace);
         trace_tell_undo(trace, r, "the pid list");
@@ -457,7 +469,8 @@ static const PlanStep arm_steps[] = {
         { "watch", trace_step_watch, NULL },
         { "latch", trace_step_latch, NULL },
         { "pid-max", trace_step_pid_max, NULL },
-        { "pids", step_pids, undo_pids },
+        { "list", step_list, undo_pids },
+        { "pids", step_pids, NULL },
         { "guard", trace_step_guard, NULL },
         { "credentials", step_credentials, NULL },
         { "filters", step_filters, undo_filters },

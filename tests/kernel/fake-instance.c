@@ -175,6 +175,8 @@ int instance_add_pids(const Instance *instance, const pid_t *tids, size_t n) {
         int r = 0;
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = instance_add_pid(instance, tids[i]);
+        if (kernel.on_pid_write)
+                kernel.on_pid_write();
         return r;
 }
 

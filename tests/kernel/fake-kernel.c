@@ -119,6 +119,12 @@ size_t fake_kernel_take_format_reads(void) {
         return n;
 }
 
+void fake_kernel_on_pid_write(void (*callback)(void)) {
+        pthread_mutex_lock(&kernel.lock);
+        kernel.on_pid_write = callback;
+        pthread_mutex_unlock(&kernel.lock);
+}
+
 static FakeInstance *get_instance(const char *name) {
         FakeInstance *instance = fake_instance_find(name);
         g_assert(instance);

@@ -53,6 +53,7 @@ typedef struct FakeModel {
         GPtrArray *probes; /* their definitions; NULL: a kernel without */
         uint64_t pid_max;
         size_t n_format_reads;
+        void (*on_pid_write)(void);
 
         unsigned fail_in; /* operations until the fault; 0: none */
         bool fail_counts_reads;

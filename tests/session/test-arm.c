@@ -4,11 +4,12 @@
  * counts is what stands on the kernel's list when it is judged. Needs root, to make those
  * processes. */
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "arm.h"
-#include "plan.h"
+#include "plan-queue.h"
 #include "session-fixture.h"
 
 typedef struct Bench {
@@ -23,6 +24,15 @@ typedef struct Bench {
 #define ID   "0123456789abcdef"
 #define NAME "ktrace-" ID
 
+static int list(Bench *b, const pid_t *pids, size_t n) {
+        int r;
+
+        do
+                r = arm_list_processes(&b->arm, pids, n, &b->reason);
+        while (r == PLAN_AGAIN);
+        return r;
+}
+
 static void set_up(Bench *b, gconstpointer userdata) {
         (void)userdata;
         *b = (Bench){ .owner = fixture_subject(FIXTURE_USER) };
@@ -34,7 +44,7 @@ static void set_up(Bench *b, gconstpointer userdata) {
                 .is_judged = true,
                 .needs_sentinel = true,
                 .rule = { .owner = &b->owner, .needs_no_new_privs = true } };
-        g_assert_cmpint(arm_list_processes(&b->arm, &b->target, 1, &b->reason), ==, 0);
+        g_assert_cmpint(list(b, &b->target, 1), ==, 0);
 }
 
 static void tear_down(Bench *b, gconstpointer userdata) {
@@ -133,7 +143,7 @@ static void test_one_group(Bench *b, gconstpointer userdata) {
 
         (void)userdata;
         b->arm.rule.gid++;
-        g_assert_cmpint(arm_list_processes(&b->arm, &other, 1, &b->reason), ==, KT_E_ACCESS_DENIED);
+        g_assert_cmpint(list(b, &other, 1), ==, KT_E_ACCESS_DENIED);
         g_assert_nonnull(strstr(b->reason.text, "in a session of its own"));
         fixture_kill(other);
 }
@@ -183,9 +193,135 @@ static void test_not_judged(Bench *b, gconstpointer userdata) {
 
         (void)userdata;
         b->arm.is_judged = false;
-        g_assert_cmpint(arm_list_processes(&b->arm, &ours, 1, &b->reason), ==, 0);
+        g_assert_cmpint(list(b, &ours, 1), ==, 0);
         g_assert_cmpint(check(b), ==, 0);
         g_assert_cmpuint(b->arm.verified.n, ==, 0);
+}
+
+#define N_TARGETS 5
+
+static unsigned n_writes;
+
+static void count_write(void) {
+        n_writes++;
+}
+
+/* Each write to the list waits for RCU: others have their turn after it. */
+static void test_one_write_a_turn(Bench *b, gconstpointer userdata) {
+        pid_t pids[N_TARGETS];
+        unsigned n_turns = 0;
+        int r;
+
+        (void)userdata;
+        for (size_t i = 0; i < N_TARGETS; i++)
+                pids[i] = fixture_spawn("--no-new-privs");
+        fake_kernel_on_pid_write(count_write);
+        do {
+                n_writes = 0;
+                r = arm_list_processes(&b->arm, pids, N_TARGETS, &b->reason);
+                g_assert_cmpuint(n_writes, <=, 1);
+                n_turns++;
+        } while (r == PLAN_AGAIN);
+        fake_kernel_on_pid_write(NULL);
+        g_assert_cmpint(r, ==, 0);
+        g_assert_cmpuint(n_turns, >=, N_TARGETS);
+        g_assert_cmpuint(b->arm.report.n_processes, ==, 1 + N_TARGETS);
+        for (size_t i = 0; i < N_TARGETS; i++)
+                fixture_kill(pids[i]);
+}
+
+/* A process that starts a thread whenever its threads were listed. */
+static pthread_t churned[128];
+static unsigned n_churned;
+static pthread_mutex_t churn_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_for_end(void *userdata) {
+        pthread_mutex_lock(&churn_lock);
+        pthread_mutex_unlock(&churn_lock);
+        return userdata;
+}
+
+static void start_thread(void) {
+        g_assert_cmpuint(n_churned, <, G_N_ELEMENTS(churned));
+        g_assert_cmpint(pthread_create(&churned[n_churned++], NULL, wait_for_end, NULL), ==, 0);
+}
+
+typedef struct Churn {
+        Bench *bench;
+        pid_t pid;
+        unsigned n_turns, n_other_turns;
+        bool is_over;
+} Churn;
+
+static int step_churn(void *context, Reason *reason) {
+        Churn *churn = context;
+
+        unsigned n_before = n_churned;
+
+        churn->n_turns++;
+        int r = arm_list_processes(&churn->bench->arm, &churn->pid, 1, reason);
+        g_assert_cmpuint(n_churned, ==, n_before + 1);
+        return r;
+}
+
+static int step_other(void *context, Reason *reason) {
+        Churn *churn = context;
+
+        (void)reason;
+        churn->n_other_turns++;
+        return churn->is_over ? 0 : PLAN_AGAIN;
+}
+
+/* One round a turn: another user's steps come after each, and after 64 it is refused. */
+static void test_churn(Bench *b, gconstpointer userdata) {
+        static const PlanStep churning[] = { { "pids", step_churn, NULL } },
+                              others[] = { { "other", step_other, NULL } };
+        Churn churn = { .bench = b, .pid = getpid() };
+        PlanQueue queue = TAILQ_HEAD_INITIALIZER(queue);
+        Plan first = { .uid = 1000, .context = &churn }, second = { .uid = 0, .context = &churn };
+
+        (void)userdata;
+        b->arm.is_judged = false;
+        pthread_mutex_lock(&churn_lock);
+        fake_kernel_on_pid_write(start_thread);
+        plan_init(&first, churning, 1, NULL);
+        plan_init(&second, others, 1, NULL);
+        TAILQ_INSERT_TAIL(&queue, &first, queue);
+        TAILQ_INSERT_TAIL(&queue, &second, queue);
+        while (!TAILQ_EMPTY(&queue)) {
+                Plan *plan = plan_queue_find(&queue, TAILQ_FIRST(&queue)->uid);
+                bool is_over = plan_advance(plan);
+
+                plan_queue_rotate(&queue, plan->uid);
+                if (is_over)
+                        TAILQ_REMOVE(&queue, plan, queue);
+                churn.is_over = churn.is_over || (is_over && plan == &first);
+        }
+        fake_kernel_on_pid_write(NULL);
+        pthread_mutex_unlock(&churn_lock);
+        for (unsigned i = 0; i < n_churned; i++)
+                pthread_join(churned[i], NULL);
+        g_assert_cmpint(first.result, ==, KT_E_KERNEL_REFUSED);
+        g_assert_nonnull(strstr(first.reason.text, "starts threads faster"));
+        g_assert_cmpuint(churn.n_turns, ==, 64);
+        g_assert_cmpuint(churn.n_other_turns, >=, churn.n_turns);
+}
+
+/* A cancelled check is not continued by the next one: its reading of the list is too old. */
+static void test_forgotten(Bench *b, gconstpointer userdata) {
+        pid_t pids[ARM_TASKS_PER_TURN + 100];
+
+        (void)userdata;
+        pids[0] = ARM_SENTINEL;
+        pids[1] = b->target;
+        for (size_t i = 2; i < G_N_ELEMENTS(pids); i++)
+                pids[i] = 3000000 + (pid_t)i; /* of tasks that have ended */
+        fake_kernel_change_pids(NAME, pids, G_N_ELEMENTS(pids));
+        g_assert_cmpint(arm_check(&b->arm, &b->reason), ==, PLAN_AGAIN);
+        g_assert_nonnull(b->arm.round);
+        arm_forget_turns(&b->arm);
+        put_on_list(b, 1);
+        g_assert_cmpint(check(b), ==, KT_E_ACCESS_DENIED);
 }
 
 #define ADD(path, function) g_test_add("/arm/" path, Bench, NULL, set_up, function, tear_down)
@@ -205,5 +341,8 @@ int main(int argc, char **argv) {
         ADD("not-whole-not-a-member", test_partial);
         ADD("members-are-proven-alive", test_proof);
         ADD("no-judgement-for-root", test_not_judged);
+        ADD("one-write-a-turn", test_one_write_a_turn);
+        ADD("threads-that-come-and-go", test_churn);
+        ADD("a-cancelled-check-is-forgotten", test_forgotten);
         return g_test_run();
 }
