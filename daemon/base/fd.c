@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -84,6 +85,19 @@ int fd_read_file_at(int dirfd, const char *path, size_t max, char **ret, size_t 
 
 int fd_stat(int fd, struct stat *ret) {
         return syscall(SYS_fstat, fd, ret) < 0 ? -errno : 0;
+}
+
+int fd_open_own_directory(int dirfd, const char *path, int *ret) {
+        struct stat status;
+
+        _cleanup_close_ int fd =
+                        openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0 || fstat(fd, &status) < 0)
+                return -errno;
+        if (status.st_uid != geteuid() || (status.st_mode & 022))
+                return -EPERM;
+        *ret = TAKE_FD(fd);
+        return 0;
 }
 
 int fd_memfd_sealed(const char *name, const void *data, size_t size) {

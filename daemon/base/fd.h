@@ -17,6 +17,9 @@ int fd_read_file_at(int dirfd, const char *path, size_t max, char **ret, size_t 
 /* fstat(2) by the system call of that name, which takes no path. Some C libraries use
  * newfstatat(2), and a seccomp filter cannot see whether its path is empty. */
 int fd_stat(int fd, struct stat *ret);
+/* A directory of our own that no other user may write to; no link at its name is followed. -EPERM:
+ * another user owns it or may write to it. */
+int fd_open_own_directory(int dirfd, const char *path, int *ret);
 /* A memfd with the data, sealed against any change. */
 int fd_memfd_sealed(const char *name, const void *data, size_t size);
 

@@ -239,17 +239,13 @@ static int load_seen(Collect *collect, int state_fd) {
 }
 
 static int open_directories(const CollectOptions *options, Collect *collect, int *ret_state_fd) {
-        _cleanup_close_ int runtime_fd =
-                        open(options->runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_close_ int runtime_fd = -1;
 
-        *ret_state_fd = open(options->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (runtime_fd < 0 || *ret_state_fd < 0)
-                return -errno;
-        if (mkdirat(runtime_fd, CRASH_NAME, 0700) < 0 && errno != EEXIST)
-                return -errno;
-        collect->crash_fd = openat(
-                        runtime_fd, CRASH_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        return collect->crash_fd < 0 ? -errno : 0;
+        int r = fd_open_own_directory(AT_FDCWD, options->runtime_dir, &runtime_fd);
+        r = r ?: fd_open_own_directory(AT_FDCWD, options->state_dir, ret_state_fd);
+        if (r == 0 && mkdirat(runtime_fd, CRASH_NAME, 0700) < 0 && errno != EEXIST)
+                r = -errno;
+        return r ?: fd_open_own_directory(runtime_fd, CRASH_NAME, &collect->crash_fd);
 }
 
 int collect_run(const CollectOptions *options, size_t *ret_n) {

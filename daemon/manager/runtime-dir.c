@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "fd.h"
 
 #define LOCK_FILE       "lock"
 #define LOCK_TRIES      50
@@ -78,13 +78,14 @@ int runtime_dir_take(const char *path, int *ret_lock, Reason *reason) {
         int r = make_directory(AT_FDCWD, path, 0755, reason);
         if (r != 0)
                 return r;
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
+        r = fd_open_own_directory(AT_FDCWD, path, &fd);
+        if (r < 0)
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "%s: cannot be opened: %s",
+                                "%s: cannot be used: %s",
                                 path,
-                                strerror(errno));
+                                r == -EPERM ? "expected a directory of root's that no other user may write to"
+                                            : strerror(-r));
         r = take_lock(path, fd, ret_lock, reason);
         return r ?: make_directory(fd, RUNTIME_STATE_DIR, 0700, reason);
 }

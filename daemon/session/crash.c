@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fd.h"
 #include "log.h"
 #include "registry.h"
 
@@ -259,10 +260,10 @@ int crash_new(Registry *registry, const char *path, Crash **ret) {
         crash->fd = crash->batch_fd = -1;
         if (mkdir(path, 0700) < 0 && errno != EEXIST)
                 return -errno;
-        crash->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (crash->fd < 0)
-                return -errno;
-        int r = sd_event_add_inotify(registry->options.event,
+        int r = fd_open_own_directory(AT_FDCWD, path, &crash->fd);
+        if (r < 0)
+                return r;
+        r = sd_event_add_inotify(registry->options.event,
                         &crash->watch,
                         path,
                         IN_MOVED_TO | IN_ONLYDIR,

@@ -21,24 +21,11 @@
 
 #define SPOOL_JSON_NEW "session.json.new"
 
-static int open_directory(int dirfd, const char *path, int *ret_fd) {
-        struct stat status;
-
-        _cleanup_close_ int fd =
-                        openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (fd < 0 || fstat(fd, &status) < 0)
-                return -errno;
-        if (status.st_uid != geteuid() || (status.st_mode & 022))
-                return -EPERM;
-        *ret_fd = TAKE_FD(fd);
-        return 0;
-}
-
 int spool_disk_open(SpoolDisk *disk, Reason *reason) {
         if (disk->fd >= 0)
                 return 0;
         int r = mkdir(disk->path, 0700) < 0 && errno != EEXIST ? -errno : 0;
-        r = r ?: open_directory(AT_FDCWD, disk->path, &disk->fd);
+        r = r ?: fd_open_own_directory(AT_FDCWD, disk->path, &disk->fd);
         if (r == 0)
                 return 0;
         return reason_set(reason,
@@ -134,7 +121,7 @@ int spool_disk_scan_entry(const SpoolDisk *disk,
         FileVisitor visitor = { visit, userdata };
         int fd = -1;
 
-        int r = open_directory(disk->fd, id, &fd);
+        int r = fd_open_own_directory(disk->fd, id, &fd);
         return r ?: visit_names(fd, visit_file, &visitor);
 }
 
@@ -151,7 +138,7 @@ static int remove_file(DIR *dir, const char *name, void *userdata _unused_) {
 int spool_disk_remove_entry(const SpoolDisk *disk, const char *id) {
         int fd = -1;
 
-        int r = open_directory(disk->fd, id, &fd);
+        int r = fd_open_own_directory(disk->fd, id, &fd);
         r = r ?: visit_names(fd, remove_file, NULL);
         if (r == 0 && unlinkat(disk->fd, id, AT_REMOVEDIR) < 0)
                 r = -errno;
@@ -162,7 +149,7 @@ int spool_disk_load(const SpoolDisk *disk, const char *id, json_object **ret) {
         _cleanup_close_ int dir = -1, fd = -1;
         Reason reason = {};
 
-        int r = open_directory(disk->fd, id, &dir);
+        int r = fd_open_own_directory(disk->fd, id, &dir);
         if (r < 0)
                 return r;
         fd = openat(dir, SPOOL_JSON, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -175,7 +162,7 @@ int spool_disk_load(const SpoolDisk *disk, const char *id, json_object **ret) {
 int spool_disk_save(const SpoolDisk *disk, const char *id, const char *text) {
         _cleanup_close_ int dir = -1, fd = -1;
 
-        int r = open_directory(disk->fd, id, &dir);
+        int r = fd_open_own_directory(disk->fd, id, &dir);
         if (r < 0)
                 return r;
         (void)unlinkat(dir, SPOOL_JSON_NEW, 0); /* of a daemon that was killed */
@@ -205,7 +192,7 @@ static int open_file(const SpoolDisk *disk,
         _cleanup_close_ int dir = -1, fd = -1;
         struct stat status;
 
-        int r = open_directory(disk->fd, id, &dir);
+        int r = fd_open_own_directory(disk->fd, id, &dir);
         if (r < 0)
                 return r;
         fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -228,14 +215,14 @@ int spool_disk_open_file(const SpoolDisk *disk, const char *id, const char *name
 int spool_disk_sync(const SpoolDisk *disk, const char *id) {
         _cleanup_close_ int dir = -1;
 
-        int r = open_directory(disk->fd, id, &dir);
+        int r = fd_open_own_directory(disk->fd, id, &dir);
         return r == 0 && fsync(dir) < 0 ? -errno : r;
 }
 
 int spool_disk_unlink(const SpoolDisk *disk, const char *id, const char *name) {
         _cleanup_close_ int dir = -1;
 
-        int r = open_directory(disk->fd, id, &dir);
+        int r = fd_open_own_directory(disk->fd, id, &dir);
         if (r == 0 && unlinkat(dir, name, 0) < 0)
                 r = -errno;
         return r;
@@ -248,7 +235,7 @@ int spool_disk_get_size(const SpoolDisk *disk,
         _cleanup_close_ int dir = -1;
         struct stat status;
 
-        int r = open_directory(disk->fd, id, &dir);
+        int r = fd_open_own_directory(disk->fd, id, &dir);
         if (r == 0 && fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
                 r = -errno;
         if (r == 0)

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fd.h"
@@ -26,15 +25,13 @@ struct Store {
 
 int store_new(const char *path, Store **ret) {
         _cleanup_(store_free_cleanup) Store *store = malloc(sizeof(*store));
-        struct stat status;
 
         if (!store)
                 return -ENOMEM;
-        store->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (store->fd < 0 || fstat(store->fd, &status) < 0)
-                return -errno;
-        if (status.st_uid != geteuid() || (status.st_mode & 022))
-                return -EPERM;
+        store->fd = -1;
+        int r = fd_open_own_directory(AT_FDCWD, path, &store->fd);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(store);
         return 0;
 }

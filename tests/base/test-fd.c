@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 static size_t count_fds(void) {
         g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
@@ -161,11 +162,33 @@ static void test_full_queue(void) {
         close_pair(pair);
 }
 
+static void test_own_directory(void) {
+        g_autofree char *top = g_dir_make_tmp("ktrace-fd-XXXXXX", NULL);
+        g_autofree char *link = g_build_filename(top, "link", NULL);
+        _cleanup_close_ int fd = -1;
+
+        g_assert_cmpint(fd_open_own_directory(AT_FDCWD, top, &fd), ==, 0);
+        g_assert_cmpint(symlink(".", link), ==, 0);
+        g_assert_cmpint(fd_open_own_directory(AT_FDCWD, link, &fd), ==, -ENOTDIR);
+        g_assert_cmpint(unlink(link), ==, 0);
+        g_assert_cmpint(chmod(top, 0720), ==, 0);
+        g_assert_cmpint(fd_open_own_directory(AT_FDCWD, top, &fd), ==, -EPERM);
+        g_assert_cmpint(chmod(top, 0702), ==, 0);
+        g_assert_cmpint(fd_open_own_directory(AT_FDCWD, top, &fd), ==, -EPERM);
+        if (geteuid() == 0) {
+                g_assert_cmpint(chmod(top, 0755), ==, 0);
+                g_assert_cmpint(chown(top, 61000, 61000), ==, 0);
+                g_assert_cmpint(fd_open_own_directory(AT_FDCWD, top, &fd), ==, -EPERM);
+        }
+        g_assert_cmpint(rmdir(top), ==, 0);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/fd/read-all", test_read_all);
         g_test_add_func("/fd/read-nothing", test_read_nothing);
         g_test_add_func("/fd/read-file-at", test_read_file_at);
+        g_test_add_func("/fd/own-directory", test_own_directory);
         g_test_add_func("/fd/seals", test_seals);
         g_test_add_func("/fd/pass", test_pass);
         g_test_add_func("/fd/nothing-there", test_nothing_there);

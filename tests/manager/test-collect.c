@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a crash has left: handed over whole, once ever, and never removed. */
 
+#include <errno.h>
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -62,6 +63,26 @@ static size_t collect(const Fixture *f) {
 
         g_assert_cmpint(collect_run(&options, &n), ==, 0);
         return n;
+}
+
+/* A directory that others can write to may hold what they have prepared. */
+static void test_open_directories(Fixture *f, gconstpointer userdata G_GNUC_UNUSED) {
+        const char *const sources[] = { f->pstore, NULL };
+        const CollectOptions options = {
+                .sources = sources, .state_dir = f->state, .runtime_dir = f->runtime
+        };
+        g_autofree char *crash = g_build_filename(f->runtime, "crash", NULL);
+        const char *const directories[] = { f->runtime, f->state, crash };
+        size_t n = 0;
+
+        put(f->pstore, "dmesg", "text");
+        g_assert_cmpint(g_mkdir(crash, 0700), ==, 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(directories); i++) {
+                g_assert_cmpint(chmod(directories[i], 0777), ==, 0);
+                g_assert_cmpint(collect_run(&options, &n), ==, -EPERM);
+                g_assert_cmpint(chmod(directories[i], 0700), ==, 0);
+        }
+        g_assert_cmpuint(collect(f), ==, 1);
 }
 
 static int compare(gconstpointer a, gconstpointer b) {
@@ -153,5 +174,11 @@ int main(int argc, char **argv) {
         g_test_add("/collect/once", Fixture, NULL, set_up, test_once, tear_down);
         g_test_add("/collect/moved", Fixture, NULL, set_up, test_moved, tear_down);
         g_test_add("/collect/odd", Fixture, NULL, set_up, test_odd, tear_down);
+        g_test_add("/collect/open-directories",
+                        Fixture,
+                        NULL,
+                        set_up,
+                        test_open_directories,
+                        tear_down);
         return g_test_run();
 }
