@@ -34,6 +34,8 @@
 
 /* Of each task that may be in the list: 0 is the idle tasks'. */
 #define LISTED "common_pid != 0"
+/* True of every task, the idle tasks too. */
+#define ANY_TASK "common_pid >= 0"
 /* Of notify: what counts is that it counts. */
 #define NOTIFY_LISTED "keys=common_pid:vals=hitcount:sort=hitcount:size=2048"
 #define NOTIFY        "hist:" NOTIFY_LISTED
@@ -79,12 +81,22 @@ static int make_command(const Trace *trace, size_t i, char **ret) {
         return 0;
 }
 
-/* One without any condition the kernel calls before it looks for the task in the pid list: it would
- * count hits of everybody's. */
-static int add_listed(const Trace *trace, TraceTrigger *t) {
-        if (t->condition || trace->spec->scope == SCOPE_SYSTEM || !defence_is_on("context"))
+/* The kernel calls a trigger without a condition before it writes the event's record, and before it
+ * looks for the task in the pid list (trace_trigger_soft_disabled() in linux/trace_events.h): the
+ * trigger would count hits of other tasks, and a snapshot would lack its own event. traceoff comes
+ * after the record anyway (EVENT_CMD_FL_POST_TRIGGER). */
+static int add_condition(const Trace *trace, TraceTrigger *t) {
+        const char *condition = NULL;
+
+        if (t->condition)
                 return 0;
-        t->condition = strdup(LISTED);
+        if (trace->spec->scope != SCOPE_SYSTEM && defence_is_on("context"))
+                condition = LISTED;
+        else if (trace->spec->triggers[t->origin].action == ACTION_SNAPSHOT)
+                condition = ANY_TASK;
+        if (!condition)
+                return 0;
+        t->condition = strdup(condition);
         return t->condition ? 0 : -ENOMEM;
 }
 
@@ -118,7 +130,7 @@ static int add_trigger(Trace *trace, size_t i, size_t target, char **command, Re
                                 &trace->grant->events[t->event],
                                 granted->filter,
                                 &t->condition);
-        return r ?: add_listed(trace, t);
+        return r ?: add_condition(trace, t);
 }
 
 /* Of a fenced session: as many as events go on or off. */

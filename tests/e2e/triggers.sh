@@ -254,6 +254,17 @@ case_trigger_snapshot() { # [guest] the kernel keeps what surrounds the moment, 
         ktracectl destroy box
 }
 
+case_trigger_snapshot_own_record() { # [guest] the event at which a snapshot is taken is in it, also where the trigger has no condition
+        needs_snapshots
+        trap triggers_end EXIT
+        ktracectl create box --mode flight --scope system -b 64 -e sched:sched_process_exec --trigger 'sched:sched_process_exec do snapshot'
+        ktracectl start box
+        /bin/true
+        expect 0 ktracectl snapshot box -o moment.kts
+        [ "$(count moment.kts '.event == "sched_process_exec"')" -ge 1 ] || fail "no exec in the moment"
+        ktracectl destroy box
+}
+
 case_trigger_snapshot_own() { # [guest] the same of one's own processes: their moment, and nobody else's
         needs_snapshots
         caller

@@ -224,6 +224,26 @@ static void test_listed(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
+/* The kernel runs a trigger without a condition before it writes the record of the event itself. */
+static void test_own_record(Fixture *f, gconstpointer userdata) {
+        fake_kernel_set_kprobes(true);
+        Session *session = make(f,
+                        0,
+                        "system",
+                        "\"mode\":\"flight\",\"events\":[\"raw_syscalls:sys_enter\"],\"triggers\":["
+                        "{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"snapshot\"}]");
+
+        (void)userdata;
+        fake_kernel_clear_journal();
+        g_assert_cmpint(start(f, session), ==, 0);
+        g_assert_cmpint(fake_kernel_find("trigger raw_syscalls:sys_enter snapshot* if "
+                                         "common_pid >= 0",
+                                        0),
+                        >=,
+                        0);
+        stop(f, session);
+}
+
 /* Whichever step of a start fails: no trigger is left, and events are off. */
 static void test_failure(Fixture *f, gconstpointer userdata) {
         bool is_over = false;
@@ -289,6 +309,12 @@ int main(int argc, char **argv) {
                                 fixture_set_up,
                                 test_listed,
                                 fixture_tear_down);
+        g_test_add("/triggers/own-record",
+                        Fixture,
+                        NULL,
+                        fixture_set_up,
+                        test_own_record,
+                        fixture_tear_down);
         g_test_add("/triggers/failure",
                         Fixture,
                         NULL,
