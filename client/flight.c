@@ -33,6 +33,7 @@ struct Flight {
         Watch *watch;
         sd_event_source *source;
         bool is_wanted, limit_told;
+        uint64_t n_moments; /* that the kernel had kept before the last snapshot */
         unsigned n_taken;
 };
 
@@ -102,18 +103,11 @@ static int add_trigger(json_object *triggers, const char *when, const char *acti
 }
 
 /* The kernel keeps the first moment only: a second one before the snapshot is taken would put the
- * first back among what is overwritten. With a condition it does so when the event is in the buffer
- * already, else before. */
+ * first back among what is overwritten. */
 static int add_moment(json_object *triggers, const char *event) {
-        _cleanup_free_ char *when = NULL;
+        int r = add_trigger(triggers, event, "snapshot", 1);
 
-        if (asprintf(&when, "%s%s", event, strstr(event, " if ") ? "" : " if common_pid >= 0") <
-                        0) {
-                when = NULL;
-                return -ENOMEM;
-        }
-        int r = add_trigger(triggers, when, "snapshot", 1);
-        return r ?: add_trigger(triggers, when, "notify", 0);
+        return r ?: add_trigger(triggers, event, "notify", 0);
 }
 
 int flight_complete(const Flight *flight, json_object *spec, Origins *origins) {
@@ -180,6 +174,44 @@ bool flight_is_wanted(const Flight *flight) {
 
 bool flight_is_at_exit(const Flight *flight) {
         return flight->on_exit || (!flight->on_signal && flight->n_events == 0);
+}
+
+/* Of a trigger with its place in the list of them all: how many of its times it has used. */
+static uint64_t get_moments(json_object *triggers, json_object *entry) {
+        size_t place = (size_t)json_object_get_uint64(json_object_object_get(entry, "trigger"));
+        json_object *trigger = json_object_array_get_idx(triggers, place);
+        const char *action = json_object_get_string(json_object_object_get(trigger, "do"));
+        uint64_t count = json_object_get_uint64(json_object_object_get(trigger, "count")),
+                 left = json_object_get_uint64(json_object_object_get(entry, "left"));
+
+        return action && strcmp(action, "snapshot") == 0 && left < count ? count - left : 0;
+}
+
+static int count_moments(const Flight *flight, uint64_t *ret, Reason *reason) {
+        _cleanup_json_ json_object *description = NULL;
+        const Watch *watch = flight->watch;
+        json_object *triggers, *left;
+
+        int r = proxy_get(watch->proxy, watch->session, "Describe", NULL, &description, reason);
+        if (r != 0)
+                return r;
+        left = json_object_object_get(description, "left");
+        triggers = json_object_object_get(json_object_object_get(description, "spec"), "triggers");
+        if (!json_object_is_type(left, json_type_array) ||
+                        !json_object_is_type(triggers, json_type_array))
+                return 0;
+        for (size_t i = 0; i < json_object_array_length(left); i++)
+                *ret += get_moments(triggers, json_object_array_get_idx(left, i));
+        return 0;
+}
+
+int flight_look(Flight *flight, Reason *reason) {
+        uint64_t n = 0;
+
+        int r = flight->n_events > 0 ? count_moments(flight, &n, reason) : 0;
+        if (n > flight->n_moments)
+                flight->is_wanted = true;
+        return r;
 }
 
 unsigned flight_get_n_taken(const Flight *flight) {
@@ -256,6 +288,8 @@ int flight_take(Flight *flight, Reason *reason) {
         _cleanup_(output_free_cleanup) Output *own = NULL;
         Output *output = flight->output.output;
         _cleanup_free_ char *path = NULL;
+        uint64_t n_moments = 0;
+        Reason ignored;
         int r = 0;
 
         flight->is_wanted = false;
@@ -271,10 +305,14 @@ int flight_take(Flight *flight, Reason *reason) {
                 r = r ?: output_open(path, flight->output.format, &own, reason);
                 output = own;
         }
+        /* Unknown: then flight_look() may ask for one more. */
+        if (r == 0 && flight->n_events > 0)
+                (void)count_moments(flight, &n_moments, &ignored);
         r = r ?: take(flight, output, reason);
-        if (r == 0)
+        if (r == 0) {
                 flight->n_taken++;
-        else if (own && r != -ECONNRESET) /* the first is still needed */
+                flight->n_moments = MAX_OF(flight->n_moments, n_moments);
+        } else if (own && r != -ECONNRESET) /* the first is still needed */
                 output_discard(own);
         return r;
 }

@@ -28,6 +28,9 @@ typedef struct FlightOutput {
 
 /* From now on SIGUSR1 and the events count. */
 int flight_watch(Flight *flight, const FlightOutput *output, Watch *watch);
+/* Asks ktraced whether the kernel has kept a moment since the last snapshot: its notice may still
+ * be on the way. While the session runs. */
+int flight_look(Flight *flight, Reason *reason);
 /* Something asks for one. */
 bool flight_is_wanted(const Flight *flight);
 bool flight_is_at_exit(const Flight *flight);

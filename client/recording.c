@@ -359,7 +359,14 @@ static bool recording_wants_last(const Recording *recording) {
                (flight_is_at_exit(flight) || flight_is_wanted(flight));
 }
 
+static int ask_moments(Recording *recording, Reason *reason) {
+        return flight_look(recording->options->flight, reason);
+}
+
 static void recording_stop(Recording *recording) {
+        /* Stop removes the kernel's triggers, and with them what they have counted. */
+        if (recording->options->flight && !recording_wants_last(recording))
+                (void)recording_ask(recording, ask_moments);
         int r = recording_ask(recording, ask_stop);
 
         if (r == 0)

@@ -247,6 +247,22 @@ case_flight_record_event() { # [guest] the kernel keeps the first moment: what w
         [ "$(count e.kts '.event == "sched_process_exec"')" -ge 1 ] || fail "no exec"
 }
 
+case_flight_record_short() { # the moment of a command that ends before its notice comes is kept, and taken once
+        trap flight_end EXIT
+        [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] || skip "this kernel has no histograms or no snapshot buffers"
+        local n
+        for n in 1 2 3; do
+                expect 0 ktracectl record --flight --snapshot-on 'raw_syscalls:sys_enter if id == 1001' -b 256 -o "t$n.kts" \
+                        -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002' -- "$TARGET" calls 1 1001
+                same 1 "$(has "t$n.kts" 1001)" "the moment"
+                [ ! -e "t$n.1.kts" ] || fail "a second snapshot: $(cat err)"
+        done
+        expect 0 ktracectl record --flight --snapshot-on 'raw_syscalls:sys_enter if id == 1001' -b 256 -o none.kts \
+                -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002' -- "$TARGET" calls 1 1000
+        [ ! -e none.kts ] || fail "a snapshot without its moment"
+        grep -q 'no snapshot was asked for' err || fail "$(cat err)"
+}
+
 case_flight_record_refused() { # what is no occasion, and occasions of a stream
         refused 2 'SYSTEM:EVENT' ktracectl record --flight --snapshot-on SIGUSR2 -o t.kts -e raw_syscalls:sys_enter -- true
         expect 2 user ktracectl record --flight --snapshot-on 'sched:sched_process_exec if nosuch == 1' -o t.kts -e sched:sched_process_exec -- true
