@@ -22,7 +22,8 @@ typedef struct Row {
         json_object *keys;
         uint64_t from, to; /* of the range; of others 0 */
         uint64_t hits;
-        size_t group; /* place of its group, the largest first */
+        uint64_t weight; /* hits, or the value that orders the groups */
+        uint64_t total;  /* of the group's weights */
         char *cells[COLUMNS_MAX];
         json_object *stack; /* functions, under the row; NULL: none */
 } Row;
@@ -40,7 +41,8 @@ typedef struct Table {
         json_object *head;
         Column columns[COLUMNS_MAX];
         size_t n_keys, n_columns;
-        size_t range; /* the column whose ranges are drawn; n_columns: none */
+        bool is_weighed; /* the rows have the value that orders groups */
+        size_t range;    /* the column whose ranges are drawn; n_columns: none */
         Row *rows;
         size_t n_rows, room;
         uint64_t most;
@@ -183,6 +185,7 @@ static int read_row(Table *table, json_object *object) {
                 return -ENOMEM;
         row->keys = keys;
         row->hits = get_number(object, "hitcount");
+        row->weight = table->is_weighed ? get_number(values, table->options->weight) : row->hits;
         table->most = MAX_OF(table->most, row->hits);
         for (size_t c = 0; c < table->n_columns; c++) {
                 const Column *column = &table->columns[c];
@@ -229,32 +232,28 @@ static int compare_group(const void *a, const void *b, void *userdata) {
         return 0;
 }
 
-static int compare_rows(const void *a, const void *b) {
+/* The heaviest group first. Groups of one weight stay apart. */
+static int compare_drawn(const void *a, const void *b, void *userdata) {
         const Row *x = a, *y = b;
 
-        if (x->group != y->group)
-                return x->group > y->group ? -1 : 1; /* here: its hits */
-        return x->from < y->from ? -1 : x->from > y->from;
+        if (x->total != y->total)
+                return x->total > y->total ? -1 : 1;
+        int r = compare_group(a, b, userdata);
+        return r ?: (x->from < y->from ? -1 : x->from > y->from);
 }
 
-static int compare_drawn(const void *a, const void *b, void *userdata) {
-        int r = compare_rows(a, b);
-
-        return r ?: compare_group(a, b, userdata);
-}
-
-/* Groups by their hits, ranges by what they are. */
+/* Groups by their totals, ranges by what they are. */
 static void sort_rows(Table *table) {
         qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_group, table);
         for (size_t i = 0, end; i < table->n_rows; i = end) {
-                size_t hits = 0;
+                uint64_t total = 0;
 
                 for (end = i; end < table->n_rows &&
                                 is_of_group(table, &table->rows[i], &table->rows[end]);
                                 end++)
-                        hits += table->rows[end].hits;
+                        total += table->rows[end].weight;
                 for (size_t k = i; k < end; k++)
-                        table->rows[k].group = hits;
+                        table->rows[k].total = total;
         }
         qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_drawn, table);
 }
@@ -428,10 +427,17 @@ static int read_columns(Table *table) {
                                 false);
         table->n_keys = n_keys;
         add_column(table, "hits", true);
-        for (size_t i = 0; i < n_values; i++)
-                add_column(table,
-                                json_object_get_string(json_object_array_get_idx(values, i)) ?: "",
-                                true);
+        for (size_t i = 0; i < n_values; i++) {
+                const char *name =
+                                json_object_get_string(json_object_array_get_idx(values, i)) ?: "";
+
+                bool is_weight =
+                                table->options->weight && strcmp(name, table->options->weight) == 0;
+
+                table->is_weighed = table->is_weighed || is_weight;
+                if (!is_weight || !table->options->hides_weight)
+                        add_column(table, name, true);
+        }
         table->range = table->n_columns;
         return 0;
 }

@@ -10,8 +10,10 @@ typedef struct HistTableOptions {
         bool has_bars;
         bool is_utf8; /* bars of blocks, else of '#' */
         bool legend;
-        unsigned width;   /* columns of the terminal */
-        const char *unit; /* of ranges: "us"; NULL: what the field's name says */
+        unsigned width;     /* columns of the terminal */
+        const char *unit;   /* of ranges: "us"; NULL: what the field's name says */
+        const char *weight; /* the value by whose sum groups are ordered; NULL: hits */
+        bool hides_weight;  /* it is no column */
 } HistTableOptions;
 
 /* Prints what GetHistogram has answered. -EBADMSG: it is no such answer. */

@@ -7,6 +7,7 @@
 #include "hist-wish.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 #include "definition-message.h"
 #include "spec-trigger.h"
 
-#define LATENCY "latency" /* the field, in us */
+#define LATENCY    HIST_WISH_LATENCY
+#define VALUES_MAX 2 /* that the kernel takes */
 /* What nobody reads need not be large. */
 #define BUFFER_KB "64"
 /* A session that ends under the next daemon holds the probe for another moment: 5 s. */
@@ -33,7 +35,16 @@ int hist_words_add(HistWords *words, const char *option, const char *text, Reaso
         return 0;
 }
 
-int hist_wish_check(const HistWish *wish, Reason *reason) {
+/* The pictures of --by are ordered by their total time. */
+static int add_total(HistWish *wish, Reason *reason) {
+        for (size_t i = 0; i < wish->values.n; i++)
+                if (strcmp(wish->values.items[i], LATENCY) == 0)
+                        return 0;
+        wish->adds_total = wish->latency && wish->by.n > 0 && wish->values.n < VALUES_MAX;
+        return wish->adds_total ? hist_words_add(&wish->values, "--value", LATENCY, reason) : 0;
+}
+
+int hist_wish_check(HistWish *wish, Reason *reason) {
         if (wish->event && wish->latency)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -53,7 +64,7 @@ int hist_wish_check(const HistWish *wish, Reason *reason) {
                                 KT_E_INVALID_SPEC,
                                 "--latency %.100s: write two events, FROM..TO",
                                 wish->latency);
-        return 0;
+        return add_total(wish, reason);
 }
 
 /* The pair */
@@ -62,9 +73,18 @@ static bool has_event(const char *field) {
         return strncmp(field, "from.", 5) == 0 || strncmp(field, "to.", 3) == 0;
 }
 
-/* "next_comm" is a field of the second event. */
-static int make_arg(const char *field, char **ret) {
-        if (asprintf(ret, "%s%s", has_event(field) ? "" : "to.", field) < 0) {
+/* "to.next_comm" is a field next_comm of the probe. */
+static const char *get_field(const char *by) {
+        return has_event(by) ? strchr(by, '.') + 1 : by;
+}
+
+/* "next_comm" is a field of the second event. What follows a field, as in "id.syscall", is for the
+ * histogram. */
+static int make_arg(const char *by, char **ret) {
+        const char *event = has_event(by) ? "" : "to.", *field = get_field(by);
+        int n = (int)(field - by + (ptrdiff_t)strcspn(field, "."));
+
+        if (asprintf(ret, "%s%.*s", event, n, by) < 0) {
                 *ret = NULL;
                 return -ENOMEM;
         }
@@ -200,11 +220,6 @@ static int set_words(SpecTriggerList *list,
         for (size_t i = 0; r == 0 && i < words->n; i++)
                 r = spec_triggers_add_word(list, field, words->items[i], reason);
         return r;
-}
-
-/* What follows the last dot: "to.next_comm" is a field next_comm of the probe. */
-static const char *get_field(const char *by) {
-        return has_event(by) ? strchr(by, '.') + 1 : by;
 }
 
 static int set_keys(const HistWish *wish, SpecTriggerList *list, Reason *reason) {

@@ -56,6 +56,8 @@ static int print_rows(json_object *rows, void *userdata) {
                 .legend = job->context->legend,
                 .width = get_width(),
                 .unit = job->wish.latency ? "us" : NULL,
+                .weight = job->wish.latency ? HIST_WISH_LATENCY : NULL,
+                .hides_weight = job->wish.adds_total,
         };
         int r;
 
@@ -231,7 +233,8 @@ const Verb verb_hist = {
                 "  -f, --filter EXPR      of the event\n"
                 "      --latency FROM..TO the time between two events, in us, as ranges; with --key\n"
                 "                         FIELD=FIELD, the same in both, and\n"
-                "      --by FIELD         of TO (or from.FIELD): a picture for each of its values\n"
+                "      --by FIELD         of TO (or from.FIELD), followed by what may follow a --key: a\n"
+                "                         picture for each of its values, the largest total time first\n"
                 "  -a, -p PID, -u UNIT, --scope SCOPE, --unredacted\n"
                 "                         as for 'record'; default: all of root's, else your own "
                 "processes\n"

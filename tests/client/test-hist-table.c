@@ -64,6 +64,38 @@ static void test_groups(void) {
                         "0 .. 1  a  9\n");
 }
 
+/* Groups of as many hits stay apart. */
+static void test_equal_groups(void) {
+        expect(HEAD("\"n.log2\",\"who\"",
+                               "") ",{\"keys\":{\"n\":{\"from\":0,\"to\":1},\"who\":\"a\"},\"hitcount\":2}"
+                                   ",{\"keys\":{\"n\":{\"from\":0,\"to\":1},\"who\":\"b\"},\"hitcount\":3}"
+                                   ",{\"keys\":{\"n\":{\"from\":2,\"to\":2},\"who\":\"a\"},\"hitcount\":3}"
+                                   ",{\"keys\":{\"n\":{\"from\":2,\"to\":2},\"who\":\"b\"},\"hitcount\":2}]",
+                        &bare,
+                        "0 .. 1  a  2\n"
+                        "2 .. 2  a  3\n"
+                        "\n"
+                        "0 .. 1  b  3\n"
+                        "2 .. 2  b  2\n");
+}
+
+/* The group with the largest sum of a value first, whatever it has of hits. */
+static void test_weights(void) {
+        static const char rows[] = HEAD("\"us.log2\",\"who\"",
+                        "\"us\"") ",{\"keys\":{\"us\":{\"from\":0,\"to\":1},\"who\":\"a\"},"
+                                  "\"hitcount\":9,\"values\":{\"us\":9}}"
+                                  ",{\"keys\":{\"us\":{\"from\":3,\"to\":4},\"who\":\"b\"},"
+                                  "\"hitcount\":4,\"values\":{\"us\":14}}]";
+        HistTableOptions options = { .width = 80, .weight = "us", .hides_weight = true };
+
+        expect(rows, &options, "3 .. 4  b  4\n\n0 .. 1  a  9\n");
+        options.hides_weight = false;
+        expect(rows, &options, "3 .. 4  b  4  14\n\n0 .. 1  a  9   9\n");
+        /* The histogram does not have it. */
+        options.weight = "other";
+        expect(rows, &options, "0 .. 1  a  9   9\n\n3 .. 4  b  4  14\n");
+}
+
 static void test_other_keys(void) {
         expect(HEAD("\"id.syscall\",\"common_pid.execname\",\"x.hex\"",
                                "\"len\"") ",{\"keys\":{\"id\":{\"nr\":1,\"name\":\"sys_write\"},"
@@ -126,6 +158,8 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/client/hist-table/ranges", test_ranges);
         g_test_add_func("/client/hist-table/groups", test_groups);
+        g_test_add_func("/client/hist-table/equal-groups", test_equal_groups);
+        g_test_add_func("/client/hist-table/weights", test_weights);
         g_test_add_func("/client/hist-table/other-keys", test_other_keys);
         g_test_add_func("/client/hist-table/told", test_told);
         g_test_add_func("/client/hist-table/hostile", test_hostile);

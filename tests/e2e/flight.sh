@@ -247,7 +247,7 @@ case_flight_record_event() { # [guest] the kernel keeps the first moment: what w
         [ "$(count e.kts '.event == "sched_process_exec"')" -ge 1 ] || fail "no exec"
 }
 
-case_flight_record_short() { # the moment of a command that ends before its notice comes is kept, and taken once
+case_flight_record_short() { # [guest] the moment of a command that ends before its notice comes is kept, and taken once
         trap flight_end EXIT
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] || skip "this kernel has no histograms or no snapshot buffers"
         local n

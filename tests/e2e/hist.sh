@@ -335,6 +335,11 @@ case_hist_latency() { # [guest] the time between two events, as documented
         expect 0 ktracectl --json=short hist -a --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid --by ret -- \
                 sh -c 'for i in 1 2 3 4 5; do sleep 0.02; done'
         same 5 "$(jq '[.rows[] | select(.keys.latency.to >= 20000 and .keys.latency.from < 4000000 and .keys.ret == 0).hitcount] | add' out)" "sleeps"
+        # A field of the second event with what the histogram makes of it; the groups by their total time.
+        expect 0 ktracectl hist -a --latency $ENTER..raw_syscalls:sys_exit --key common_pid --by id.syscall -- sleep 0.1
+        grep -qE ' us  (clock_nanosleep|nanosleep) +[0-9]' out || fail "$(cat out err)"
+        expect 0 ktracectl --json=short hist -a --latency $ENTER..raw_syscalls:sys_exit --key common_pid --by id.syscall -- sleep 0.1
+        jq -e '[.rows[] | select(.keys.id.name | test("nanosleep")) | .values.latency] | add >= 100000' out || fail "$(cat out)"
         same '[]' "$(ktracectl --json=short probes list | jq -c '[.[] | select(.name | startswith("latency_"))]')" "probes that are left"
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
