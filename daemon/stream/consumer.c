@@ -405,6 +405,13 @@ static int on_control(Consumer *c) {
         return r;
 }
 
+/* The client's file that is not written to. Its close may hang, so another thread does it; one
+ * that hangs already gets no second file. */
+static void drop_file(Consumer *c, int fd) {
+        if (fd >= 0 && !syncer_is_busy(&c->syncer))
+                syncer_push(&c->syncer, fd, false, true);
+}
+
 /* No sink has come. */
 static int leave_client(Consumer *c) {
         if (!may_detach(c))
@@ -436,8 +443,11 @@ static int on_client(Consumer *c) {
         if (r == 0)
                 r = outlet_examine(fds[0], &kind, text, sizeof(text));
         /* A client that no longer waits may be writing to the file itself. */
+        if (r == 0 && answer_client(c, 0, "", false))
+                return attach(c, fds[0], kind);
+        drop_file(c, fds[0]);
         if (r == 0)
-                return answer_client(c, 0, "", false) ? attach(c, fds[0], kind) : finish(c);
+                return leave_client(c);
         if (text[0] == '\0')
                 snprintf(text,
                                 sizeof(text),
@@ -622,8 +632,9 @@ static bool run_other(const ControlMessage *order) {
 
 static int close_sandbox(const ControlMessage *order) {
         ControlSink sink = (ControlSink)order->setup.sink;
-        /* To a stream without a sink the daemon may bring any kind of reader. */
-        bool has_client = sink == CONTROL_SINK_SOCKET || sink == CONTROL_SINK_NONE;
+        /* A stream that is counted may get any kind of reader later. */
+        bool has_client = sink == CONTROL_SINK_SOCKET ||
+                          (order->setup.counted && sink != CONTROL_SINK_SPOOL);
 
         if (sink == CONTROL_SINK_SPOOL)
                 consumer_limit_spool(order);
