@@ -53,7 +53,7 @@ welcome() { # UID
                 echo "# You are an ordinary user, who may record their own processes. Try:"
                 echo "#   ktracectl record -e openat -- ls        # which suggests names of events"
                 echo "#   ktracectl record -e 'syscalls:*' -o t.dat -- ls; ktracectl report t.dat"
-                echo "# 'sudo' is not available: 'sudo ./demo.sh --shell root' is root's shell."
+                echo "# There is no sudo and no polkit here: 'sudo ./demo.sh --shell root' is root's shell."
         fi
         [ -e /sys/kernel/tracing/kprobe_events ] ||
                 echo "# This kernel has no kprobes: probes in the kernel, 'file_open_result' among them, are unavailable."

@@ -10,6 +10,7 @@
 
 #include "definition-message.h"
 #include "elf-place.h"
+#include "nearest.h"
 #include "probes-load.h"
 #include "probes-return.h"
 #include "probes-user.h"
@@ -325,6 +326,7 @@ static int probes_show(const Context *context,
                 int argc _unused_,
                 char **argv) {
         const char *name = argv[1];
+        Nearest near = { name, (uint32_t)MIN_OF(strlen(name) / 3 + 1, (size_t)3), NULL };
         _cleanup_json_ json_object *list = NULL;
         Reason reason = {};
 
@@ -334,6 +336,7 @@ static int probes_show(const Context *context,
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *probe = json_object_array_get_idx(list, i);
 
+                nearest_consider(&near, get_text(probe, "name"));
                 if (strcmp(get_text(probe, "name"), name) != 0 &&
                                 strcmp(get_text(probe, "event"), name) != 0)
                         continue;
@@ -345,8 +348,11 @@ static int probes_show(const Context *context,
         }
         r = reason_set(&reason,
                         KT_E_NO_SUCH_PROBE,
-                        "%s: no such probe; 'ktracectl probes list' shows them",
-                        name);
+                        "%s: no such probe; %s%s%s'ktracectl probes list' shows them",
+                        name,
+                        near.name ? "did you mean " : "",
+                        near.name ?: "",
+                        near.name ? "? " : "");
         return tell_failure(r, &reason);
 }
 

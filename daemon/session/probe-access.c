@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "quote.h"
 
 /* Of "[MODULE:]FUNCTION[+OFFSET]", as rules have it. With an offset it may stand in any other. */
@@ -84,11 +85,27 @@ bool probe_may_use(Registry *registry, const Subject *subject, const Probe *prob
         return policy_decide_probe(registry->options.policy, subject, &request, &action, NULL) == 0;
 }
 
-int probe_refuse_absent(const char *name, Reason *reason) {
+/* Like a probe that the caller may not use: its name is not suggested either. */
+int probe_refuse_absent(Registry *registry,
+                const Subject *subject,
+                const char *name,
+                Reason *reason) {
+        Nearest near = { name, (uint32_t)MIN_OF(strlen(name) / 3 + 1, (size_t)3), NULL };
+        const Probe *probe;
+
+        TAILQ_FOREACH(probe, &registry->probes->list, probes)
+                if (!probe->is_leaving &&
+                                nearest_distance(name, probe->definition->name, near.least) <
+                                                near.least &&
+                                probe_may_use(registry, subject, probe))
+                        nearest_consider(&near, probe->definition->name);
         return reason_set(reason,
                         KT_E_NO_SUCH_PROBE,
-                        "%s: no such probe; 'ktracectl probes list' shows them",
-                        quote(name).text);
+                        "%s: no such probe; %s%s%s'ktracectl probes list' shows them",
+                        quote(name).text,
+                        near.name ? "did you mean " : "",
+                        near.name ?: "",
+                        near.name ? "? " : "");
 }
 
 int probe_check_origins(Registry *registry,
@@ -99,7 +116,8 @@ int probe_check_origins(Registry *registry,
                 const Probe *origin = probe->origins[i].probe;
 
                 if (origin && !probe_may_use(registry, subject, origin))
-                        return probe_refuse_absent(
+                        return probe_refuse_absent(registry,
+                                        subject,
                                         i == 0 ? probe->definition->from : probe->definition->to,
                                         reason);
         }

@@ -40,4 +40,7 @@ int probe_check_origins(Registry *registry,
                 const Probe *probe,
                 Reason *reason);
 /* KT_E_NO_SUCH_PROBE, as for what may not be used. */
-int probe_refuse_absent(const char *name, Reason *reason);
+int probe_refuse_absent(Registry *registry,
+                const Subject *subject,
+                const char *name,
+                Reason *reason);

@@ -34,7 +34,7 @@ static int bind(Registry *registry,
         if (probe && !probe->source && probe->uid == subject->uid && probe->look_failed.text[0])
                 return probe_resolve(probe, reason);
         if (!probe || !probe_may_use(registry, subject, probe))
-                return probe_refuse_absent(name, reason);
+                return probe_refuse_absent(registry, subject, name, reason);
         int r = probe_resolve(probe, reason);
         r = r ?: probe_check_origins(registry, subject, probe, reason);
         if (r != 0)

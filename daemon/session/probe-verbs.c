@@ -287,7 +287,7 @@ int registry_add_probe(Registry *registry,
 int registry_remove_probe(Registry *registry, Request *request, const char *name, Reason *reason) {
         Probe *probe = find_own(registry->probes, request->subject.uid, name);
         if (!probe)
-                return probe_refuse_absent(name, reason);
+                return probe_refuse_absent(registry, &request->subject, name, reason);
         unsigned n = atomic_load(&probe->n_users);
         if (n > 0 || probe->in_plan)
                 return reason_set(reason,

@@ -175,8 +175,8 @@ static int check_buffer(const Question *q, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_LIMIT_REACHED,
-                        "buffer-kb: %" PRIu64 " is over this machine's limit of %" PRIu64
-                        " (max-buffer-kb)",
+                        "buffer-kb: %" PRIu64 " is over your limit of %" PRIu64
+                        " kB (max-buffer-kb): ask for less, or leave it out",
                         q->spec->buffer_kb,
                         q->limits->max_buffer_kb);
 }
@@ -207,8 +207,8 @@ static int check_spool(const Question *q, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_LIMIT_REACHED,
-                        "spool.max-bytes: %" PRIu64 " is over this machine's limit of %" PRIu64
-                        " kB (max-spool-kb)",
+                        "spool.max-bytes: %" PRIu64 " is over your limit of %" PRIu64
+                        " kB (max-spool-kb): ask for less, or leave it out",
                         q->spec->spool.max_bytes,
                         limit);
 }

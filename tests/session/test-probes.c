@@ -375,6 +375,26 @@ static void test_unavailable(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, 0);
 }
 
+/* A misspelt probe is suggested to who may use it, and to no one else. */
+static void test_misspelt(Fixture *f, gconstpointer userdata) {
+        Answer answer;
+        Call call;
+
+        (void)userdata;
+        g_assert_cmpint(add(f, 0, "mine", "p:x vfs_read", &answer), ==, 0);
+        fixture_create(f, &call, 0, NULL, "{\"scope\":\"system\",\"probes\":[\"mime\"]}");
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text,
+                        ==,
+                        "\"mime\": no such probe; did you mean mine? 'ktracectl probes list' shows them");
+        fixture_create(f, &call, FIXTURE_USER, NULL, "{\"scope\":\"own\",\"probes\":[\"mime\"]}");
+        fixture_wait(f, &call);
+        g_assert_cmpstr(call.reason.text,
+                        ==,
+                        "\"mime\": no such probe; 'ktracectl probes list' shows them");
+        g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, 0);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -382,6 +402,7 @@ int main(int argc, char **argv) {
         } tests[] = {
                 { "/probes/life", test_life },
                 { "/probes/unavailable", test_unavailable },
+                { "/probes/misspelt", test_misspelt },
                 { "/probes/strangers", test_strangers },
                 { "/probes/refused", test_refused },
                 { "/probes/place", test_place },
