@@ -67,6 +67,39 @@ int place_refuse(const Place *place, const char *format, ...) {
                         inner.text);
 }
 
+/* Texts in quotes; of what has parts, only what it is. */
+static Quoted show_value(json_object *o) {
+        Quoted value = { "" };
+
+        switch (json_object_get_type(o)) {
+        case json_type_string:
+                return quote(json_object_get_string(o));
+        case json_type_object:
+        case json_type_array:
+                (void)snprintf(value.text,
+                                sizeof(value.text),
+                                "%s of %zu",
+                                json_object_is_type(o, json_type_array) ? "a list" : "an object",
+                                json_object_is_type(o, json_type_array)
+                                                ? json_object_array_length(o)
+                                                : (size_t)json_object_object_length(o));
+                return value;
+        default:
+                (void)snprintf(value.text, sizeof(value.text), "%s", json_object_to_json_string(o));
+                return value;
+        }
+}
+
+int place_refuse_value(const Place *place, json_object *o, const char *format, ...) {
+        Reason expected;
+        va_list args;
+
+        va_start(args, format);
+        (void)vsnprintf(expected.text, sizeof(expected.text), format, args);
+        va_end(args);
+        return place_refuse(place, "expected %s, got %s", expected.text, show_value(o).text);
+}
+
 int place_refuse_key(const Place *place, const char *guess) {
         char where[PLACE_MAX];
 
@@ -82,23 +115,20 @@ int place_refuse_key(const Place *place, const char *guess) {
 
 int place_read_string(const Place *place, json_object *o, size_t max, const char **ret) {
         if (!json_object_is_type(o, json_type_string))
-                return place_refuse(place, "a string is wanted");
+                return place_refuse_value(place, o, "a string");
         const char *text = json_object_get_string(o);
         size_t length = strlen(text);
         if (length != (size_t)json_object_get_string_len(o))
                 return place_refuse(place, "there is a NUL in it");
         if (length == 0 || length > max)
-                return place_refuse(place,
-                                "%s: a string of 1 to %zu bytes is wanted",
-                                quote(text).text,
-                                max);
+                return place_refuse_value(place, o, "a string of 1 to %zu bytes", max);
         *ret = text;
         return 0;
 }
 
 int place_read_boolean(const Place *place, json_object *o, bool *ret) {
         if (!json_object_is_type(o, json_type_boolean))
-                return place_refuse(place, "true or false is wanted");
+                return place_refuse_value(place, o, "true or false");
         *ret = json_object_get_boolean(o);
         return 0;
 }
@@ -112,10 +142,8 @@ int place_read_number(const Place *place,
 
         /* Beyond INT64_MAX no limit goes. */
         if (number < 0 || (uint64_t)number < min || (uint64_t)number > max)
-                return place_refuse(place,
-                                "a whole number from %" PRIu64 " to %" PRIu64 " is wanted",
-                                min,
-                                max);
+                return place_refuse_value(
+                                place, o, "a whole number from %" PRIu64 " to %" PRIu64, min, max);
         *ret = (uint64_t)number;
         return 0;
 }
@@ -128,7 +156,7 @@ int place_read_list(const Place *place,
         size_t n = json_object_is_type(o, json_type_array) ? json_object_array_length(o) : 0;
 
         if (n == 0 || n > max)
-                return place_refuse(place, "a list of 1 to %zu entries is wanted", max);
+                return place_refuse_value(place, o, "a list of 1 to %zu entries", max);
         for (size_t i = 0; i < n; i++) {
                 Place entry = place_of_entry(place, i);
                 int r = read(target, json_object_array_get_idx(o, i), &entry);
@@ -199,7 +227,7 @@ int place_read_object(const Place *place,
                 size_t n_keys,
                 void *target) {
         if (!json_object_is_type(o, json_type_object))
-                return place_refuse(place, "an object is wanted");
+                return place_refuse_value(place, o, "an object");
         json_object_object_foreach(o, key, value) {
                 Place at = place_of_key(place, key);
                 size_t i = 0;

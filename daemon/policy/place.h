@@ -22,6 +22,8 @@ Place place_of_entry(const Place *around, size_t index);
 
 /* KT_E_INVALID_SPEC, with the place and what is wrong there. */
 int place_refuse(const Place *place, const char *format, ...) _printf_(2, 3);
+/* The same: "expected FORMAT, got VALUE". */
+int place_refuse_value(const Place *place, json_object *o, const char *format, ...) _printf_(3, 4);
 /* KT_E_UNKNOWN_KEY. guess: what may have been meant, NULL: nothing is near. */
 int place_refuse_key(const Place *place, const char *guess);
 

@@ -21,7 +21,8 @@ static int read_name(void *target, json_object *o, const Place *place) {
         if (r != 0)
                 return r;
         if (!strchr(text, ':'))
-                return place_refuse(place, "SYSTEM:EVENT is wanted, globs allowed");
+                return place_refuse_value(
+                                place, o, "SYSTEM:EVENT, such as sched:sched_switch or sched:*");
         event->pattern = strdup(text);
         return event->pattern ? 0 : -ENOMEM;
 }
@@ -36,7 +37,7 @@ static int read_class(void *target, json_object *o, const Place *place) {
         event->gives.speaks_of_others = strcmp(text, "others") == 0;
         return event->gives.speaks_of_others || strcmp(text, "own") == 0
                                ? 0
-                               : place_refuse(place, "own or others is wanted");
+                               : place_refuse_value(place, o, "own or others");
 }
 
 static int read_fields(const Place *place, json_object *o, char ***ret, size_t *ret_n) {
@@ -67,8 +68,9 @@ static int read_members(void *target, json_object *o, const Place *place) {
 
         if (!json_object_is_type(o, json_type_object) || json_object_object_length(o) == 0 ||
                         json_object_object_length(o) > GRANT_MEMBERS_MAX)
-                return place_refuse(place,
-                                "an object is wanted, of 1 to %d fields that hold a pid, each with a list of the fields that speak of it",
+                return place_refuse_value(place,
+                                o,
+                                "an object of 1 to %d fields that hold a pid, each with a list of the fields that speak of it",
                                 GRANT_MEMBERS_MAX);
         json_object_object_foreach(o, key, value) {
                 Place at = place_of_key(place, key);

@@ -51,7 +51,7 @@ static int read_take(void *target, json_object *o, const Place *place) {
                         probes->takes |= 1U << i;
                         return 0;
                 }
-        return place_refuse(place, "values, members, strings or raw is wanted");
+        return place_refuse_value(place, o, "values, members, strings or raw");
 }
 
 static int read_takes(void *target, json_object *o, const Place *place) {
@@ -79,14 +79,14 @@ static int read_files(void *target, json_object *o, const Place *place) {
         if (json_object_is_type(o, json_type_array))
                 return place_read_strings(place, o, RULE_ENTRIES_MAX, FILE_MAX, &probes->files);
         if (!json_object_is_type(o, json_type_string))
-                return place_refuse(place, "own, none or a list of globs is wanted");
+                return place_refuse_value(place, o, "own, none or a list of globs");
         int r = place_read_string(place, o, GLOB_MAX, &text);
         if (r != 0)
                 return r;
         probes->own_files = strcmp(text, "own") == 0;
         return probes->own_files || strcmp(text, "none") == 0
                                ? 0
-                               : place_refuse(place, "own, none or a list of globs is wanted");
+                               : place_refuse_value(place, o, "own, none or a list of globs");
 }
 
 int rule_read_probes(void *target, json_object *o, const Place *place) {

@@ -54,7 +54,7 @@ static int read_scope(void *target, json_object *o, const Place *place) {
                         rule->scopes |= 1U << scope;
                         return 0;
                 }
-        return place_refuse(place, "command, own, pids, unit, cgroup or system is wanted");
+        return place_refuse_value(place, o, "command, own, pids, unit, cgroup or system");
 }
 
 static int read_scopes(void *target, json_object *o, const Place *place) {
@@ -71,7 +71,7 @@ static int read_processes(void *target, json_object *o, const Place *place) {
         rule->processes_any = strcmp(text, "any") == 0;
         return rule->processes_any || strcmp(text, "own") == 0
                                ? 0
-                               : place_refuse(place, "own or any is wanted");
+                               : place_refuse_value(place, o, "own or any");
 }
 
 static int read_addresses(void *target, json_object *o, const Place *place) {
@@ -91,7 +91,7 @@ static int read_addresses(void *target, json_object *o, const Place *place) {
                         rule->addresses = mode;
                         return 0;
                 }
-        return place_refuse(place, "zero, pseudonym or keep is wanted");
+        return place_refuse_value(place, o, "zero, pseudonym or keep");
 }
 
 static int read_allow_setuid(void *target, json_object *o, const Place *place) {
@@ -120,7 +120,7 @@ static int read_lifetime(void *target, json_object *o, const Place *place) {
         else if (strcmp(text, "unit") == 0)
                 rule->lifetimes |= 1U << LIFETIME_UNIT;
         else
-                return place_refuse(place, "client, linger or unit is wanted");
+                return place_refuse_value(place, o, "client, linger or unit");
         return 0;
 }
 
@@ -157,7 +157,7 @@ static int read_limit(Rule *rule, const char *key, json_object *o, const Place *
 
 static int read_limits(void *target, json_object *o, const Place *place) {
         if (!json_object_is_type(o, json_type_object))
-                return place_refuse(place, "an object is wanted");
+                return place_refuse_value(place, o, "an object");
         json_object_object_foreach(o, key, value) {
                 Place at = place_of_key(place, key);
                 int r = read_limit(target, key, value, &at);
@@ -183,7 +183,7 @@ static int read_polkit(void *target, json_object *o, const Place *place) {
                         rule->polkit_action = actions[i];
                         return 0;
                 }
-        return place_refuse(place, "trace-own or trace-system is wanted");
+        return place_refuse_value(place, o, "trace-own or trace-system");
 }
 
 static int check_events(const Rule *rule, const Place *place) {
@@ -275,7 +275,7 @@ static int read_rule(void *target, json_object *o, const Place *place) {
 
 static int read_rules(void *target, json_object *o, const Place *place) {
         if (!json_object_is_type(o, json_type_array))
-                return place_refuse(place, "a list is wanted");
+                return place_refuse_value(place, o, "a list");
         for (size_t i = 0; i < json_object_array_length(o); i++) {
                 Place entry = place_of_entry(place, i);
                 int r = read_rule(target, json_object_array_get_idx(o, i), &entry);

@@ -68,7 +68,7 @@ static int read_seat(void *target, json_object *o, const Place *place) {
 
         int r = place_read_string(place, o, NAME_LENGTH_MAX, &text);
         if (r == 0 && strcmp(text, "active") != 0)
-                r = place_refuse(place, "\"active\" is wanted");
+                r = place_refuse_value(place, o, "\"active\"");
         subject->needs_seat = true;
         return r;
 }
@@ -102,8 +102,9 @@ int rule_read_subject(void *target, json_object *o, const Place *place) {
                         strcmp(json_object_get_string(o), "any") == 0)
                 return 0;
         if (!json_object_is_type(o, json_type_object) || json_object_object_length(o) == 0)
-                return place_refuse(place,
-                                "\"any\", or an object of uid or user, group, seat, unit is wanted");
+                return place_refuse_value(place,
+                                o,
+                                "\"any\", or an object of uid or user, group, seat, unit, such as {\"user\": \"alice\"}");
         r = place_read_object(place, o, keys, ELEMENTSOF(keys), subject);
         if (r == 0 && subject->unit && !subject->has_uid)
                 r = place_refuse(place, "unit: only narrows a uid or user, add one");

@@ -150,7 +150,7 @@ static void test_broken(void) {
                         "Reload",
                         NULL,
                         KT_ERROR_PREFIX "InvalidSpec",
-                        FILE_NAME ": rules[0].deny: true or false is wanted");
+                        FILE_NAME ": rules[0].deny: expected true or false, got 3");
         g_assert_false(is_denied(owner));
         bus_fixture_write_rules(FILE_NAME, "");
         reload(root);
