@@ -62,7 +62,8 @@ static void create_tell_lifetime(Proxy *proxy, const Spec *spec, const char *id)
         const char *lifetime = json_object_get_string(json_object_object_get(
                         json_object_object_get(session, "spec"), "lifetime"));
         if (lifetime && strcmp(lifetime, "linger") != 0)
-                tell("%s: the policy rule lets the session linger for a limited time: its lifetime is %s from now on",
+                tell("%s: the policy rule lets the session linger for a limited time: its "
+                     "lifetime is %s from now on",
                                 spec->name ?: id,
                                 lifetime);
 }

@@ -332,11 +332,11 @@ const Verb verb_policy = {
         .name = "policy",
         .arguments = "check [FILE] | explain SPEC.json | reload",
         .summary = "Check the rules, explain what they grant, or have them read anew",
-        .help = "check [FILE]         are the rules (this file of rules) well-formed? Warns of unknown\n"
-                "                     users and groups. Needs no daemon.\n"
-                "explain SPEC.json|-  what a session of this spec would get, and by which rule, or\n"
-                "                     all that stands against it; 3 when it would be denied, 1 when\n"
-                "                     policy allows what this kernel cannot do\n"
+        .help = "check [FILE]         are the rules (this file of rules) well-formed? Warns of\n"
+                "                     unknown users and groups. Needs no daemon.\n"
+                "explain SPEC.json|-  what a session of this spec would get, and by which\n"
+                "                     rule, or each reason against it; 3 when it would be\n"
+                "                     denied, 1 when policy allows it and this kernel cannot\n"
                 "  --user USER        of this user; root alone may ask so\n"
                 "reload               read rules and limits anew; sessions that no longer fit end\n",
         .run = policy_run,

@@ -501,7 +501,7 @@ void spec_options_print_help(void) {
                 const SpecField *field = &spec_fields[i];
 
                 printf("  %-12s ", field->name);
-                print_wrapped(field->doc, 15, 73);
+                print_wrapped(field->doc, 15, 80 - 15);
                 if (field->type == SPEC_NUMBER)
                         printf("%15s%" PRIu64 " to %" PRIu64 " %s.\n",
                                         "",

@@ -90,7 +90,8 @@ const SpecField spec_fields[] = {
                         SPEC_BUFFER_KB_MIN,
                         SPEC_BUFFER_KB_MAX,
                         "KiB per CPU",
-                        "The size of the kernel's ring buffer for each CPU. Default: 1024, or less where a limit is less." },
+                        "The size of the kernel's ring buffer for each CPU. Default: 1024, or less where a "
+                        "limit is less." },
         { "clock",
                         SPEC_STRING,
                         1,

@@ -70,7 +70,8 @@ static int read_members(void *target, json_object *o, const Place *place) {
                         json_object_object_length(o) > GRANT_MEMBERS_MAX)
                 return place_refuse_value(place,
                                 o,
-                                "an object of 1 to %d fields that hold a pid, each with a list of the fields that speak of it",
+                                "an object of 1 to %d fields that hold a pid, each with a list of "
+                                "the fields that speak of it",
                                 GRANT_MEMBERS_MAX);
         json_object_object_foreach(o, key, value) {
                 Place at = place_of_key(place, key);

@@ -483,3 +483,12 @@ case_readme_pairs() { # [guest] README: two events that belong together
         slept_for 100000 out latency
         ktracectl probes remove slept
 }
+
+case_readme_files() { # [guest] README: an ordinary user sees which files a program opens
+        pairs
+        kprobes_of_pairs
+        echo text >a-file
+        expect 1 user ktracectl record --probe file_open_result -o - -- cat a-file no-file
+        grep -q 'file_open_result:.*a-file' out || fail "$(cat out err)"
+        grep -q 'file_open_result:.*no-file' out || fail "$(cat out err)"
+}
