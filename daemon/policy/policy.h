@@ -213,7 +213,7 @@ typedef struct Suggestion {
         char text[512]; /* "": nothing that the view has is like it */
 } Suggestion;
 
-/* names: "system:event", of the whole kernel. Only names that the view has are compared at all: the
+/* names: "system:event", of the whole kernel. Only names that the view has are suggested: the
  * answer says nothing about others. */
 Suggestion policy_suggest_event(const PolicyView *view,
                 const char *const *names,

@@ -88,11 +88,18 @@ static void keep_one_kind(NearestNames *near) {
         near->n = n;
 }
 
-static bool has(const PolicyView *view, const char *full) {
+/* UINT32_MAX: it is not like `wanted`, or the view does not have it. To ask the view takes many
+ * times as long as to compare, so it comes second; but not for what users define, whose names must
+ * not even show in the time that this takes. */
+static uint32_t rank_granted(const PolicyView *view, const char *full, const char *wanted) {
         char system[EVENT_NAME_MAX];
         const char *name;
 
-        return decision_split_name(full, system, &name) && policy_view_has(view, system, name);
+        if (!decision_split_name(full, system, &name) ||
+                        (rule_is_of_definers(system) && !policy_view_has(view, system, name)))
+                return UINT32_MAX;
+        uint32_t rank = rank_event(full, wanted);
+        return rank < UINT32_MAX && policy_view_has(view, system, name) ? rank : UINT32_MAX;
 }
 
 Suggestion policy_suggest_event(const PolicyView *view,
@@ -104,7 +111,7 @@ Suggestion policy_suggest_event(const PolicyView *view,
         NearestNames near = {};
 
         for (size_t i = 0; i < n_names; i++) {
-                uint32_t rank = has(view, names[i]) ? rank_event(names[i], wanted) : UINT32_MAX;
+                uint32_t rank = rank_granted(view, names[i], wanted);
 
                 if (rank < UINT32_MAX)
                         nearest_names_add(&near, names[i], rank);
