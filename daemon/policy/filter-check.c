@@ -265,17 +265,31 @@ static int check_pointed(FilterTree *tree, FilterNode *node) {
         return check_string(tree, node, 0);
 }
 
-/* The name goes to the kernel as it stands, and only the kernel knows whether it has it. */
+/* A name goes to the kernel as it stands: only the kernel knows whether it has that function. An
+ * address stands for the function that it lies in, and would find out where that is. */
 static int check_function(FilterTree *tree, FilterNode *node) {
-        if (tree->context->may_read)
+        if (!tree->context->keeps_addresses)
                 return filter_refuse(tree,
                                 KT_E_ACCESS_DENIED,
                                 node->field.p,
-                                "only root may compare with functions of the kernel");
+                                "only callers who may see kernel addresses may compare with functions");
+        if (!tree->context->has_functions)
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                node->field.p,
+                                "this kernel does not compare with functions: that needs Linux 6.3");
         if (!is_equality(node))
                 return refuse_operator(tree, node, "functions have == !=");
+        if (node->value.type == TOKEN_NUMBER) {
+                int r = filter_check_number(tree, node, sizeof(uint64_t), false);
+
+                node->value_type = VALUE_MASK; /* in hexadecimal digits */
+                return r;
+        }
         if (node->value.type != TOKEN_WORD)
-                return refuse_value(tree, node, "the name of a function, without quotes");
+                return refuse_value(tree,
+                                node,
+                                "the name of a function, without quotes, or an address in it");
         node->value_type = VALUE_FUNCTION;
         node->string = node->value.p;
         node->string_size = node->value.size;

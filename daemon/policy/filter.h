@@ -16,11 +16,13 @@ typedef struct FilterContext {
         const char *event;    /* "sched:sched_switch", for messages */
         const char *key;      /* "where", for messages; NULL: "filter" */
         const Format *format; /* its fields */
-        /* NULL: all, and what only root may: following kernel pointers, names of functions. False
-         * for a field that is cut for this caller: a filter would tell its value. */
+        /* NULL: all, and what only root may: following kernel pointers. False for a field that is
+         * cut for this caller: a filter would tell its value. */
         bool (*may_read)(const FormatField *field, void *userdata);
         void *userdata;
         unsigned n_cpus; /* possible CPUs, where the kernel takes CPUS{…} (6.6 and later); else 0 */
+        bool keeps_addresses; /* the caller may see addresses of the kernel */
+        bool has_functions;   /* the kernel takes FIELD.function (6.3 and later) */
 } FilterContext;
 
 /* Parses and types one filter and gives the text for the kernel: canonical, comforts compiled away.

@@ -92,6 +92,11 @@ static int exclude_addresses(const Reading *reading, char **text) {
         return 0;
 }
 
+static bool keeps_addresses(const Decision *d) {
+        return !d->rule || !defence_is_on("filter-fields") ||
+               (d->grant->addresses == ADDRESS_KEEP && !d->grant->redacted);
+}
+
 int decision_compile(Decision *d,
                 const Choice *choice,
                 const char *key,
@@ -121,6 +126,8 @@ int decision_compile(Decision *d,
                 .may_read = is_free ? NULL : may_read,
                 .userdata = &reading,
                 .n_cpus = d->events->n_cpus,
+                .keeps_addresses = keeps_addresses(d),
+                .has_functions = d->events->has_functions,
         };
         r = filter_compile(&context, text, &compiled, d->reason);
         r = r ?: exclude_addresses(&reading, &compiled);
@@ -158,8 +165,7 @@ int decision_compile_hist(Decision *d,
                 .format = reading.format,
                 .may_read = is_free ? NULL : may_read,
                 .userdata = &reading,
-                .keeps_addresses = is_free ||
-                                   (d->grant->addresses == ADDRESS_KEEP && !d->grant->redacted),
+                .keeps_addresses = keeps_addresses(d),
                 /* The rest is for the session's ring buffers. */
                 .most_bytes = d->rule ? d->grant->limits.max_buffer_kb_per_uid * 1024 / 2 : 0,
         };
@@ -222,7 +228,10 @@ int decision_add_where(Decision *d, Choice *choice, const char *where) {
 
 int decision_add_policy_filter(Decision *d, Choice *choice, const char *text) {
         GrantEvent *event = &choice->event;
-        FilterContext context = { .event = event->name, .n_cpus = d->events->n_cpus };
+        FilterContext context = { .event = event->name,
+                .n_cpus = d->events->n_cpus,
+                .keeps_addresses = true, /* the administrator's own words */
+                .has_functions = d->events->has_functions };
         Reason secret;
 
         int r = decision_get_format(d, event, &context.format);

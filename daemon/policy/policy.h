@@ -43,6 +43,7 @@ typedef struct PolicyEvents {
         size_t n_sources;
         const bool *of_programs; /* each of those: does it stand in a program? NULL: none does */
         unsigned n_cpus;         /* possible CPUs, where filters take CPUS{…}; else 0 */
+        bool has_functions;      /* filters take FIELD.function */
         const Limits *limits;    /* as configured: a rule's own take their place */
 } PolicyEvents;
 

@@ -123,6 +123,7 @@ static int judgement_begin(Judgement *judgement, Reason *reason) {
                 .sources = (const char *const *)judgement->probes.sources,
                 .n_sources = judgement->probes.n_sources,
                 .n_cpus = kernel_is_at_least(6, 6) ? (unsigned)registry->n_cpus : 0,
+                .has_functions = kernel_is_at_least(6, 3),
                 .limits = &registry->options.limits,
         };
         return decision_new(registry->options.policy,

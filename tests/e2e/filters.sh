@@ -67,7 +67,21 @@ case_filter_limits() { # 2 KB are taken, 10,000 parentheses refused at once
         caret 33 'more than 32 parentheses' $SYSCALL -f "${deep:0:2000}"
 }
 
+case_filter_function() { # names of functions: judged with the spec, and for those who may see addresses
+        if ! at_least 6 3; then
+                caret 1 'needs Linux 6.3' -e kmem:kmalloc -f 'call_site.function == schedule'
+                refused 2 'needs Linux 6.3' ktracectl create bad --scope system -e kmem:kmalloc -f 'call_site.function == schedule'
+                no_instance || fail "an instance is left"
+                return
+        fi
+        expect 0 ktracectl record -q -a -e kmem:kmalloc -f 'call_site.function == schedule' -o t.kts -- true
+        expect 0 ktracectl record -q -a -e kmem:kmalloc -f "call_site.function == 0x$(symbol schedule)" -o t.kts -- true
+}
+at_least() { [ "$(printf '%s\n' "$1.$2" "$(uname -r)" | sort -V | head -n 1)" = "$1.$2" ]; }
+symbol() { awk -v name="$1" '$3 == name { print $1; exit }' /proc/kallsyms; }
+
 case_filter_the_kernel_refuses() { # what we let through and the kernel does not: nothing is recorded
+        at_least 6 3 || skip "this kernel compares with no functions"
         # Whether a function exists only the kernel knows.
         refused 1 'kernel refuses the filter of kmem:kmalloc' \
                 ktracectl record -q -a -e kmem:kmalloc -f 'call_site.function == no_such_function_1' -o t.kts -- touch ran

@@ -217,7 +217,9 @@ static void arm(Instance *instance, const char *const event[2], const char *filt
 static char *compile(const char *const event[2], const char *filter) {
         _cleanup_(format_free_cleanup) Format *format = load_format(event[0], event[1]);
         g_autofree char *name = g_strdup_printf("%s:%s", event[0], event[1]);
-        FilterContext context = { .event = name, .format = format };
+        FilterContext context = {
+                .event = name, .format = format, .keeps_addresses = true, .has_functions = true
+        };
         Reason reason = {};
         char *compiled;
 
@@ -378,6 +380,10 @@ static void test_function(Instance *instance) {
         g_assert_cmpint(tracefs_write(instance->fd, path, "0"), ==, 0);
         compiled = compile(event, "!(call_site.function == schedule || bytes_req > 4k)");
         assert_taken(instance, event, "", compiled);
+        /* An address: what is none of a function is refused, so it was understood as one. */
+        g_assert_cmpint(tracefs_write(instance->fd, path, "call_site.function == 0x1"),
+                        ==,
+                        -EINVAL);
 }
 
 static void add_tests(void) {

@@ -37,7 +37,11 @@ static bool is_not_secret(const FormatField *field, void *userdata) {
 }
 
 static char *compile(const char *filter) {
-        FilterContext context = { .event = "try:try", .format = format, .n_cpus = 8 };
+        FilterContext context = { .event = "try:try",
+                .format = format,
+                .n_cpus = 8,
+                .keeps_addresses = true,
+                .has_functions = true };
         Reason reason = {};
         char *result = NULL;
         int r = filter_compile(&context, filter, &result, &reason);
@@ -57,7 +61,11 @@ static void assert_compiles(const char *filter, const char *wanted) {
 }
 
 static void assert_refused(const char *filter, const char *wanted) {
-        FilterContext context = { .event = "try:try", .format = format, .n_cpus = 8 };
+        FilterContext context = { .event = "try:try",
+                .format = format,
+                .n_cpus = 8,
+                .keeps_addresses = true,
+                .has_functions = true };
         _cleanup_free_ char *full = g_strconcat("try:try: filter column ", wanted, NULL);
         Reason reason = {};
         char *result = NULL;
@@ -285,10 +293,30 @@ static void test_only_root(void) {
 
         assert_compiles("call_site.function == kfree || byte == 1",
                         "(call_site.function == kfree ) || byte == 1");
+        assert_compiles("call_site.function != 0xffffffff81000000",
+                        "call_site.function != 0xffffffff81000000");
+        assert_refused("call_site.function == 'kfree'",
+                        "23: call_site wants the name of a function, without quotes, or an address "
+                        "in it");
+        assert_refused("call_site.function > kfree",
+                        "20: > does not fit call_site: functions have == !=");
         assert_compiles("path == 'x'", "path == \"x\"");
         g_assert_cmpint(filter_compile(&context, "call_site.function == kfree", &result, &reason),
                         ==,
                         KT_E_ACCESS_DENIED);
+        g_assert_cmpint(filter_compile(&context, "call_site.function == 0x1", &result, &reason),
+                        ==,
+                        KT_E_ACCESS_DENIED);
+        context.keeps_addresses = true; /* a kernel before 6.3 */
+        g_assert_cmpint(filter_compile(&context, "call_site.function == kfree", &result, &reason),
+                        ==,
+                        KT_E_INVALID_SPEC);
+        context.has_functions = true;
+        g_assert_cmpint(filter_compile(&context, "call_site.function == kfree", &result, &reason),
+                        ==,
+                        0);
+        free(result);
+        result = NULL;
         /* The kernel would read whatever address a caller passes to a system call. */
         g_assert_cmpint(filter_compile(&context, "path == 'x'", &result, &reason),
                         ==,
