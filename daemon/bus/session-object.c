@@ -3,11 +3,11 @@
  * interfaces/org.ktrace1.Session.xml.
  *
  * A session exists for its owner, for root, and for a connection that polkit lets manage sessions,
- * which can look at it, stop it and end it, but neither start nor read it. Everybody else is told
- * what they would be told of a path that never was: the find handler looks it up as the caller, so
- * calls, property reads and introspection all end there, and the enumerator lists what the caller
- * may see. Signals go to the unique names of the creator and of those connections of the owner's
- * that asked for them, since a broadcast reaches whoever has a match for it. There are no
+ * which can look at it, stop it and end it, but neither start nor read it. Everybody else gets
+ * NoSuchSession, as for a session that has ended or never was: the find handler looks it up as the
+ * caller, so calls, property reads and introspection all end there, and the enumerator lists what
+ * the caller may see. Signals go to the unique names of the creator and of those connections of the
+ * owner's that asked for them, since a broadcast reaches whoever has a match for it. There are no
  * properties, because PropertiesChanged would be a broadcast too. */
 #include "session-object.h"
 
@@ -39,9 +39,12 @@ static int on_find(sd_bus *bus,
         Reason reason;
         Session *session;
 
-        if (desk_find_session(door->desk, peer, PURPOSE_MANAGE, get_id(path), &session, &reason) !=
-                        0)
+        if (!*get_id(path)) /* where the sessions are */
                 return 0;
+        int r = desk_find_session(
+                        door->desk, peer, PURPOSE_MANAGE, get_id(path), &session, &reason);
+        if (r != 0)
+                return sd_bus_error_setf(ret_error, error_get(r)->bus_name, "%s", reason.text);
         /* The door, not the session: handlers look it up again and have both. */
         *ret_found = door;
         return 1;

@@ -10,7 +10,7 @@
 #define ACTION         "org.ktrace1.manage-sessions"
 #define DENIED         KT_ERROR_PREFIX "AccessDenied"
 #define REQUIRED       KT_ERROR_PREFIX "InteractiveAuthorizationRequired"
-#define UNKNOWN_OBJECT "org.freedesktop.DBus.Error.UnknownObject"
+#define NO_SUCH        KT_ERROR_PREFIX "NoSuchSession"
 #define INTROSPECTABLE "org.freedesktop.DBus.Introspectable"
 
 typedef struct Fixture {
@@ -80,7 +80,7 @@ static void expect_nothing(const Fixture *f, GDBusConnection *bus) {
                                 KT_SESSION_INTERFACE,
                                 members[i],
                                 NULL,
-                                UNKNOWN_OBJECT,
+                                NO_SUCH,
                                 NULL);
 }
 
@@ -150,7 +150,7 @@ static void test_absent_session(void) {
                         KT_SESSION_INTERFACE,
                         "Describe",
                         NULL,
-                        UNKNOWN_OBJECT,
+                        NO_SUCH,
                         NULL);
         polkit_stub_stop();
         fixture_end(&f);
