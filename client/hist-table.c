@@ -127,9 +127,9 @@ static char *format_object(json_object *key) {
                                 "%s (%" PRIi64 ")",
                                 comm,
                                 json_object_get_int64(get(key, "pid")));
-        else if (name && strncmp(name, "sys_", 4) == 0)
-                r = asprintf(&text, "%s", name + 4);
         else if (name)
+                r = asprintf(&text, "%s", name);
+        else if (get(key, "nr"))
                 r = asprintf(&text, "%" PRIi64, json_object_get_int64(get(key, "nr")));
         else if (symbol)
                 r = asprintf(&text, "%s", symbol);

@@ -89,6 +89,22 @@ static json_object *make_lines(const char *text, size_t size) {
         return TAKE_PTR(lines);
 }
 
+/* The name as strace and ktracectl write it: "write" for the kernel's "sys_write". A number that is
+ * none of a system call has no name. */
+static json_object *make_syscall(uint64_t nr, const char *text, size_t size) {
+        static const char prefix[] = "sys_";
+        const size_t n = sizeof(prefix) - 1;
+        json_object *number = make_number(nr, true);
+
+        if (size > n && strncmp(text, prefix, n) == 0)
+                return make_pair("nr", number, "name", make_text(text + n, size - n));
+        json_object *object = json_object_new_object();
+        if (object && add(object, "nr", number))
+                return object;
+        json_object_put(object);
+        return NULL;
+}
+
 static json_object *make_key(const HistColumn *column, const ControlMessage *message, unsigned i) {
         const ControlKey *key = &message->entry.keys[i];
         const char *text = message->entry.text + key->text_at;
@@ -113,10 +129,7 @@ static json_object *make_key(const HistColumn *column, const ControlMessage *mes
                                 "comm",
                                 make_text(text, key->text_size));
         case HIST_SYSCALL:
-                return make_pair("nr",
-                                make_number(key->number, true),
-                                "name",
-                                make_text(text, key->text_size));
+                return make_syscall(key->number, text, key->text_size);
         case HIST_SYM:
                 return make_pair("address",
                                 make_number(key->number, false),

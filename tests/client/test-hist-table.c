@@ -98,7 +98,7 @@ static void test_weights(void) {
 
 static void test_other_keys(void) {
         expect(HEAD("\"id.syscall\",\"common_pid.execname\",\"x.hex\"",
-                               "\"len\"") ",{\"keys\":{\"id\":{\"nr\":1,\"name\":\"sys_write\"},"
+                               "\"len\"") ",{\"keys\":{\"id\":{\"nr\":1,\"name\":\"write\"},"
                                           "\"common_pid\":{\"pid\":7,\"comm\":\"dd\"},\"x\":255},\"hitcount\":1234,"
                                           "\"values\":{\"len\":-5}}]",
                         &bare,

@@ -31,7 +31,7 @@ case_hist_of_command() { # [guest] the writes of a user's command, each in the r
         same 123 "$(row out '.keys.id == 1000')" "with a filter"
         same 1 "$(jq '.rows | length' out)" "rows"
         expect 0 user ktracectl --json=short hist -e $ENTER --key id.syscall --key common_pid.execname -- dd if=/dev/zero of=/dev/null bs=1 count=40 status=none
-        [ "$(row out '.keys.id.name == "sys_write" and .keys.common_pid.comm == "dd"')" = 40 ] || fail "$(cat out)"
+        [ "$(row out '.keys.id.name == "write" and .keys.common_pid.comm == "dd"')" = 40 ] || fail "$(cat out)"
         expect 3 user ktracectl hist -e $ENTER --key id -- sh -c 'exit 3'
         expect 127 user ktracectl hist -e $ENTER --key id -- /nowhere
         no_instance || fail "an instance is left"

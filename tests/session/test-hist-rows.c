@@ -63,7 +63,8 @@ static void test_texts(void) {
         g_assert_cmpstr(make_text(HIST_EXECNAME, "dd", 2), ==, "{\"pid\":3,\"comm\":\"dd\"}");
         g_assert_cmpstr(make_text(HIST_SYSCALL, "sys_write", 9),
                         ==,
-                        "{\"nr\":3,\"name\":\"sys_write\"}");
+                        "{\"nr\":3,\"name\":\"write\"}");
+        g_assert_cmpstr(make_text(HIST_SYSCALL, "unknown_syscall", 15), ==, "{\"nr\":3}");
         g_assert_cmpstr(make_text(HIST_SYM, "a+0x1", 5),
                         ==,
                         "{\"address\":3,\"symbol\":\"a+0x1\"}");
