@@ -212,11 +212,12 @@ static int name_compare(const void *key, const void *entry) {
 
 /* Goes on with the entry where the last call stopped. DECISION_AGAIN: the work is used up. */
 static int match_all(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
+        size_t size = strlen(wanted->name);
         char system[EVENT_NAME_MAX];
         const char *name;
 
         if (d->next_name == 0)
-                d->n_glob_bytes += strlen(wanted->name);
+                d->n_glob_bytes += size;
         if (d->rule && d->n_glob_bytes > GLOB_BYTES_MAX)
                 return reason_set(d->reason,
                                 KT_E_LIMIT_REACHED,
@@ -226,7 +227,7 @@ static int match_all(Decision *d, const SpecEvent *wanted, GrantRequest *request
         while (d->next_name < d->events->n_names) {
                 if (d->work <= 0)
                         return DECISION_AGAIN;
-                d->work -= WORK_NAME + (int64_t)strlen(wanted->name);
+                d->work -= WORK_NAME + (int64_t)size;
                 size_t i = d->next_name++;
                 if (!decision_split_name(d->events->names[i], system, &name) ||
                                 !glob_match_event(wanted->name, system, name))

@@ -15,17 +15,16 @@
 
 #include <errno.h>
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct CachedFormat {
-        char *name; /* "system:name" */
+        char *system, *name;
         Format *format;
 } CachedFormat;
 
 struct FormatCache {
-        void *tree;    /* CachedFormat, by name: tsearch(3) */
+        void *tree;    /* CachedFormat, tsearch(3) */
         char *origins; /* NULL: not read yet */
         uint64_t n_parsed;
 };
@@ -35,6 +34,7 @@ static void cached_format_free(void *node) {
 
         if (!cached)
                 return;
+        free(cached->system);
         free(cached->name);
         format_free(cached->format);
         free(cached);
@@ -45,7 +45,10 @@ static void cached_format_cleanup(CachedFormat **cached) {
 }
 
 static int cached_format_compare(const void *a, const void *b) {
-        return strcmp(((const CachedFormat *)a)->name, ((const CachedFormat *)b)->name);
+        const CachedFormat *x = a, *y = b;
+
+        /* Names differ where systems are often the same. */
+        return strcmp(x->name, y->name) ?: strcmp(x->system, y->system);
 }
 
 int format_cache_new(FormatCache **ret) {
@@ -84,15 +87,32 @@ int format_cache_refresh(FormatCache *cache, const Tracefs *tracefs) {
         return 0;
 }
 
-static int cached_format_load(const Tracefs *tracefs,
-                const char *system,
-                const char *name,
-                CachedFormat *cached) {
+/* Reads and parses it. *ret: in the tree. */
+static int format_cache_add(FormatCache *cache,
+                const Tracefs *tracefs,
+                const CachedFormat *key,
+                CachedFormat ***ret) {
+        _cleanup_(cached_format_cleanup) CachedFormat *cached = calloc(1, sizeof(*cached));
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
 
-        int r = event_read_format(tracefs, system, name, &text, &size);
-        return r ?: format_parse(text, size, &cached->format, NULL);
+        if (!cached)
+                return -ENOMEM;
+        cached->system = strdup(key->system);
+        cached->name = strdup(key->name);
+        if (!cached->system || !cached->name)
+                return -ENOMEM;
+        int r = event_read_format(tracefs, key->system, key->name, &text, &size);
+        r = r ?: format_parse(text, size, &cached->format, NULL);
+        if (r < 0)
+                return r;
+        CachedFormat **found = tsearch(cached, &cache->tree, cached_format_compare);
+        if (!found)
+                return -ENOMEM;
+        cached = NULL; /* the tree owns it */
+        cache->n_parsed++;
+        *ret = found;
+        return 0;
 }
 
 int format_cache_get(FormatCache *cache,
@@ -100,27 +120,13 @@ int format_cache_get(FormatCache *cache,
                 const char *system,
                 const char *name,
                 const Format **ret) {
-        _cleanup_(cached_format_cleanup) CachedFormat *cached = calloc(1, sizeof(*cached));
+        const CachedFormat key = { .system = (char *)system, .name = (char *)name };
+        CachedFormat **found = tfind(&key, &cache->tree, cached_format_compare);
+        int r = found ? 0 : format_cache_add(cache, tracefs, &key, &found);
 
-        if (!cached)
-                return -ENOMEM;
-        if (asprintf(&cached->name, "%s:%s", system, name) < 0) {
-                cached->name = NULL;
-                return -ENOMEM;
-        }
-        CachedFormat **found = tfind(cached, &cache->tree, cached_format_compare);
-        if (!found) {
-                int r = cached_format_load(tracefs, system, name, cached);
-                if (r < 0)
-                        return r;
-                found = tsearch(cached, &cache->tree, cached_format_compare);
-                if (!found)
-                        return -ENOMEM;
-                cached = NULL; /* the tree owns it */
-                cache->n_parsed++;
-        }
-        *ret = (*found)->format;
-        return 0;
+        if (r == 0)
+                *ret = (*found)->format;
+        return r;
 }
 
 uint64_t format_cache_get_n_parsed(const FormatCache *cache) {

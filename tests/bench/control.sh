@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What asking the daemon costs at its two doors, in turn.
+# What asking the daemon costs at its two doors, in turn; and what it costs while another user sends specs that take
+# long to judge, or starts sessions on a process whose threads come and go.
 set -eu -o pipefail
 . "$BENCH_SOURCE/measure.sh"
 socket=$NATIVE/run/org.ktrace1
@@ -17,7 +18,57 @@ costs() { # METRIC MODE N TARGET
         row "$1, p99" 'over the bus' "$(of "$bus" .p99)"
 }
 
+as_user() { setpriv --reuid=61000 --regid=61000 --clear-groups "$@"; }
+cp "$BENCH/varlink-cost" "$NATIVE/bin/"
+
+end_daemon() { # milliseconds
+        local pid begin
+        pid=$(daemon_pid)
+        begin=$(date +%s%N)
+        kill "$pid"
+        while [ -e "/proc/$pid" ]; do sleep 0.002; done
+        echo $((($(date +%s%N) - begin) / 1000000))
+}
+
+# Four connections of a user's, each with 100 entries syscalls:* in a spec.
+beside_specs() {
+        local hostile varlink bus
+        as_user "$NATIVE/bin/varlink-cost" hostile "$socket" 100 &
+        hostile=$!
+        sleep 1
+        varlink=$("$BENCH/varlink-cost" limits "$socket" 200)
+        bus=$("$BENCH/bus-cost" limits 200)
+        row "us for a call of root's beside long specs, p50" 'over Varlink' "$(of "$varlink" .p50)"
+        row "us for a call of root's beside long specs, p50" 'over the bus' "$(of "$bus" .p50)"
+        row "us for a call of root's beside long specs, p99" 'over Varlink' "$(of "$varlink" .p99)" '' 1000000
+        row "us for a call of root's beside long specs, p99" 'over the bus' "$(of "$bus" .p99)" '' 1000000
+        row 'ms from SIGTERM to the end' 'beside long specs' "$(end_daemon)" '' 1000
+        kill "$hostile"
+        wait "$hostile" 2>/dev/null || true
+        ktracectl status >/dev/null
+        row 'ms from SIGTERM to the end' 'idle' "$(end_daemon)"
+        ktracectl status >/dev/null
+}
+
+beside_churn() {
+        local target starter
+        row 'us for CreateSession and Destroy, p50' 'idle' "$(of "$("$BENCH/varlink-cost" create "$socket" 10)" .p50)"
+        as_user "$NATIVE/bin/target" churn 300 &
+        target=$!
+        while [ -e "/proc/$target" ]; do
+                as_user timeout 5 ktracectl record -p "$target" -e raw_syscalls:sys_enter -o /dev/null >/dev/null 2>&1 || true
+        done &
+        starter=$!
+        sleep 1
+        row 'us for CreateSession and Destroy, p50' "beside another user's thread churn" \
+                "$(of "$("$BENCH/varlink-cost" create "$socket" 10)" .p50)" idle 2
+        kill "$target"
+        wait "$target" "$starter" 2>/dev/null || true
+}
+
 for _ in $(seq "$RUNS"); do
+        beside_specs
+        beside_churn
         costs 'us for a call' limits 3000 1
         costs 'us for a connection and a call' connect 300 1
         costs 'us for a session, create to destroy' session 10 null # the kernel's time

@@ -4,17 +4,24 @@
  *
  *   varlink-cost limits PATH N    calls the daemon's GetLimits()
  *   varlink-cost connect PATH N   connects, calls it and leaves
- *   varlink-cost session PATH N   CreateSession, Start, Stop, Destroy of a session of root's */
+ *   varlink-cost session PATH N   CreateSession, Start, Stop, Destroy of a session of root's
+ *   varlink-cost create PATH N    CreateSession and Destroy
+ *   varlink-cost check PATH N     CheckSession of syscalls:* with a filter
+ *   varlink-cost hostile PATH N   until it is killed: four connections with CheckSession of N
+ * entries syscalls:*, each with another filter */
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "json.h"
 
-#define BUFFER_SIZE 65536
+#define BUFFER_SIZE 1048576
 #define N_MAX       100000
 
 typedef int (*Operation)(void);
@@ -76,6 +83,71 @@ static int call_and_leave(void) {
         return r;
 }
 
+static int call_create(void) {
+        _cleanup_json_ json_object *created = NULL, *destroyed = NULL;
+        json_object *id = NULL;
+        char text[256];
+        int r;
+
+        r = call("{\"method\":\"org.ktrace1.CreateSession\",\"parameters\":{\"spec\":{"
+                 "\"scope\":\"own\",\"buffer-kb\":1024,\"events\":[\"raw_syscalls:sys_enter\"]}}}",
+                        &created);
+        if (r != 0)
+                return r;
+        id = json_object_object_get(json_object_object_get(created, "parameters"), "id");
+        snprintf(text,
+                        sizeof(text),
+                        "{\"method\":\"org.ktrace1.Destroy\",\"parameters\":{\"session\":\"%s\"}}",
+                        json_object_get_string(id));
+        return call(text, &destroyed);
+}
+
+static int call_check(void) {
+        _cleanup_json_ json_object *answer = NULL;
+
+        return call("{\"method\":\"org.ktrace1.CheckSession\",\"parameters\":{\"spec\":{\"scope\":\"own\","
+                    "\"events\":[{\"name\":\"syscalls:*\",\"filter\":\"common_pid == 1\"}]}}}",
+                        &answer);
+}
+
+static char *make_hostile_call(size_t n) {
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        if (!out)
+                return NULL;
+        fputs("{\"method\":\"org.ktrace1.CheckSession\",\"parameters\":{\"spec\":{\"scope\":\"own\",\"events\":[",
+                        out);
+        for (size_t i = 0; i < n; i++)
+                fprintf(out,
+                                "%s{\"name\":\"syscalls:*\",\"filter\":\"common_pid == %zu\"}",
+                                i > 0 ? "," : "",
+                                i + 1);
+        fputs("]}}}", out);
+        return fclose(out) == 0 ? text : NULL;
+}
+
+/* Refusals are answers, too; a connection that was closed is opened again. */
+static int be_hostile(size_t n) {
+        char *text = make_hostile_call(n);
+
+        for (int i = 0; i < 3 && fork() > 0; i++)
+                continue;
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (text) {
+                _cleanup_json_ json_object *answer = NULL;
+                int r = sock < 0 ? join() : call(text, &answer);
+
+                if (r < 0 && r != -EPROTO) {
+                        close_cleanup(&sock);
+                        sock = -1;
+                        usleep(10000);
+                }
+        }
+        return 1;
+}
+
 static int call_session(void) {
         static const char *const verbs[] = { "Start", "Stop", "Destroy" };
         _cleanup_json_ json_object *created = NULL;
@@ -132,11 +204,17 @@ int main(int argc, char **argv) {
         path = argv[2];
         if (strcmp(argv[1], "connect") == 0)
                 return measure(call_and_leave, n);
+        if (strcmp(argv[1], "hostile") == 0)
+                return be_hostile(n);
         if (join() < 0)
                 return 1;
         if (strcmp(argv[1], "limits") == 0)
                 return measure(call_limits, n);
         if (strcmp(argv[1], "session") == 0)
                 return measure(call_session, n);
+        if (strcmp(argv[1], "create") == 0)
+                return measure(call_create, n);
+        if (strcmp(argv[1], "check") == 0)
+                return measure(call_check, n);
         return 2;
 }

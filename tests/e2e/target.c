@@ -5,6 +5,7 @@
  *   target undumpable    as ssh-agent does: not to be traced by its own user; sleeps
  *   target secretive NR  the same, but makes system call NR a thousand times a second
  *   target threads N     N threads beside the leader; all sleep
+ *   target churn N       N threads at most beside the leader, that start and end all the time
  *   target callers N NR  N threads beside the leader that make system call NR every 10 ms
  *   target execs N NR    becomes `target calls N NR` in a second thread, whose number changes by
  * that
@@ -15,6 +16,7 @@
  * often */
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,29 @@ static int threads(int n) {
         }
         pause();
         return 0;
+}
+
+static atomic_int n_alive;
+
+static void *short_lived(void *userdata) {
+        usleep(1000);
+        atomic_fetch_sub(&n_alive, 1);
+        return NULL;
+}
+
+static int churn(int n) {
+        for (;;) {
+                pthread_t thread;
+
+                if (atomic_load(&n_alive) >= n) {
+                        usleep(100);
+                        continue;
+                }
+                atomic_fetch_add(&n_alive, 1);
+                if (pthread_create(&thread, NULL, short_lived, NULL) != 0)
+                        return 1;
+                pthread_detach(thread);
+        }
 }
 
 static void *caller(void *userdata) {
@@ -115,6 +140,8 @@ int main(int argc, char **argv) {
         }
         if (argc == 3 && strcmp(argv[1], "threads") == 0)
                 return threads(atoi(argv[2]));
+        if (argc == 3 && strcmp(argv[1], "churn") == 0)
+                return churn(atoi(argv[2]));
         if (argc == 4 && strcmp(argv[1], "callers") == 0)
                 return callers(atoi(argv[2]), atol(argv[3]));
         if (argc == 4 && (strcmp(argv[1], "execs") == 0 || strcmp(argv[1], "orphan") == 0))
