@@ -186,7 +186,7 @@ void session_end_now(Session *session) {
         session_forget_looks(session);
         session_release_notices(session);
         if (session->trace.instance) {
-                (void)instance_disable_all(session->trace.instance);
+                (void)trace_disable_all(&session->trace);
                 if (metadata_make_names(&session->trace, &session->trace.names_fd) < 0)
                         session->trace.names_fd = -1;
         }

@@ -467,6 +467,28 @@ int trace_step_lifetimes(void *context, Reason *reason _unused_) {
         return r;
 }
 
+int trace_disable_others(const Trace *trace) {
+        const Grant *grant = trace->grant;
+        const char *system, *name, *done = "";
+        int r = 0;
+
+        if (!trace_is_judged(trace) || !defence_is_on("lifetimes-last"))
+                return 0;
+        for (size_t i = 0; r == 0 && i < grant->n_events; i++) {
+                trace_locate(trace, &grant->events[i], &system, &name);
+                if (is_lifetime(grant, system, name) || strcmp(system, done) == 0)
+                        continue;
+                if (strcmp(system, lifetimes_system) == 0)
+                        r = instance_enable_event(trace->instance, system, name, false);
+                else {
+                        r = instance_enable_system(trace->instance, system, false);
+                        done = system;
+                }
+                r = r == -ENOENT ? 0 : r; /* its module is no longer there */
+        }
+        return r;
+}
+
 int trace_open_guard(Trace *trace) {
         static const char *const files[] = { "tracing_on", CRED_GUARD_PATH "/hist" };
         size_t n = trace->is_guarded && defence_is_on("guard-hist") ? 2 : 1;

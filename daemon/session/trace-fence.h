@@ -31,5 +31,8 @@ int trace_step_pid_max(void *context, Reason *reason);
 int trace_step_guard(void *context, Reason *reason);
 /* Before any other event, and before it is judged again who is a member. */
 int trace_step_lifetimes(void *context, Reason *reason);
+/* Turns off all events but the lifetimes, which must stay on longer: a task that ended without a
+ * record while others are still written would leave its place to whoever gets its number. */
+int trace_disable_others(const Trace *trace);
 /* tracing_on and, where there is a guard, its hist. */
 int trace_open_guard(Trace *trace);

@@ -12,9 +12,9 @@
  * leave an event on without any. Then the lifetimes go on, and what is listed is judged again: a
  * task that ended before they were on has no exit record, and its number may be another user's
  * while the kernel's list still has it. Between this plan and the next the consumer is told who is
- * a member; the other events go on last. Stop is events off. Undoing a start truncates the pid list
- * back to the sentinel: with events off the instant of an empty list is harmless. What only a
- * fenced session has is in trace-fence.c.
+ * a member; the other events go on last. Stop is events off, the lifetimes last. Undoing a start
+ * truncates the pid list back to the sentinel: with events off the instant of an empty list is
+ * harmless. What only a fenced session has is in trace-fence.c.
  */
 
 #include "trace.h"
@@ -431,14 +431,20 @@ static int step_events(void *context, Reason *reason) {
         return r ?: PLAN_AGAIN;
 }
 
-/* Events off, and nothing that was under way can still arrive. */
+int trace_disable_all(const Trace *trace) {
+        int r = trace_disable_others(trace);
+        int r2 = instance_disable_all(trace->instance); /* in any case */
+
+        return r ?: r2;
+}
+
 static int trace_disable(Trace *trace) {
         int r = trace->is_live ? trace_run_tracer(trace, false) : 0;
 
         if (trace->is_live && trace_is_borrowed(trace))
                 r = trace_return_events(trace);
         else if (trace->is_live && r == 0)
-                r = instance_disable_all(trace->instance);
+                r = trace_disable_all(trace);
         trace->is_live = r != 0;
         return r;
 }

@@ -127,6 +127,9 @@ void trace_init(Trace *trace);
 void trace_clear(Trace *trace);
 void trace_close_rings(Trace *trace);
 
+/* All events off, the lifetimes last; what was under way can no longer arrive. -errno. */
+int trace_disable_all(const Trace *trace);
+
 /* mkdir, buffers, options, sentinel; all events off. Undone: no instance. */
 void trace_plan_create(Trace *trace, Plan *plan);
 /* Instead of it: takes over the instance that a daemon before this one has made. What was laid is

@@ -51,9 +51,14 @@ static void test_order(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(filter, <, enable);
         g_assert_cmpint(fake_kernel_find("tracing *", 0), ==, -1);
         g_assert_cmpint(fake_kernel_find("truncate *", 0), ==, -1);
+        fake_kernel_clear_journal();
         fixture_stop(f, &call, call.session);
         fixture_wait(f, &call);
         g_assert_cmpint(fake_kernel_find("tracing *", 0), ==, -1);
+        ssize_t off = fake_kernel_find("enable * raw_syscalls off", 0);
+        g_assert_cmpint(off, >=, 0);
+        g_assert_cmpint(off, <, fake_kernel_find("disable-all *", 0));
+        g_assert_cmpint(fake_kernel_find("enable * sched*", 0), ==, -1);
         fixture_kill(pid);
 }
 
