@@ -247,6 +247,7 @@ static int read_trace(Session *session, json_object *object) {
         Trace *trace = &session->trace;
 
         trace->is_armed = session->is_armed = get_boolean(object, "armed");
+        session->was_read = session->is_armed; /* that is not kept */
         trace->has_list = trace->is_armed && session->spec->scope != SCOPE_SYSTEM;
         trace->is_stopping = session->state_before == SESSION_STOPPING || session->end_code[0];
         trace->is_live = trace->is_stopping || session->state_before == SESSION_RUNNING;

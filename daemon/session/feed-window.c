@@ -70,7 +70,7 @@ static void feed_add_proven(Feed *feed) {
                         .since_nsec = trace->proven[i].since_nsec,
                 };
         if (members)
-                feed_add_members(feed, members, trace->n_proven);
+                feed_add_members(feed, &(FeedMembers){ members, trace->n_proven });
 }
 
 static void feed_on_proven(Plan *plan, int result, const Reason *reason _unused_) {

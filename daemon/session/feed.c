@@ -305,6 +305,10 @@ static void feed_on_message(Consumer *consumer _unused_,
         case CONTROL_GONE:
                 feed_on_status(feed, message);
                 break;
+        case CONTROL_DOUBT:
+                if (feed->trace && feed->handlers->on_doubt)
+                        feed->handlers->on_doubt(feed, feed->userdata);
+                break;
         case CONTROL_SPOOLED:
                 feed_on_spooled(feed, message);
                 break;
@@ -484,15 +488,22 @@ Feed *feed_leave(Feed *feed) {
         return feed_free(feed);
 }
 
-static void feed_send_members(Feed *feed, const ControlMember *members, size_t n) {
+/* At most MEMBERS_MAX of them, from the given one on. */
+static void feed_send_members(Feed *feed, const FeedMembers *members, size_t first) {
+        size_t n = MIN_OF(members->n - first, (size_t)MEMBERS_MAX);
         ControlMessage message = {
                 .type = CONTROL_MEMBERS,
                 .version = CONTROL_VERSION,
-                .members = { .n = (uint32_t)n },
+                .members = { .n = (uint32_t)n,
+                                .until_nsec = members->until_nsec,
+                                .gap_nsec = members->gap_nsec,
+                                .read_until_nsec = members->read_until_nsec },
         };
 
-        _cleanup_free_ ControlMember *named = feed_name_members(feed, members, n);
-        _cleanup_close_ int fd = fd_memfd_sealed("members", named ?: members, n * sizeof(*members));
+        const ControlMember *first_member = n > 0 ? members->members + first : NULL;
+        _cleanup_free_ ControlMember *named = feed_name_members(feed, first_member, n);
+        _cleanup_close_ int fd = fd_memfd_sealed(
+                        "members", named ?: first_member, n * sizeof(ControlMember));
         if (fd < 0) { /* they stay cut */
                 log_errno(fd, LOG_ERR, NULL, "cannot tell a consumer of members");
                 return;
@@ -500,8 +511,18 @@ static void feed_send_members(Feed *feed, const ControlMember *members, size_t n
         feed_send(feed, &message, &fd, 1);
 }
 
-void feed_arm(Feed *feed, const ControlMember *members, size_t n) {
-        feed_add_members(feed, members, n);
+void feed_add_members(Feed *feed, const FeedMembers *members) {
+        bool has_times = members->until_nsec > 0 || members->gap_nsec > 0 ||
+                         members->read_until_nsec > 0;
+
+        if (!feed->is_judged || (members->n == 0 && !has_times))
+                return;
+        for (size_t i = 0; i == 0 || i < members->n; i += MEMBERS_MAX)
+                feed_send_members(feed, members, i);
+}
+
+void feed_arm(Feed *feed, const FeedMembers *members) {
+        feed_add_members(feed, members);
         feed->is_armed = true;
         feed_open_rings(feed);
 }
@@ -520,11 +541,6 @@ void feed_discard(Feed *feed, const char *text) {
         if (feed->consumer && !feed->is_given_up)
                 consumer_kill(feed->consumer);
         feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
-}
-
-void feed_add_members(Feed *feed, const ControlMember *members, size_t n) {
-        for (size_t i = 0; feed->is_judged && i < n; i += MEMBERS_MAX)
-                feed_send_members(feed, members + i, MIN_OF(n - i, (size_t)MEMBERS_MAX));
 }
 
 void feed_flush(Feed *feed) {

@@ -20,6 +20,13 @@ typedef enum FeedSpoolNews {
         FEED_SPOOL_FULL,  /* it has what it may have */
 } FeedSpoolNews;
 
+/* Tasks whose records may pass; see CONTROL_MEMBERS for the times. */
+typedef struct FeedMembers {
+        const ControlMember *members;
+        size_t n;
+        uint64_t until_nsec, gap_nsec, read_until_nsec;
+} FeedMembers;
+
 typedef struct FeedHandlers {
         /* The consumer is in its sandbox: fd is the client's end (taken by the callee), or result
          * says why not. */
@@ -38,6 +45,9 @@ typedef struct FeedHandlers {
         void (*on_detached)(Feed *feed, int error, const char *text, void *userdata);
         /* … n hits more of a notify trigger, the last by process pid. */
         void (*on_hits)(Feed *feed, size_t trigger, uint64_t n, uint32_t pid, void *userdata);
+        /* It has lost records, exits perhaps: who lives is wanted, by feed_add_members with
+         * until_nsec. NULL: of no interest. */
+        void (*on_doubt)(Feed *feed, void *userdata);
         /* Of a recording onto the disk; NULL: of no interest. */
         void (*on_spool)(Feed *feed, FeedSpoolNews news, const char *text, void *userdata);
 } FeedHandlers;
@@ -100,7 +110,7 @@ bool feed_is_reading(const Feed *feed);
 Feed *feed_leave(Feed *feed);
 /* Whose records may pass, and the rings: nothing is read of a judged trace before it is armed.
  * Called once that is done, and again at each start with those who were found fit by then. */
-void feed_arm(Feed *feed, const ControlMember *members, size_t n);
+void feed_arm(Feed *feed, const FeedMembers *members);
 /* A snapshot's turn has come. */
 bool feed_is_taking(const Feed *feed);
 /* Another snapshot is over: it may be this one's turn. */
@@ -108,7 +118,7 @@ void feed_go_on(Feed *feed);
 /* Kills the consumer: what it has not told yet, nobody will be told. The rest follows. */
 void feed_discard(Feed *feed, const char *text);
 /* Tells a consumer that judges of more tasks whose records may pass, or of all so far. */
-void feed_add_members(Feed *feed, const ControlMember *members, size_t n);
+void feed_add_members(Feed *feed, const FeedMembers *members);
 /* Reads out the rings, partial sub-buffers too. */
 void feed_flush(Feed *feed);
 /* For the stream's statistics: what others have changed so far, and how long that stood. */

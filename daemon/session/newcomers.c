@@ -13,6 +13,10 @@
  * are on and the guard is armed in all this time: a number that was listed in vain stays on the
  * list and is no member.
  *
+ * When a consumer has lost records, exits may be among them. Then the same plan looks who is there:
+ * all that stands on the kernel's list is judged, and whoever has the start time with which it was
+ * found fit is still the same task.
+ *
  * Works on an Arm of its own. The session's belongs to its plans, and to the event loop when none
  * is in flight; this one belongs to the worker while the plan here is in flight. The plans of a
  * user run one after the other, so the two never write to the kernel's list at once. */
@@ -20,6 +24,7 @@
 #include "newcomers.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "log.h"
@@ -42,14 +47,18 @@ struct Newcomers {
         bool is_stopped;  /* what is in flight counts for nothing */
         bool is_outdated; /* nor does it after the next start */
         bool is_orphan;   /* freed as soon as nothing is in flight */
+        bool is_proof;    /* what is in flight is to prove who is there */
         Arm arm;
-        TaskSet told; /* members before the plan, and so no news */
+        KnownTask *told; /* members before the plan, sorted */
+        size_t n_told;
 
         ControlMember *members;
         size_t n_members;
 };
 
 static void newcomers_set_timer(Newcomers *newcomers) {
+        if (newcomers->is_stopped || !scope_has_newcomers(newcomers->trace->spec))
+                return;
         (void)sd_event_source_set_time_relative(newcomers->timer, NEWCOMERS_TICK_USEC);
         (void)sd_event_source_set_enabled(newcomers->timer, SD_EVENT_ONESHOT);
 }
@@ -61,22 +70,29 @@ static int step_list(void *context, Reason *reason) {
 
         const ScopeViewer viewer = { trace->owner->uid, !trace->grant->fenced };
 
+        newcomers->arm.has_news = false;
+        if (newcomers->is_proof)
+                return 0;
         int r = scope_open_group(trace->spec, &viewer, &group, reason);
         if (r == -ENOENT) /* the unit is stopped, it may come back */
                 return 0;
         return r ?: arm_list_newcomers(&newcomers->arm, &group);
 }
 
+static bool has_to_judge(const Newcomers *newcomers) {
+        return newcomers->is_proof || newcomers->arm.has_news;
+}
+
 static int step_check(void *context, Reason *reason) {
         Newcomers *newcomers = context;
 
-        return newcomers->arm.has_news ? arm_check(&newcomers->arm, reason) : 0;
+        return has_to_judge(newcomers) ? arm_check(&newcomers->arm, reason) : 0;
 }
 
 static int step_prove(void *context, Reason *reason _unused_) {
         Newcomers *newcomers = context;
 
-        return newcomers->arm.has_news ? arm_prove(&newcomers->arm, newcomers->clock) : 0;
+        return has_to_judge(newcomers) ? arm_prove(&newcomers->arm, newcomers->clock) : 0;
 }
 
 static const PlanStep steps[] = {
@@ -88,6 +104,29 @@ static const PlanStep steps[] = {
 static int copy_set(TaskSet *dest, const TaskSet *source) {
         task_set_clear(dest);
         return task_set_add(dest, source->tasks, source->n);
+}
+
+static int known_compare(const void *a, const void *b) {
+        const Task *x = &((const KnownTask *)a)->task, *y = &((const KnownTask *)b)->task;
+
+        if (x->tid != y->tid)
+                return x->tid < y->tid ? -1 : 1;
+        return x->start_time < y->start_time ? -1 : x->start_time > y->start_time;
+}
+
+static int copy_known(Newcomers *newcomers) {
+        const Trace *trace = newcomers->trace;
+        KnownTask *copy = calloc(trace->n_known + 1, sizeof(*copy));
+
+        if (!copy)
+                return -ENOMEM;
+        if (trace->n_known > 0)
+                memcpy(copy, trace->known, trace->n_known * sizeof(*copy));
+        qsort(copy, trace->n_known, sizeof(*copy), known_compare);
+        free(newcomers->told);
+        newcomers->told = copy;
+        newcomers->n_told = trace->n_known;
+        return 0;
 }
 
 /* What the session's start has listed and verified. */
@@ -106,7 +145,7 @@ static int newcomers_take_over(Newcomers *newcomers) {
         int r = copy_set(&arm->listed, &source->listed);
         r = r ?: copy_set(&arm->verified, &source->verified);
         r = r ?: copy_set(&arm->left_out, &source->left_out);
-        return r ?: copy_set(&newcomers->told, &source->verified);
+        return r ?: copy_known(newcomers);
 }
 
 /* A stream that is opened later learns of those who live then; of the dead as many as fit. */
@@ -119,23 +158,57 @@ static void newcomers_forget(Newcomers *newcomers) {
         newcomers->n_members = n_kept;
 }
 
-/* Those that were found fit and were proven are members since that proof. */
+static const KnownTask *newcomers_find_told(const Newcomers *newcomers, const Task *task) {
+        return newcomers->n_told > 0 ? bsearch(&(KnownTask){ .task = *task },
+                                                       newcomers->told,
+                                                       newcomers->n_told,
+                                                       sizeof(KnownTask),
+                                                       known_compare)
+                                     : NULL;
+}
+
+/* Those that were found fit and were proven; the new ones are members since that proof. */
 static int newcomers_add_members(Newcomers *newcomers) {
         const TaskSet *verified = &newcomers->arm.verified;
-
+        _cleanup_free_ KnownTask *told = calloc(verified->n + 1, sizeof(KnownTask));
         ControlMember *bigger = reallocarray(newcomers->members,
                         newcomers->n_members + verified->n + 1,
                         sizeof(ControlMember));
-        if (!bigger)
+
+        if (bigger)
+                newcomers->members = bigger;
+        if (!bigger || !told)
                 return -ENOMEM;
-        newcomers->members = bigger;
-        for (size_t i = 0; i < verified->n; i++)
-                if (!task_set_has(&newcomers->told, &verified->tasks[i]))
+        for (size_t i = 0; i < verified->n; i++) {
+                const KnownTask *known = newcomers_find_told(newcomers, &verified->tasks[i]);
+
+                told[i] = known ? *known
+                                : (KnownTask){ verified->tasks[i], newcomers->arm.since_nsec };
+                if (!known)
                         bigger[newcomers->n_members++] = (ControlMember){
-                                .tid = (uint32_t)verified->tasks[i].tid,
-                                .since_nsec = newcomers->arm.since_nsec,
+                                .tid = (uint32_t)told[i].task.tid,
+                                .since_nsec = told[i].since_nsec,
                         };
-        return copy_set(&newcomers->told, verified);
+        }
+        free(newcomers->told);
+        newcomers->told = TAKE_PTR(told);
+        newcomers->n_told = verified->n;
+        return 0;
+}
+
+static int newcomers_tell_proof(const Newcomers *newcomers) {
+        _cleanup_free_ ControlMember *members = calloc(newcomers->n_told + 1, sizeof(*members));
+
+        if (!members)
+                return -ENOMEM;
+        for (size_t i = 0; i < newcomers->n_told; i++)
+                members[i] = (ControlMember){
+                        .tid = (uint32_t)newcomers->told[i].task.tid,
+                        .since_nsec = newcomers->told[i].since_nsec,
+                };
+        newcomers->handlers->on_proof(
+                        members, newcomers->n_told, newcomers->arm.since_nsec, newcomers->userdata);
+        return 0;
 }
 
 static int newcomers_tell(Newcomers *newcomers) {
@@ -143,12 +216,12 @@ static int newcomers_tell(Newcomers *newcomers) {
                 newcomers_forget(newcomers);
         size_t n_before = newcomers->n_members;
 
-        int r = newcomers->arm.has_news ? newcomers_add_members(newcomers) : 0;
+        int r = has_to_judge(newcomers) ? newcomers_add_members(newcomers) : 0;
         newcomers->handlers->on_members(newcomers->members ? newcomers->members + n_before : NULL,
                         newcomers->n_members - n_before,
                         &newcomers->arm.report,
                         newcomers->userdata);
-        return r;
+        return r != 0 || !newcomers->is_proof ? r : newcomers_tell_proof(newcomers);
 }
 
 static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
@@ -161,7 +234,7 @@ static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
         }
         bool is_outdated = newcomers->is_outdated;
         newcomers->is_outdated = false;
-        if (newcomers->is_stopped)
+        if (newcomers->is_stopped && (result != 0 || !newcomers->is_proof))
                 return;
         if (is_outdated) {
                 newcomers_start(newcomers);
@@ -182,11 +255,8 @@ static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
         newcomers_set_timer(newcomers);
 }
 
-static int newcomers_on_tick(sd_event_source *source _unused_,
-                uint64_t usec _unused_,
-                void *userdata) {
-        Newcomers *newcomers = userdata;
-
+static void newcomers_look(Newcomers *newcomers, bool is_proof) {
+        newcomers->is_proof = is_proof;
         newcomers->plan = (Plan){
                 .uid = newcomers->trace->owner->uid,
                 .context = newcomers,
@@ -196,7 +266,21 @@ static int newcomers_on_tick(sd_event_source *source _unused_,
         plan_init(&newcomers->plan, steps, ELEMENTSOF(steps), newcomers->trace->own_writes);
         newcomers->in_flight = true;
         worker_submit(newcomers->worker, &newcomers->plan);
+}
+
+static int newcomers_on_tick(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        newcomers_look(userdata, false);
         return 0;
+}
+
+/* The consumer asks again where it gets no answer. */
+void newcomers_prove(Newcomers *newcomers) {
+        if (newcomers->in_flight)
+                return;
+        (void)sd_event_source_set_enabled(newcomers->timer, SD_EVENT_OFF);
+        newcomers_look(newcomers, true);
 }
 
 int newcomers_new(sd_event *event,
@@ -241,7 +325,7 @@ Newcomers *newcomers_free(Newcomers *newcomers) {
                 return NULL;
         }
         arm_clear(&newcomers->arm);
-        task_set_clear(&newcomers->told);
+        free(newcomers->told);
         free(newcomers->members);
         free(newcomers);
         return NULL;
@@ -269,9 +353,9 @@ void newcomers_stop(Newcomers *newcomers) {
 }
 
 bool newcomers_find(const Newcomers *newcomers, pid_t tid, Task *ret) {
-        for (size_t i = 0; i < newcomers->told.n; i++)
-                if (newcomers->told.tasks[i].tid == tid) {
-                        *ret = newcomers->told.tasks[i];
+        for (size_t i = 0; i < newcomers->n_told; i++)
+                if (newcomers->told[i].task.tid == tid) {
+                        *ret = newcomers->told[i].task;
                         return true;
                 }
         return false;

@@ -63,9 +63,10 @@ struct Session {
 
         ControlMember *members; /* found fit by the last start: whose records may pass */
         size_t n_members;
-        bool *is_off;               /* trace.is_off when no plan was in flight; NULL: all are on */
-        bool is_armed;              /* `members` are those of a start that has come that far */
-        OwnWrites *own_writes;      /* announces them to the two that follow */
+        bool was_read;         /* a consumer has had the rings: what it took of them no other has */
+        bool *is_off;          /* trace.is_off when no plan was in flight; NULL: all are on */
+        bool is_armed;         /* `members` are those of a start that has come that far */
+        OwnWrites *own_writes; /* announces them to the two that follow */
         Interference *interference; /* from the first start of what is judged */
         Ledger *ledger;             /* from the first start of what is not */
         uint64_t n_interferences;   /* changes by others that it has told of */

@@ -49,6 +49,8 @@ int session_begin_counting(Session *session, Reason *reason);
 void session_take_hits(Session *session, size_t trigger, uint64_t n, uint32_t pid);
 /* What a feed that was made after the session was armed has to know. */
 void session_arm_feed(Session *session);
+/* The stream that is there, at a start: exits are recorded again since the members were proven. */
+void session_arm_feed_again(Session *session);
 /* What one session may have by itself; KT_E_LIMIT_REACHED. */
 int session_check_limits(const Session *session, const Grant *now, Reason *reason);
 /* Gives session->plan to the worker; `then` is called when it is over. */

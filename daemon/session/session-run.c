@@ -92,18 +92,29 @@ static void session_on_newcomers(const ControlMember *members,
                                         &(KnownTask){ task, members[i].since_nsec });
         }
         if (session->feed)
-                feed_add_members(session->feed, members, n);
+                feed_add_members(session->feed, &(FeedMembers){ members, n });
         if (n > 0)
                 session_keep(session);
 }
 
+static void session_on_proof(const ControlMember *members,
+                size_t n,
+                uint64_t until_nsec,
+                void *userdata) {
+        Session *session = userdata;
+
+        if (session->feed)
+                feed_add_members(session->feed,
+                                &(FeedMembers){ members, n, .until_nsec = until_nsec });
+}
+
 /* Fails without harm: the session runs as if nobody came. */
 static void session_watch_newcomers(Session *session) {
-        static const NewcomersHandlers handlers = { session_on_newcomers };
+        static const NewcomersHandlers handlers = { session_on_newcomers, session_on_proof };
         Registry *registry = session->registry;
         int r = 0;
 
-        if (!scope_has_newcomers(session->spec))
+        if (!scope_has_newcomers(session->spec) && !trace_is_judged(&session->trace))
                 return;
         if (!session->newcomers)
                 r = newcomers_new(registry->options.event,
@@ -283,9 +294,8 @@ static void session_then_armed(Session *session, int result, const Reason *reaso
                 session_conclude(session, SESSION_CONFIGURED, r, reason);
                 return;
         }
+        session_arm_feed_again(session);
         session->is_armed = true;
-        if (session->feed)
-                feed_arm(session->feed, session->members, session->n_members);
         /* A histogram that was halted goes on at a start, as the kernel's does. */
         if (session->feed && feed_is_counting(session->feed))
                 (void)feed_ask_counts(

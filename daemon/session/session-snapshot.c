@@ -153,7 +153,7 @@ int session_snapshot(Session *session, ControlSink kind, Request *request, Reaso
         snapshot->request = request;
         TAILQ_INSERT_TAIL(&session->snapshots, snapshot, snapshots);
         if (session->is_armed)
-                feed_arm(snapshot->feed, NULL, 0);
+                feed_arm(snapshot->feed, &(FeedMembers){});
         return 0;
 }
 

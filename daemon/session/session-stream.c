@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "keep.h"
 #include "log.h"
+#include "metadata.h"
 #include "session-parts.h"
 #include "trace-counts.h"
 
@@ -36,6 +38,7 @@ static void session_on_feed_ready(Feed *feed _unused_,
 static void session_on_feed_reading(Feed *feed, void *userdata) {
         Session *session = userdata;
 
+        session->was_read = true;
         session_keep_fd(session, KEEP_STREAM, feed_get_fd(feed));
         session_keep(session);
 }
@@ -120,8 +123,16 @@ static void session_add_newcomers(Session *session) {
 
         if (session->newcomers) {
                 size_t n = newcomers_get_members(session->newcomers, &members);
-                feed_add_members(session->feed, members, n);
+                feed_add_members(session->feed, &(FeedMembers){ members, n });
         }
+}
+
+/* A loss of records that says nothing of who lives now makes the consumer ask. */
+static void session_on_feed_doubt(Feed *feed _unused_, void *userdata) {
+        Session *session = userdata;
+
+        if (session->newcomers && session->end == END_NOT)
+                newcomers_prove(session->newcomers);
 }
 
 static const FeedHandlers feed_handlers = {
@@ -132,6 +143,7 @@ static const FeedHandlers feed_handlers = {
         session_on_feed_closed,
         session_on_feed_detached,
         session_on_feed_hits,
+        session_on_feed_doubt,
         session_on_spool,
 };
 
@@ -160,9 +172,28 @@ static int session_attach_stream(Session *session, ControlSink kind, Reason *rea
         return r ?: feed_attach(session->feed, kind);
 }
 
+/* What an earlier consumer has read is missing for this one: exits of members may be in it. */
 void session_arm_feed(Session *session) {
-        feed_arm(session->feed, session->members, session->n_members);
+        FeedMembers members = { session->members, session->n_members };
+        struct timespec now;
+        clockid_t clock;
+
+        if (session->was_read && metadata_get_clock(session->spec->clock, &clock) &&
+                        clock_gettime(clock, &now) == 0)
+                members.read_until_nsec = control_nsec(&now);
+        feed_arm(session->feed, &members);
         session_add_newcomers(session);
+}
+
+void session_arm_feed_again(Session *session) {
+        uint64_t since_nsec = session->trace.arm.since_nsec;
+
+        if (session->feed)
+                feed_arm(session->feed,
+                                &(FeedMembers){ session->members,
+                                                session->n_members,
+                                                .until_nsec = since_nsec,
+                                                .gap_nsec = session->is_armed ? since_nsec : 0 });
 }
 
 int session_feed_spool(Session *session, SpoolEntry *entry, Reason *reason) {
@@ -215,9 +246,7 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
                 return r;
         session->stream_request = request;
         if (is_new && session->is_armed)
-                feed_arm(session->feed, session->members, session->n_members);
-        if (is_new)
-                session_add_newcomers(session);
+                session_arm_feed(session);
         registry_changed(session->registry);
         return 0;
 }

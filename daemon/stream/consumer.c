@@ -113,6 +113,9 @@ static int drain_rings(Consumer *c) {
         int r = pump_run(&c->pump, c->is_flushing);
 
         consumer_tell_hits(c);
+        if (c->pump.fence.wants_proof)
+                consumer_tell(c, CONTROL_DOUBT, 0, "");
+        c->pump.fence.wants_proof = false;
         return r == -ECANCELED ? finish(c) : r;
 }
 
@@ -197,7 +200,8 @@ static int flush(Consumer *c) {
         }
         int r = drain_rings(c);
 
-        if (r == 0 && queue_is_empty(&c->queue) && !c->pump.is_tripped) {
+        if (r == 0 && queue_is_empty(&c->queue) && !c->pump.is_tripped &&
+                        c->pump.fence.waits_since == 0) {
                 c->is_flushing = false;
                 consumer_tell(c, CONTROL_FLUSHED, 0, "");
         }
@@ -347,6 +351,14 @@ static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_
         return finish(c);
 }
 
+static int on_members(Consumer *c, const ControlMessage *message, int fd) {
+        int r = fence_take_members(&c->pump.fence, message, fd);
+
+        if (r < 0 || c->pump.fence.waits_since == 0 || c->is_released || !queue_is_empty(&c->queue))
+                return r;
+        return c->is_flushing ? flush(c) : drain_rings(c);
+}
+
 static int on_control(Consumer *c) {
         int fds[FD_SEND_MAX];
         size_t n_fds = 0;
@@ -374,7 +386,7 @@ static int on_control(Consumer *c) {
         } else if (message.type == CONTROL_FINISH)
                 r = on_finish(c, &message, fds, n_fds);
         else if (message.type == CONTROL_MEMBERS && n_fds == 1)
-                r = fence_take_members(&c->pump.fence, message.members.n, fds[0]);
+                r = on_members(c, &message, fds[0]);
         else if (message.type == CONTROL_GUARD && c->pump.fence.is_on)
                 r = rings_take_guard(&c->pump.rings, fds, n_fds);
         else if (message.type == CONTROL_ADOPT) {
@@ -475,7 +487,7 @@ static int on_tick(Consumer *c) {
                 return c->n_idle_ticks > LINGER_TICKS ? -ETIMEDOUT : 0;
         }
         c->pump.found_any = false;
-        int r = queue_is_empty(&c->queue) ? drain_rings(c) : 0;
+        int r = !queue_is_empty(&c->queue) ? 0 : c->is_flushing ? flush(c) : drain_rings(c);
         if (r < 0 || !queue_is_empty(&c->queue))
                 return r;
         if (!c->pump.found_any)

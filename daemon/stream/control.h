@@ -29,6 +29,8 @@
  *
  *   MEMBERS {memfd of ControlMember}  ->    (judged streams) before RINGS and whenever more were
  *                                           verified; all so far, or those that are new
+ *                                   <-      DOUBT        records were lost, exits perhaps: who
+ *                                           lives is wanted as MEMBERS, with until_nsec
  *   A snapshot is the same, with FINISH right behind RINGS, and before RINGS
  *   WINDOW {what the last one left, or an empty memfd; an empty one for the next}  -> (window.h)
  *   and of a judged one, in place of MEMBERS before RINGS, between RINGS and FINISH
@@ -156,6 +158,7 @@ typedef enum ControlType {
         CONTROL_ROSE,
         CONTROL_SPOOLED,
         CONTROL_DETACHED,
+        CONTROL_DOUBT,
 } ControlType;
 
 typedef enum ControlCountsVerb {
@@ -272,8 +275,15 @@ typedef struct ControlMessage {
                 } status;                         /* consumer's messages */
 
                 struct {
-                        uint32_t n; /* entries of the memfd */
-                } members;          /* fd: ControlMember[n] */
+                        uint32_t n;          /* entries of the memfd */
+                        uint32_t reserved;   /* 0 */
+                        uint64_t until_nsec; /* they are the same tasks at this time; 0: it is not
+                                                known */
+                        uint64_t gap_nsec;   /* forks and exits are recorded again from here on; 0:
+                                                they always were */
+                        uint64_t read_until_nsec; /* another consumer has read records of before; 0:
+                                                     none has */
+                } members;                        /* fd: ControlMember[n] */
 
                 struct {
                         uint32_t kind; /* CONTROL_SINK_PIPE or CONTROL_SINK_SOCKET */

@@ -14,6 +14,10 @@
 
 #define MEMBERS_MAX 65536 /* of one message */
 #define BATCH_SIZE  ((size_t)64 * 1024)
+/* A daemon that is away is not waited for longer. A proof costs the daemon a look at each member:
+ * not more often than this. */
+#define PROOF_WAIT_NSEC  ((uint64_t)1000 * 1000 * 1000)
+#define PROOF_PAUSE_NSEC ((uint64_t)50 * 1000 * 1000)
 
 int fence_init(Fence *fence,
                 const ControlMessage *setup,
@@ -49,8 +53,17 @@ int fence_init(Fence *fence,
         return hold_init(&fence->hold, setup->setup.n_cpus);
 }
 
-int fence_take_members(Fence *fence, uint32_t n, int fd) {
+static int note_lost(Fence *fence, LifeEventKind kind, uint64_t nsec, uint64_t until_nsec) {
+        return until_nsec == 0 ? 0
+                               : lives_note(fence->lives,
+                                                 &(LifeEvent){ .nsec = nsec,
+                                                                 .kind = kind,
+                                                                 .until_nsec = until_nsec });
+}
+
+int fence_take_members(Fence *fence, const ControlMessage *message, int fd) {
         _cleanup_free_ char *bytes = NULL;
+        uint32_t n = message->members.n;
         size_t size;
 
         if (!fence->is_on || n > MEMBERS_MAX)
@@ -69,7 +82,8 @@ int fence_take_members(Fence *fence, uint32_t n, int fd) {
                 r = lives_note(fence->lives,
                                 &(LifeEvent){ .nsec = member.since_nsec,
                                                 .kind = LIFE_MEMBER,
-                                                .tid = member.tid });
+                                                .tid = member.tid,
+                                                .until_nsec = message->members.until_nsec });
                 member.comm[sizeof(member.comm) - 1] = '\0';
                 if (r == 0 && fence->hold.judge.names && member.comm[0])
                         r = command_names_add(fence->hold.judge.names,
@@ -77,7 +91,26 @@ int fence_take_members(Fence *fence, uint32_t n, int fd) {
                                         member.since_nsec,
                                         member.comm);
         }
-        return r;
+        fence->proven_nsec = MAX_OF(fence->proven_nsec, message->members.until_nsec);
+        r = r ?: note_lost(fence, LIFE_GAP, message->members.gap_nsec, message->members.gap_nsec);
+        return r ?: note_lost(fence, LIFE_LOSS, 1, message->members.read_until_nsec);
+}
+
+bool fence_awaits_proof(Fence *fence) {
+        uint64_t loss = hold_find_loss(&fence->hold), now = fence_get_now(fence);
+
+        if (loss <= fence->proven_nsec ||
+                        (fence->waits_since > 0 && now - fence->waits_since > PROOF_WAIT_NSEC)) {
+                fence->waits_since = 0;
+                return false;
+        }
+        if (fence->waits_since == 0)
+                fence->waits_since = now;
+        if (now - fence->asked_nsec > PROOF_PAUSE_NSEC) {
+                fence->asked_nsec = now;
+                fence->wants_proof = true;
+        }
+        return true;
 }
 
 void fence_add_marker(Fence *fence, uint32_t tid) {
@@ -96,6 +129,7 @@ int fence_read(Fence *fence, Rings *rings, uint64_t now, uint64_t *ret_bytes) {
                         return r;
                 *ret_bytes += bytes;
         }
+        lives_end_losses(fence->lives, fence_get_now(fence));
         return 0;
 }
 

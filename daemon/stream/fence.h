@@ -11,9 +11,12 @@ typedef struct Fence {
         Lives *lives;
         clockid_t clock; /* of the trace */
         bool is_on;
-        uint64_t *since;    /* of a snapshot, by CPU: from here on nothing is missing */
-        bool has_more;      /* not all could be read */
-        uint64_t read_nsec; /* when the reading began */
+        uint64_t *since;      /* of a snapshot, by CPU: from here on nothing is missing */
+        bool has_more;        /* not all could be read */
+        uint64_t read_nsec;   /* when the reading began */
+        uint64_t proven_nsec; /* the daemon has said who lives at this time */
+        uint64_t waits_since, asked_nsec; /* for that proof, after a loss; 0: not */
+        bool wants_proof;                 /* the daemon is to be asked, by whoever runs this */
 } Fence;
 
 /* setup: of a stream that is judged. -EBADMSG, -ENOMEM, -EINVAL (no such clock). */
@@ -23,7 +26,10 @@ int fence_init(Fence *fence,
                 PageTally *tally,
                 Bucket *bucket);
 /* The tasks of one message. -EBADMSG, -ENOMEM. */
-int fence_take_members(Fence *fence, uint32_t n, int fd);
+int fence_take_members(Fence *fence, const ControlMessage *message, int fd);
+/* After a loss nothing is released before the daemon has said who lives, or has said nothing for
+ * long. Sets wants_proof. */
+bool fence_awaits_proof(Fence *fence);
 /* Marks of this task may pass as well. */
 void fence_add_marker(Fence *fence, uint32_t tid);
 /* Reads all rings once, up to now. *ret_bytes grows. -errno. */

@@ -211,23 +211,6 @@ static uint64_t find_horizon(const Hold *hold) {
         return horizon;
 }
 
-/* A loss asks who was heard of before it, so that is noted first. */
-static int note_sights(const Hold *hold, uint64_t horizon) {
-        int r = 0;
-
-        for (unsigned i = 0; i < hold->n_lanes; i++) {
-                const Lane *lane = &hold->lanes[i];
-
-                for (size_t k = lane->first; r == 0 && k < lane->first + lane->n; k++)
-                        if (lane->pages[k].summary.first_nsec < horizon)
-                                r = page_note_sights(&hold->judge,
-                                                lane->bytes + k * hold->subbuf_size,
-                                                hold->subbuf_size,
-                                                &lane->pages[k].summary);
-        }
-        return r;
-}
-
 static void judge_page(const Hold *hold, Lane *lane, size_t at) {
         HeldPage *page = &lane->pages[at];
 
@@ -236,10 +219,6 @@ static void judge_page(const Hold *hold, Lane *lane, size_t at) {
                         hold->subbuf_size,
                         hold->tally,
                         &page->summary);
-        for (unsigned i = 0; i < page->summary.n_sights; i++)
-                lives_see(hold->judge.lives,
-                                page->summary.sights[i].pid,
-                                page->summary.sights[i].last_nsec);
         if (hold->visit && page->summary.n_records > 0)
                 page->summary.n_records = hold->visit((unsigned)(lane - hold->lanes),
                                 lane->bytes + at * hold->subbuf_size,
@@ -310,9 +289,7 @@ int hold_release(Hold *hold, HoldPut put, void *userdata) {
 
         if (horizon == 0)
                 return 0;
-        if (lives_expect_loss(hold->judge.lives, horizon - 1))
-                r = note_sights(hold, horizon);
-        r = r ?: lives_advance(hold->judge.lives, horizon - 1);
+        r = lives_advance(hold->judge.lives, horizon - 1);
         for (unsigned i = 0; r == 0 && i < hold->n_lanes; i++)
                 r = lane_release(hold, i, horizon, put, userdata);
         for (unsigned i = 0; i < hold->n_lanes; i++)
@@ -324,6 +301,12 @@ int hold_release(Hold *hold, HoldPut put, void *userdata) {
         if (hold->judge.names)
                 command_names_forget(hold->judge.names, oldest);
         return MIN_OF(r, 0);
+}
+
+uint64_t hold_find_loss(const Hold *hold) {
+        uint64_t horizon = find_horizon(hold);
+
+        return horizon > 0 ? lives_find_loss(hold->judge.lives, horizon - 1) : 0;
 }
 
 uint64_t hold_get_bytes(const Hold *hold, unsigned cpu) {

@@ -54,6 +54,9 @@ bool hold_is_read(const Hold *hold, uint64_t now);
 bool hold_is_past(const Hold *hold, uint64_t nsec);
 /* Judges and puts what is older than all that may still come. -errno. */
 int hold_release(Hold *hold, HoldPut put, void *userdata);
+/* What is to be released lies behind losses: nothing later than this was lost by them. 0: it does
+ * not. */
+uint64_t hold_find_loss(const Hold *hold);
 /* Of a CPU, not told yet. */
 uint64_t hold_get_bytes(const Hold *hold, unsigned cpu);
 bool hold_is_empty(const Hold *hold);

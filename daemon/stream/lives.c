@@ -9,9 +9,10 @@
  * count once the caller knows that nothing older can follow.
  *
  * When records were lost, an exit may be among them, and with it the end of a task whose number is
- * somebody else's by now: whoever was quiet for QUIET_NSEC before the loss is doubtful from then
- * on. Numbers come back only after all others were used, so one that was heard of just before is
- * the same task. A child whose fork was lost is unknown; that is all that can be said.
+ * another task's by now. So every task is doubtful from a loss on, until the daemon proves it: "who
+ * was a member at `nsec` is the same task at `until_nsec`", by the start time in /proc. A proof
+ * from after the loss counts for the time in between as well. A child whose fork was lost is
+ * unknown until the daemon finds it.
  *
  * The daemon's word about a member comes late: its exit may have been read before. So the exit of a
  * task that is not known is kept as well, as a life without duration (is_only_end), and a member
@@ -28,7 +29,6 @@
 #include "defence.h"
 
 #define NEVER      UINT64_MAX
-#define QUIET_NSEC ((uint64_t)10 * 1000 * 1000 * 1000)
 #define SLACK_NSEC ((uint64_t)1000 * 1000 * 1000) /* records that come late are judged too */
 #define LIVES_MAX  (1U << 20)
 #define NO_LIFE    UINT32_MAX
@@ -37,7 +37,7 @@ typedef struct Life {
         uint32_t tid;
         uint32_t next; /* in its bucket: the newer ones first */
         uint64_t birth, death;
-        uint64_t seen;     /* last */
+        uint64_t proven;   /* the same task until then, whatever was lost */
         uint64_t doubtful; /* from here on */
 } Life;
 
@@ -52,7 +52,7 @@ struct Lives {
         bool is_sorted;
         uint64_t forgotten; /* nothing before this time will be asked for */
         uint64_t swept;     /* ends before this time may be forgotten */
-        uint64_t first_loss;
+        uint64_t first_loss, last_loss;
         uint64_t doubtful;                      /* from here on, of those that were born */
         bool are_all_members, are_all_immortal; /* in a build that leaves these defences out */
 };
@@ -172,11 +172,23 @@ void lives_doubt_from(Lives *lives, uint64_t nsec) {
         lives->doubtful = nsec;
 }
 
-bool lives_expect_loss(Lives *lives, uint64_t horizon) {
+static bool is_loss(const LifeEvent *event) {
+        return event->kind == LIFE_LOSS || event->kind == LIFE_GAP;
+}
+
+void lives_end_losses(Lives *lives, uint64_t nsec) {
         for (size_t i = 0; i < lives->n_noted; i++)
-                if (lives->noted[i].kind == LIFE_LOSS && lives->noted[i].nsec <= horizon)
-                        return true;
-        return false;
+                if (is_loss(&lives->noted[i]) && lives->noted[i].until_nsec == 0)
+                        lives->noted[i].until_nsec = nsec;
+}
+
+uint64_t lives_find_loss(const Lives *lives, uint64_t horizon) {
+        uint64_t until = 0;
+
+        for (size_t i = 0; i < lives->n_noted; i++)
+                if (is_loss(&lives->noted[i]) && lives->noted[i].nsec <= horizon)
+                        until = MAX_OF(until, lives->noted[i].until_nsec);
+        return until;
 }
 
 /* The newest life of that number that had begun by then. */
@@ -205,9 +217,8 @@ static int add_life(Lives *lives, uint32_t tid, uint64_t birth) {
                 lives->first_loss = MIN_OF(lives->first_loss, birth);
                 return 0;
         }
-        lives->lives[lives->n_lives] = (Life){
-                .tid = tid, .birth = birth, .death = NEVER, .seen = birth, .doubtful = NEVER
-        };
+        lives->lives[lives->n_lives] =
+                        (Life){ .tid = tid, .birth = birth, .death = NEVER, .doubtful = NEVER };
         lives_link(lives, lives->n_lives++);
         return 0;
 }
@@ -220,26 +231,43 @@ static bool is_outdated(const Lives *lives, const LifeEvent *event, const Life *
         return event->nsec < lives->swept;
 }
 
+/* What was lost after the proof may be this one's end. */
+static void prove(const Lives *lives, Life *life, uint64_t until) {
+        life->proven = MAX_OF(life->proven, until);
+        if (life->doubtful <= life->proven)
+                life->doubtful = lives->last_loss > life->proven ? life->proven + 1 : NEVER;
+}
+
+/* A life that was certain at the member's time is that member's. */
 static int apply_member(Lives *lives, const LifeEvent *event) {
+        uint64_t until = MAX_OF(event->until_nsec, event->nsec);
         Life *newest = find_life(lives, event->tid, NEVER);
 
         if (is_outdated(lives, event, newest))
                 return 0;
-        if (newest && newest->death == NEVER && newest->doubtful == NEVER) {
-                newest->seen = MAX_OF(newest->seen, event->nsec);
+        if (newest && newest->death == NEVER && event->nsec < newest->doubtful) {
+                prove(lives, newest, until);
                 return 0;
         }
         if (newest && newest->death == NEVER)
                 newest->death = event->nsec;
-        return add_life(lives, event->tid, event->nsec);
+        uint32_t n = lives->n_lives;
+        int r = add_life(lives, event->tid, event->nsec);
+        if (lives->n_lives > n) {
+                lives->lives[n].doubtful = event->nsec; /* so far */
+                prove(lives, &lives->lives[n], until);
+        }
+        return r;
 }
 
+/* Its end may be among what was lost by a loss that is not over yet. */
 static int add_born(Lives *lives, uint32_t tid, uint64_t birth) {
         uint32_t n = lives->n_lives;
         int r = add_life(lives, tid, birth);
 
         if (r == 0 && lives->n_lives > n)
-                lives->lives[n].doubtful = MAX_OF(lives->doubtful, birth);
+                lives->lives[n].doubtful =
+                                birth < lives->last_loss ? birth : MAX_OF(lives->doubtful, birth);
         return r;
 }
 
@@ -275,15 +303,20 @@ static int apply_exec(Lives *lives, const LifeEvent *event) {
         return add_born(lives, event->tid, event->nsec);
 }
 
-static void apply_loss(Lives *lives, uint64_t nsec) {
-        lives->first_loss = MIN_OF(lives->first_loss, nsec);
-        if (nsec < QUIET_NSEC)
+static void apply_loss(Lives *lives, const LifeEvent *event) {
+        uint64_t until = event->until_nsec;
+
+        if (event->kind == LIFE_LOSS)
+                lives->first_loss = MIN_OF(lives->first_loss, event->nsec);
+        lives->last_loss = MAX_OF(lives->last_loss, until);
+        if (!defence_is_on("losses"))
                 return;
         for (uint32_t i = 0; i < lives->n_lives; i++) {
                 Life *life = &lives->lives[i];
 
-                if (life->seen < nsec - QUIET_NSEC && life->birth <= nsec)
-                        life->doubtful = MIN_OF(life->doubtful, nsec);
+                if (life->proven < until)
+                        life->doubtful = MIN_OF(
+                                        life->doubtful, MAX_OF(event->nsec, life->proven + 1));
         }
 }
 
@@ -313,15 +346,13 @@ static int apply(Lives *lives, const LifeEvent *event) {
                 return apply_member(lives, event);
         case LIFE_FORK:
                 return apply_fork(lives, event);
-        case LIFE_SEEN:
-                lives_see(lives, event->tid, event->nsec);
-                break;
         case LIFE_EXIT:
                 return apply_exit(lives, event);
         case LIFE_EXEC:
                 return apply_exec(lives, event);
         case LIFE_LOSS:
-                apply_loss(lives, event->nsec);
+        case LIFE_GAP:
+                apply_loss(lives, event);
                 break;
         }
         return 0;
@@ -331,19 +362,13 @@ int lives_advance(Lives *lives, uint64_t horizon) {
         size_t n = 0;
         int r = 0;
 
+        lives_end_losses(lives, horizon);
         lives_sort(lives);
         while (r == 0 && n < lives->n_noted && lives->noted[n].nsec <= horizon)
                 r = apply(lives, &lives->noted[n++]);
         lives->n_noted -= n;
         memmove(lives->noted, lives->noted + n, lives->n_noted * sizeof(*lives->noted));
         return r;
-}
-
-void lives_see(Lives *lives, uint32_t tid, uint64_t nsec) {
-        Life *life = find_alive(lives, tid, nsec);
-
-        if (life)
-                life->seen = MAX_OF(life->seen, nsec);
 }
 
 /* No life of that number had begun at first. */

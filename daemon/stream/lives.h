@@ -11,11 +11,11 @@ typedef struct Lives Lives;
 
 typedef enum LifeEventKind { /* in the order in which those of one time count */
         LIFE_MEMBER,         /* the daemon has verified it */
-        LIFE_SEEN,           /* it wrote a record */
         LIFE_FORK,
         LIFE_EXIT,
         LIFE_EXEC, /* under another number: of a thread that was not the first of its process */
         LIFE_LOSS, /* records were lost, forks and exits may be among them */
+        LIFE_GAP,  /* forks and exits were not recorded; who lives is told with it */
 } LifeEventKind;
 
 typedef struct LifeEvent {
@@ -23,6 +23,9 @@ typedef struct LifeEvent {
         LifeEventKind kind;
         uint32_t tid;   /* of a fork the parent's, of an exec the new one */
         uint32_t other; /* of a fork the child's, of an exec the old one */
+        /* Of a member: the daemon has seen that it is the same task at this time. Of a loss and a
+         * gap: nothing later was lost by it; 0: not known yet, see lives_end_losses(). */
+        uint64_t until_nsec;
 } LifeEvent;
 
 typedef enum Standing {
@@ -38,8 +41,11 @@ DEFINE_CLEANUP(Lives, lives_free);
 
 /* Takes note, in any order of time. -ENOMEM. */
 int lives_note(Lives *lives, const LifeEvent *event);
-/* Is a loss among what is noted up to then? The tasks seen before it are to be noted first. */
-bool lives_expect_loss(Lives *lives, uint64_t horizon);
+/* What was lost by all that is noted by now is not later than this. */
+void lives_end_losses(Lives *lives, uint64_t nsec);
+/* Of the losses that are noted up to the horizon: nothing later was lost by them. 0: there are
+ * none. */
+uint64_t lives_find_loss(const Lives *lives, uint64_t horizon);
 /* Nothing up to the horizon will be noted any more: makes it count, in order of time. -ENOMEM. */
 int lives_advance(Lives *lives, uint64_t horizon);
 /* Of a time of which not all exits are known: births that are noted before it make nobody a
@@ -49,7 +55,5 @@ void lives_forget_births(Lives *lives, uint64_t before);
 void lives_doubt_from(Lives *lives, uint64_t nsec);
 /* Of a task from first to last, none of it beyond the horizon. */
 Standing lives_judge(const Lives *lives, uint32_t tid, uint64_t first, uint64_t last);
-/* It wrote a record, behind all that counts already. */
-void lives_see(Lives *lives, uint32_t tid, uint64_t nsec);
 /* Nothing before this time will be asked for. */
 void lives_forget(Lives *lives, uint64_t before);

@@ -395,30 +395,6 @@ int page_scan(const PageJudge *judge,
         return r;
 }
 
-int page_note_sights(const PageJudge *judge,
-                uint8_t *page,
-                size_t size,
-                const PageSummary *summary) {
-        Walk walk = walk_begin(page, size, false);
-        LifeEvent event = { .kind = LIFE_SEEN };
-        Record record;
-        int r = 0;
-
-        for (unsigned i = 0; r == 0 && !summary->is_crowded && i < summary->n_sights; i++) {
-                event.tid = summary->sights[i].pid;
-                event.nsec = summary->sights[i].first_nsec;
-                r = lives_note(judge->lives, &event);
-                event.nsec = summary->sights[i].last_nsec;
-                r = r ?: lives_note(judge->lives, &event);
-        }
-        while (r == 0 && summary->is_crowded && walk_next(&walk, &record)) {
-                event.tid = get_u32(record.body + 4);
-                event.nsec = walk.nsec;
-                r = lives_note(judge->lives, &event);
-        }
-        return r;
-}
-
 /* Who asks whether a task is a member, and when. A task that a record names, and not one of the
  * sights, is looked up once for the whole sub-buffer where it can be. */
 typedef struct Asking {

@@ -70,11 +70,6 @@ int page_scan(const PageJudge *judge,
                 size_t size,
                 PageTally *tally,
                 PageSummary *ret);
-/* Notes each task at its times, for a loss to come. -ENOMEM. */
-int page_note_sights(const PageJudge *judge,
-                uint8_t *page,
-                size_t size,
-                const PageSummary *summary);
 /* After page_scan(), and when all is known up to its last record: cuts records of others in place.
  * summary->n_records is what stays. */
 void page_judge(const PageJudge *judge,

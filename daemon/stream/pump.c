@@ -195,21 +195,27 @@ static int trip(Pump *pump) {
         return -ECANCELED;
 }
 
-/* Until everything that was recorded before now is told, or the sink has enough. */
+/* Until everything that was recorded before now is told, or the sink has enough. After a loss
+ * nothing more is read until it is known who lives: a proof counts for losses before it alone. */
 static int run_fence(Pump *pump) {
         uint64_t now = fence_get_now(&pump->fence), bytes = 0, before;
         Hold *hold = &pump->fence.hold;
-        int r;
+        int r = 0;
 
         do {
                 before = bytes;
-                r = fence_read(&pump->fence, &pump->rings, now, &bytes);
+                if (pump->is_ending || pump->fence.waits_since == 0)
+                        r = fence_read(&pump->fence, &pump->rings, now, &bytes);
                 if (r < 0)
                         return r;
                 watchdog_beat(pump->watchdog, false);
                 pump->found_any = pump->found_any || bytes > before || !hold_is_empty(hold);
                 if (guard_check(&pump->rings.guard, pump->trip_text, sizeof(pump->trip_text)) < 0)
                         return trip(pump);
+                if (!pump->is_ending && fence_awaits_proof(&pump->fence)) {
+                        pump->found_any = true;
+                        return 0;
+                }
                 r = hold_release(hold, put_data, pump);
         } while (r == 0 && !hold_is_read(hold, now) && bytes > before &&
                         (pump->is_ending || queue_is_empty(pump->queue)) &&

@@ -3,6 +3,10 @@
 /* Processes that come to a running session's scope by themselves, on a fake kernel and with real
  * processes of another uid. Needs root, to make those processes. */
 
+#include <string.h>
+
+#include "newcomers.h"
+#include "registry.h"
 #include "session-fixture.h"
 
 typedef struct Line {
@@ -156,6 +160,99 @@ static void test_since(Fixture *f, gconstpointer userdata) {
         fixture_kill(first);
 }
 
+/* What a look for those who are there still has told. */
+typedef struct Proof {
+        unsigned n_proofs;
+        ControlMember members[4];
+        size_t n;
+        uint64_t until_nsec;
+} Proof;
+
+static void on_members(const ControlMember *members,
+                size_t n,
+                const ArmReport *report,
+                void *userdata) {
+        (void)members;
+        (void)n;
+        (void)report;
+        (void)userdata;
+}
+
+static void on_proof(const ControlMember *members, size_t n, uint64_t until_nsec, void *userdata) {
+        Proof *proof = userdata;
+
+        g_assert_cmpuint(n, <=, G_N_ELEMENTS(proof->members));
+        memcpy(proof->members, members, n * sizeof(*members));
+        proof->n = n;
+        proof->until_nsec = until_nsec;
+        proof->n_proofs++;
+}
+
+static bool is_proven(void *userdata) {
+        return ((Proof *)userdata)->n_proofs > 0;
+}
+
+static void prove(Fixture *f, Newcomers *newcomers, Proof *proof) {
+        proof->n_proofs = 0;
+        newcomers_prove(newcomers);
+        fixture_run_until(f, is_proven, proof);
+        g_assert_cmpuint(proof->n_proofs, ==, 1);
+}
+
+static bool has_member(const Proof *proof, pid_t tid, uint64_t since_nsec) {
+        for (size_t i = 0; i < proof->n; i++)
+                if (proof->members[i].tid == (uint32_t)tid)
+                        return proof->members[i].since_nsec == since_nsec;
+        return false;
+}
+
+/* After a loss: who is there with the start time of before, and whose fork may have been lost. Who
+ * has ended is not told, also while the kernel's list has its number. */
+static void test_proof(Fixture *f, gconstpointer userdata) {
+        static const NewcomersHandlers handlers = { on_members, on_proof };
+        pid_t first = fixture_spawn("--no-new-privs"), second = fixture_spawn("--no-new-privs"),
+              child = fixture_spawn("--no-new-privs");
+        const pid_t pids[] = { first, second, child, 4194304 };
+        Newcomers *newcomers = NULL;
+        Proof proof = {};
+        Call call;
+
+        (void)userdata;
+        g_autofree char *spec = g_strdup_printf(
+                        "{\"scope\":\"pids:%d,%d\",\"events\":[\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}",
+                        first,
+                        second);
+        fixture_create(f, &call, FIXTURE_USER, NULL, spec);
+        fixture_wait(f, &call);
+        Session *session = call.session;
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(newcomers_new(f->event,
+                                        session->registry->worker,
+                                        &session->trace,
+                                        &handlers,
+                                        &proof,
+                                        &newcomers),
+                        ==,
+                        0);
+        newcomers_start(newcomers);
+        uint64_t since = session->trace.arm.since_nsec;
+        prove(f, newcomers, &proof);
+        g_assert_cmpuint(proof.n, ==, 2);
+        g_assert_true(has_member(&proof, first, since));
+        g_assert_cmpuint(proof.until_nsec, >, since);
+        g_autofree char *instance = g_strdup_printf("ktrace-%s", session_get_id(session));
+        fake_kernel_change_pids(instance, pids, G_N_ELEMENTS(pids));
+        fixture_kill(second);
+        prove(f, newcomers, &proof);
+        g_assert_cmpuint(proof.n, ==, 2);
+        g_assert_true(has_member(&proof, first, since));
+        g_assert_true(has_member(&proof, child, proof.until_nsec));
+        newcomers_free(newcomers);
+        fixture_kill(first);
+        fixture_kill(child);
+}
+
 #define ADD(path, function) \
         g_test_add("/newcomers/" path, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
@@ -169,6 +266,7 @@ int main(int argc, char **argv) {
         ADD("unfit-ones-stay-out", test_unfit);
         ADD("not-while-stopped", test_stopped);
         ADD("members-since-before-they-end", test_since);
+        ADD("proven-after-a-loss", test_proof);
         ADD("destroyed-meanwhile", test_destroyed);
         return g_test_run();
 }

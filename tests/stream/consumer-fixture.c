@@ -112,10 +112,18 @@ void rig_set_up_judged(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec) {
 }
 
 void rig_add_member(Rig *rig, uint32_t tid, uint64_t since_nsec) {
+        rig_prove_member(rig, tid, since_nsec, 0);
+}
+
+void rig_prove_member(Rig *rig, uint32_t tid, uint64_t since_nsec, uint64_t until_nsec) {
         const ControlMember member = { .tid = tid, .since_nsec = since_nsec };
+        const ControlMessage message = {
+                .type = CONTROL_MEMBERS,
+                .members = { .n = 1, .until_nsec = until_nsec },
+        };
         _cleanup_close_ int fd = fd_memfd_sealed("members", (const char *)&member, sizeof(member));
 
-        rig_send(rig, &(ControlMessage){ .type = CONTROL_MEMBERS, .members.n = 1 }, &fd, 1);
+        rig_send(rig, &message, &fd, 1);
 }
 
 void rig_give_guard(Rig *rig) {

@@ -40,6 +40,8 @@ void rig_run(Rig *rig, unsigned n_cpus, bool fenced);
 /* As rig_run, of a judged stream and up to ATTACHED: members, guard and rings are to follow. */
 void rig_set_up_judged(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec);
 void rig_add_member(Rig *rig, uint32_t tid, uint64_t since_nsec);
+/* It is the same task still. */
+void rig_prove_member(Rig *rig, uint32_t tid, uint64_t since_nsec, uint64_t until_nsec);
 /* One that is quiet. */
 void rig_give_guard(Rig *rig);
 void rig_give_rings(Rig *rig);

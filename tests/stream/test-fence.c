@@ -174,27 +174,61 @@ static void test_younger_than_the_end(void) {
         rig_free(&rig);
 }
 
+/* Two records on both sides of a loss. The consumer asks who lives. */
+static void run_into_loss(Rig *rig) {
+        run(rig, 2, 0);
+        feed(rig, 0, 30 * SEC, EVENT_ID_NAMES, 12, 0);
+        rig_read_frames(rig, 2);
+        rig_set_stats(rig, 1, 0, 0, 3);
+        feed(rig, 1, 31 * SEC, EVENT_ID_NAMES, 12, 0);
+        rig_await(rig, CONTROL_DOUBT, NULL);
+}
+
+/* Without an answer, whoever lived before the loss is doubtful. */
 static void test_doubtful(void) {
         Rig rig;
         size_t n;
 
-        run(&rig, 2, 0);
-        feed(&rig, 0, 30 * SEC, EVENT_ID_NAMES, 12, 0);
-        rig_read_frames(&rig, 2);
-        rig_set_stats(&rig, 1, 0, 0, 3);
-        feed(&rig, 1, 31 * SEC, EVENT_ID_NAMES, 12, 0);
-        rig_read_frames(&rig, 3);
+        run_into_loss(&rig);
         feed(&rig, 0, 45 * SEC, EVENT_ID_NAMES, 77, 0);
         rig_finish(&rig, NULL);
         rig_await(&rig, CONTROL_RELEASED, NULL);
         rig_read_to_end(&rig);
         g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
-        g_assert_cmpuint(frames[2].header.lost, ==, 3);
         _cleanup_json_ json_object *statistics = frames_json(frames, FRAME_STATISTICS),
                                    *end = frames_json(frames, FRAME_END);
-        g_assert_cmpuint(get(statistics, "doubtful"), ==, 1);
+        g_assert_cmpuint(get(statistics, "doubtful"), ==, 2);
         g_assert_cmpstr(get_end(end, "code"), ==, "stopped");
-        g_assert_nonnull(strstr(get_end(end, "reason"), "as it was wanted; 1 records were cut"));
+        g_assert_nonnull(strstr(get_end(end, "reason"), "as it was wanted; 2 records were cut"));
+        rig_free(&rig);
+}
+
+/* The daemon says that the member is the same task still: its records behind the loss are told. */
+static void test_proven(void) {
+        Rig rig;
+        size_t n;
+
+        run_into_loss(&rig);
+        rig_prove_member(&rig, 12, 0, now_nsec());
+        rig_read_frames(&rig, 3);
+        g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
+        g_assert_cmpuint(frames[2].header.lost, ==, 3);
+        g_assert_cmpuint(get_pid(&frames[2]), ==, 12);
+        rig_free(&rig);
+}
+
+/* A daemon that does not answer is not waited for longer than a second. */
+static void test_unanswered(void) {
+        Rig rig;
+        size_t n;
+
+        run_into_loss(&rig);
+        g_usleep(1500 * 1000);
+        rig_add_member(&rig, 13, now_nsec());
+        feed(&rig, 0, now_nsec(), EVENT_ID_NAMES, 13, 0);
+        rig_read_frames(&rig, 3);
+        g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
+        g_assert_cmpuint(get_pid(&frames[2]), ==, 13);
         rig_free(&rig);
 }
 
@@ -267,6 +301,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/fence/trip-at-finish", test_trip_at_finish);
         g_test_add_func("/fence/younger-than-the-end", test_younger_than_the_end);
         g_test_add_func("/fence/doubtful", test_doubtful);
+        g_test_add_func("/fence/proven", test_proven);
+        g_test_add_func("/fence/unanswered", test_unanswered);
         g_test_add_func("/fence/limited", test_limited);
         g_test_add_func("/fence/bad-messages", test_bad_messages);
         return g_test_run();

@@ -217,7 +217,8 @@ static void test_blocked(Fixture *f, gconstpointer data _unused_) {
         ASSERT_PIDS(f, 1, 12);
 }
 
-/* What was in the ring when it was full is older than the loss. */
+/* What was in the ring when it was full is older than the loss, but for the last sub-buffer, which
+ * may have been written to since. Behind a loss nobody is a member before a proof. */
 static void test_loss(Fixture *f, gconstpointer data _unused_) {
         feed_record(f, 0, 30 * SEC, 12);
         feed_record(f, 0, 31 * SEC, 12);
@@ -225,21 +226,21 @@ static void test_loss(Fixture *f, gconstpointer data _unused_) {
         feed_record(f, 1, 29 * SEC, 99);
         set_stats(f, 0, 2, 5);
         run_round(f, 40 * SEC);
-        ASSERT_PIDS(f, 0, 12, 12);
+        ASSERT_PIDS(f, 0, 12);
         g_assert_cmpuint(f->lost[0], ==, 5);
-        g_assert_cmpuint(f->tally.n_doubtful, ==, 1);
+        g_assert_cmpuint(f->tally.n_doubtful, ==, 2);
         g_assert_cmpuint(f->tally.n_foreign, ==, 1);
 
         set_stats(f, 1, 0, 1);
-        run_round(f, 60 * SEC); /* 12 was quiet since */
+        run_round(f, 60 * SEC);
         feed_record(f, 0, 61 * SEC, 12);
         run_round(f, 70 * SEC);
-        ASSERT_PIDS(f, 0, 12, 12);
-        g_assert_cmpuint(f->tally.n_doubtful, ==, 2);
+        ASSERT_PIDS(f, 0, 12);
+        g_assert_cmpuint(f->tally.n_doubtful, ==, 3);
         note(f, LIFE_MEMBER, 71 * SEC, 12);
         feed_record(f, 0, 72 * SEC, 12);
         run_round(f, 80 * SEC);
-        ASSERT_PIDS(f, 0, 12, 12, 12);
+        ASSERT_PIDS(f, 0, 12, 12);
         g_assert_cmpuint(hold_take_lost(&f->hold, 1), ==, 1);
 }
 

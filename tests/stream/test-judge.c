@@ -244,7 +244,6 @@ static void test_crowd(Fixture *f, gconstpointer data _unused_) {
         for (uint32_t i = 0; i < ELEMENTSOF(bodies); i++)
                 g_assert_cmpint(was_kept(f, bodies[i]), ==, i % 2 == 0);
         g_assert_cmpuint(f->summary.n_records, ==, 30);
-        g_assert_cmpint(page_note_sights(&f->judge, f->page, sizeof(f->page), &f->summary), ==, 0);
 }
 
 static void test_doubtful(Fixture *f, gconstpointer data _unused_) {

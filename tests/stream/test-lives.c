@@ -247,37 +247,94 @@ static void test_member_too_late(void) {
         lives_free(lives);
 }
 
-/* Whoever was quiet for 10 s before a loss may be dead since. */
+static void note_until(Lives *lives,
+                LifeEventKind kind,
+                uint64_t nsec,
+                uint32_t tid,
+                uint64_t until) {
+        const LifeEvent event = { .nsec = nsec, .kind = kind, .tid = tid, .until_nsec = until };
+
+        g_assert_cmpint(lives_note(lives, &event), ==, 0);
+}
+
+/* Whoever lived at a loss may be dead since, however recently it was heard of. */
 static void test_loss(void) {
         Lives *lives = make_lives();
 
         for (uint32_t tid = 12; tid < 16; tid++)
                 note(lives, LIFE_MEMBER, 0, tid, 0);
-        note(lives, LIFE_SEEN, 15 * SEC, 13, 0);
-        note(lives, LIFE_SEEN, 21 * SEC, 14, 0);
-        note(lives, LIFE_LOSS, 20 * SEC, 0, 0);
         note(lives, LIFE_FORK, 19 * SEC, 12, 20);
-        g_assert_false(lives_expect_loss(lives, 20 * SEC - 1));
-        g_assert_true(lives_expect_loss(lives, 20 * SEC));
+        note_until(lives, LIFE_LOSS, 20 * SEC, 0, 22 * SEC);
+        note(lives, LIFE_FORK, 21 * SEC, 13, 21);
+        g_assert_cmpuint(lives_find_loss(lives, 20 * SEC - 1), ==, 0);
+        g_assert_cmpuint(lives_find_loss(lives, 20 * SEC), ==, 22 * SEC);
         advance(lives, 30 * SEC);
-        g_assert_false(lives_expect_loss(lives, UINT64_MAX));
+        g_assert_cmpuint(lives_find_loss(lives, UINT64_MAX), ==, 0);
         assert_at(lives, 12, 20 * SEC - 1, STANDING_MEMBER);
         assert_at(lives, 12, 20 * SEC, STANDING_DOUBTFUL);
-        assert_at(lives, 13, 25 * SEC, STANDING_MEMBER);
-        assert_at(lives, 14, 25 * SEC, STANDING_DOUBTFUL);
-        assert_at(lives, 20, 25 * SEC, STANDING_MEMBER);
+        assert_at(lives, 13, 25 * SEC, STANDING_DOUBTFUL);
+        assert_at(lives, 20, 20 * SEC - 1, STANDING_MEMBER);
+        assert_at(lives, 20, 25 * SEC, STANDING_DOUBTFUL);
+        assert_at(lives, 21, 25 * SEC, STANDING_DOUBTFUL);
         assert_at(lives, 99, 19 * SEC, STANDING_FOREIGN);
         assert_at(lives, 99, 25 * SEC, STANDING_DOUBTFUL); /* a child perhaps */
         g_assert_cmpint(lives_judge(lives, 12, SEC, 25 * SEC), ==, STANDING_MIXED);
 
         note(lives, LIFE_MEMBER, 31 * SEC, 12, 0); /* verified anew */
-        note(lives, LIFE_FORK, 32 * SEC, 13, 14);  /* its number came back */
+        note(lives, LIFE_FORK, 32 * SEC, 12, 14);  /* its number came back */
         note(lives, LIFE_FORK, 32 * SEC, 15, 30);  /* by one who is doubtful */
         advance(lives, 40 * SEC);
         assert_at(lives, 12, 30 * SEC, STANDING_DOUBTFUL);
         assert_at(lives, 12, 33 * SEC, STANDING_MEMBER);
         assert_at(lives, 14, 33 * SEC, STANDING_MEMBER);
         assert_at(lives, 30, 33 * SEC, STANDING_DOUBTFUL);
+        lives_free(lives);
+}
+
+/* A proof from after a loss counts for the time in between; one from before its end does not. */
+static void test_proof(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 10, 12, 0);
+        note(lives, LIFE_MEMBER, 10, 13, 0);
+        note(lives, LIFE_MEMBER, 10, 14, 0);
+        advance(lives, 50);
+        note_until(lives, LIFE_LOSS, 100, 0, 150);
+        note_until(lives, LIFE_MEMBER, 10, 12, 160);
+        note_until(lives, LIFE_MEMBER, 10, 13, 149);
+        note(lives, LIFE_FORK, 120, 12, 20);
+        note(lives, LIFE_FORK, 151, 12, 21);
+        advance(lives, 200);
+        assert_at(lives, 12, 200, STANDING_MEMBER);
+        assert_at(lives, 13, 149, STANDING_MEMBER);
+        assert_at(lives, 13, 150, STANDING_DOUBTFUL);
+        assert_at(lives, 14, 100, STANDING_DOUBTFUL);
+        assert_at(lives, 20, 130, STANDING_DOUBTFUL); /* its end may be what was lost */
+        assert_at(lives, 21, 160, STANDING_MEMBER);
+        note_until(lives, LIFE_MEMBER, 10, 13, 210); /* late */
+        note_until(lives, LIFE_MEMBER, 10, 14, 149); /* too early */
+        advance(lives, 220);
+        assert_at(lives, 13, 220, STANDING_MEMBER);
+        assert_at(lives, 14, 149, STANDING_MEMBER);
+        assert_at(lives, 14, 150, STANDING_DOUBTFUL);
+        lives_free(lives);
+}
+
+/* Stopped and started again: who is not told then has ended while exits were not recorded. */
+static void test_gap(void) {
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 10, 12, 0);
+        note(lives, LIFE_FORK, 20, 12, 13);
+        note(lives, LIFE_FORK, 20, 12, 14);
+        advance(lives, 50);
+        note_until(lives, LIFE_GAP, 100, 0, 100);
+        note_until(lives, LIFE_MEMBER, 100, 13, 100);
+        advance(lives, 200);
+        assert_at(lives, 12, 100, STANDING_DOUBTFUL);
+        assert_at(lives, 13, 100, STANDING_MEMBER);
+        assert_at(lives, 14, 150, STANDING_DOUBTFUL);
+        assert_at(lives, 99, 150, STANDING_FOREIGN); /* nothing was lost */
         lives_free(lives);
 }
 
@@ -348,6 +405,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/lives/member-late-reused", test_member_late_reused);
         g_test_add_func("/lives/member-too-late", test_member_too_late);
         g_test_add_func("/lives/loss", test_loss);
+        g_test_add_func("/lives/proof", test_proof);
+        g_test_add_func("/lives/gap", test_gap);
         g_test_add_func("/lives/window", test_window);
         g_test_add_func("/lives/many", test_many);
         return g_test_run();
