@@ -20,6 +20,7 @@
  * cut. */
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "arm.h"
@@ -146,7 +147,9 @@ static int round_judge(Round *round, pid_t tid, Reason *reason) {
         /* A thread is made by one of its own process. */
         if (!is_made_by_fit(round->arm, tgid == tid ? before.parent : tgid))
                 round->is_last = false;
-        round->fit[round->n_fit++] = (Task){ tid, before.start_time };
+        Task *fit = &round->fit[round->n_fit++];
+        *fit = (Task){ tid, before.start_time };
+        memcpy(fit->comm, after.comm, sizeof(fit->comm));
         return 0;
 }
 
@@ -255,8 +258,10 @@ int arm_prove(Arm *arm, clockid_t clock) {
                 int r = process_read_stat(task->tid, task->tid, &stat);
                 if (r < 0 && r != -ESRCH)
                         return r;
-                if (r == 0 && stat.start_time == task->start_time && !stat.is_exiting)
-                        verified->tasks[n++] = *task;
+                if (r < 0 || stat.start_time != task->start_time || stat.is_exiting)
+                        continue;
+                verified->tasks[n] = *task;
+                memcpy(verified->tasks[n++].comm, stat.comm, sizeof(stat.comm));
         }
         verified->n = defence_is_on("proof") ? n : verified->n;
         return 0;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "feed-parts.h"
-#include "process.h"
 #include "trace-counts.h"
 
 #define ATTACH_TIMEOUT_USEC 10000000
@@ -79,29 +78,4 @@ void feed_on_detached(Feed *feed, const ControlMessage *message) {
         feed->counters = (FeedCounters){};
         feed->error = 0;
         feed->text[0] = '\0';
-}
-
-/* The newest of that number. */
-static const Task *find_known(const Trace *trace, uint32_t tid) {
-        for (size_t i = trace->n_known; i-- > 0;)
-                if ((uint32_t)trace->known[i].task.tid == tid)
-                        return &trace->known[i].task;
-        return NULL;
-}
-
-ControlMember *feed_name_members(const Feed *feed, const ControlMember *members, size_t n) {
-        if (!feed->is_counting || !trace_counts_names(feed->trace))
-                return NULL;
-        ControlMember *named = calloc(n, sizeof(*named));
-        for (size_t i = 0; named && i < n; i++) {
-                const Task *task = find_known(feed->trace, members[i].tid);
-                TaskStat stat;
-
-                named[i] = members[i];
-                /* The name and the start time are of one reading: the name is that task's. */
-                if (task && process_read_stat(task->tid, task->tid, &stat) == 0 &&
-                                stat.start_time == task->start_time)
-                        memcpy(named[i].comm, stat.comm, sizeof(named[i].comm));
-        }
-        return named;
 }

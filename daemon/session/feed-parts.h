@@ -56,9 +56,6 @@ int feed_set_up(Feed *feed, ControlSink kind, Trace *trace);
 int feed_make_ends(ControlSink kind, int *ret_sink, int *ret_client);
 void feed_set_timer(Feed *feed, uint64_t usec);
 /* feed-counts.c */
-/* With the names of those that are the same tasks still, where the consumer wants names; else NULL.
- * To be freed. */
-ControlMember *feed_name_members(const Feed *feed, const ControlMember *members, size_t n);
 void feed_on_rose(Feed *feed, const ControlMessage *message);
 void feed_on_detached(Feed *feed, const ControlMessage *message);
 /* feed-spool.c */

@@ -70,6 +70,9 @@ int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
                         .marker_id = trace->marker_id,
                         .exec_id = trace->exec_id,
                         .exec_old_offset = trace->exec_old_offset,
+                        .fork_name = trace->fork_name,
+                        .exit_name = trace->exit_name,
+                        .exec_file = trace->exec_file,
                         .clock = clock,
                         .bytes_per_sec = get_bytes_per_sec(trace),
                         .buffer_bytes = trace->spec->buffer_kb * 1024,
@@ -80,9 +83,9 @@ int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
 
         feed->is_counting = !feed->is_snapshot && trace_counts(trace);
         message.setup.counted = feed->is_counting;
-        if (kind == CONTROL_SINK_SPOOL)
+        if (kind == CONTROL_SINK_SPOOL && trace_has_name_list(trace))
                 sink = MAX_OF(tracefs_open_file(trace->tracefs->fd, "saved_cmdlines"), -1);
-        else if (kind != CONTROL_SINK_NONE)
+        else if (kind != CONTROL_SINK_SPOOL && kind != CONTROL_SINK_NONE)
                 r = feed_make_ends(kind, &sink, &feed->client_fd);
         r = r ?: metadata_reopen(trace->metadata_fd, &metadata);
         if (r == 0 && feed->is_counting)

@@ -65,10 +65,7 @@ static void feed_add_proven(Feed *feed) {
         _cleanup_free_ ControlMember *members = calloc(trace->n_proven + 1, sizeof(*members));
 
         for (size_t i = 0; members && i < trace->n_proven; i++)
-                members[i] = (ControlMember){
-                        .tid = (uint32_t)trace->proven[i].task.tid,
-                        .since_nsec = trace->proven[i].since_nsec,
-                };
+                members[i] = trace_make_member(&trace->proven[i]);
         if (members)
                 feed_add_members(feed, &(FeedMembers){ members, trace->n_proven });
 }

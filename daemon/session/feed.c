@@ -500,10 +500,9 @@ static void feed_send_members(Feed *feed, const FeedMembers *members, size_t fir
                                 .read_until_nsec = members->read_until_nsec },
         };
 
-        const ControlMember *first_member = n > 0 ? members->members + first : NULL;
-        _cleanup_free_ ControlMember *named = feed_name_members(feed, first_member, n);
-        _cleanup_close_ int fd = fd_memfd_sealed(
-                        "members", named ?: first_member, n * sizeof(ControlMember));
+        _cleanup_close_ int fd = fd_memfd_sealed("members",
+                        n > 0 ? members->members + first : NULL,
+                        n * sizeof(ControlMember));
         if (fd < 0) { /* they stay cut */
                 log_errno(fd, LOG_ERR, NULL, "cannot tell a consumer of members");
                 return;

@@ -182,13 +182,12 @@ static int newcomers_add_members(Newcomers *newcomers) {
         for (size_t i = 0; i < verified->n; i++) {
                 const KnownTask *known = newcomers_find_told(newcomers, &verified->tasks[i]);
 
-                told[i] = known ? *known
-                                : (KnownTask){ verified->tasks[i], newcomers->arm.since_nsec };
+                told[i] = (KnownTask){
+                        verified->tasks[i],
+                        known ? known->since_nsec : newcomers->arm.since_nsec,
+                };
                 if (!known)
-                        bigger[newcomers->n_members++] = (ControlMember){
-                                .tid = (uint32_t)told[i].task.tid,
-                                .since_nsec = told[i].since_nsec,
-                        };
+                        bigger[newcomers->n_members++] = trace_make_member(&told[i]);
         }
         free(newcomers->told);
         newcomers->told = TAKE_PTR(told);
@@ -202,10 +201,7 @@ static int newcomers_tell_proof(const Newcomers *newcomers) {
         if (!members)
                 return -ENOMEM;
         for (size_t i = 0; i < newcomers->n_told; i++)
-                members[i] = (ControlMember){
-                        .tid = (uint32_t)newcomers->told[i].task.tid,
-                        .since_nsec = newcomers->told[i].since_nsec,
-                };
+                members[i] = trace_make_member(&newcomers->told[i]);
         newcomers->handlers->on_proof(
                         members, newcomers->n_told, newcomers->arm.since_nsec, newcomers->userdata);
         return 0;

@@ -5,11 +5,13 @@
 #include <stdint.h>
 
 #include "policy.h"
+#include "task-names.h"
 
 /* One task as /proc shows it. */
 typedef struct Task {
         pid_t tid;
-        uint64_t start_time; /* clock ticks since boot: with the tid, its identity */
+        uint64_t start_time;      /* clock ticks since boot: with the tid, its identity */
+        char comm[TASK_NAME_MAX]; /* its name when it was looked at; "": it is not known */
 } Task;
 
 typedef struct TaskStatus {
@@ -23,10 +25,10 @@ typedef struct TaskStatus {
 
 typedef struct TaskStat {
         uint64_t start_time;
-        char comm[16];   /* its name: any bytes but NUL */
-        pid_t parent;    /* tgid of the process that made it, or that has inherited it */
-        bool is_kernel;  /* a kernel thread */
-        bool is_exiting; /* it forks no more */
+        char comm[TASK_NAME_MAX]; /* its name: any bytes but NUL */
+        pid_t parent;             /* tgid of the process that made it, or that has inherited it */
+        bool is_kernel;           /* a kernel thread */
+        bool is_exiting;          /* it forks no more */
 } TaskStat;
 
 /* For whom a task must be fit. */

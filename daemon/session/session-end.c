@@ -187,7 +187,8 @@ void session_end_now(Session *session) {
         session_release_notices(session);
         if (session->trace.instance) {
                 (void)trace_disable_all(&session->trace);
-                if (metadata_make_names(&session->trace, &session->trace.names_fd) < 0)
+                if (trace_has_name_list(&session->trace) &&
+                                metadata_make_names(&session->trace, &session->trace.names_fd) < 0)
                         session->trace.names_fd = -1;
         }
         if (session->feed) {

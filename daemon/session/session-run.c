@@ -264,10 +264,7 @@ static int session_take_members(Session *session) {
         if (!members)
                 return -ENOMEM;
         for (size_t i = 0; i < verified->n; i++)
-                members[i] = (ControlMember){
-                        .tid = (uint32_t)verified->tasks[i].tid,
-                        .since_nsec = since_nsec,
-                };
+                members[i] = trace_make_member(&(KnownTask){ verified->tasks[i], since_nsec });
         int r = session_know(session, verified, since_nsec);
         if (r < 0) {
                 free(members);

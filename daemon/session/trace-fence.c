@@ -52,6 +52,10 @@ bool trace_is_judged(const Trace *trace) {
         return trace->grant->fenced && trace->spec->scope != SCOPE_SYSTEM;
 }
 
+bool trace_has_name_list(const Trace *trace) {
+        return !trace_is_judged(trace) || !defence_is_on("names") || !defence_is_on("metadata");
+}
+
 static bool is_exec(const char *system, const char *name) {
         return strcmp(system, lifetimes_system) == 0 &&
                strcmp(name, lifetimes[LIFETIMES_NEEDED]) == 0;
@@ -255,6 +259,16 @@ static int find_other(const Format *format, const char *name, uint32_t *ret) {
         return 0;
 }
 
+/* Of a kernel that has it otherwise there is no name. */
+static ControlText find_text(const Format *format, const char *name) {
+        const FormatField *field = format_field_find(format, name);
+        bool is_whole = field && field->kind == FIELD_PLAIN && field->size == TASK_NAME_MAX;
+
+        if (!field || !field->is_string || (!is_whole && field->kind != FIELD_DATA_LOC))
+                return (ControlText){};
+        return (ControlText){ field->offset, !is_whole };
+}
+
 int trace_step_lifetimes_known(void *context, Reason *reason _unused_) {
         _cleanup_(format_free_cleanup) Format *fork = NULL, *exit = NULL, *exec = NULL;
         Trace *trace = context;
@@ -270,6 +284,9 @@ int trace_step_lifetimes_known(void *context, Reason *reason _unused_) {
                 return r;
         trace->fork_id = fork->id;
         trace->exit_id = exit->id;
+        trace->fork_name = find_text(fork, "child_comm");
+        trace->exit_name = find_text(exit, "comm");
+        trace->exec_file = find_text(exec, "filename");
         trace->exec_id = count_lifetimes(trace->grant) > LIFETIMES_NEEDED ? exec->id : 0;
         return 0;
 }

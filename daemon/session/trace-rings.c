@@ -34,6 +34,8 @@ void trace_close_rings(Trace *trace) {
 /* A stream without names is still whole: pids stand in for them. */
 static int read_names(const Trace *trace, int *fd) {
         close_cleanup(fd);
+        if (!trace_has_name_list(trace))
+                return 0;
         int r = metadata_make_names(trace, fd);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot read the saved command names");
@@ -158,6 +160,16 @@ static const PlanStep snapshot_steps[] = {
         { "snapshot", step_snapshot, undo_rings },
 };
 
+ControlMember trace_make_member(const KnownTask *known) {
+        ControlMember member = {
+                .tid = (uint32_t)known->task.tid,
+                .since_nsec = known->since_nsec,
+        };
+
+        memcpy(member.comm, known->task.comm, sizeof(member.comm));
+        return member;
+}
+
 #define KNOWN_MAX 65536 /* of those that are not known to have ended */
 
 int trace_know(Trace *trace, const KnownTask *known) {
@@ -203,12 +215,16 @@ void trace_end_proof(Trace *trace) {
         trace->n_known = trace->n_proven + n_later;
 }
 
-static bool is_there(const Task *task) {
-        uint64_t start;
+static bool is_there(Task *task) {
+        TaskStat stat;
 
         if (!defence_is_on("lifetimes"))
                 return true;
-        return process_read_start(task->tid, task->tid, &start) == 0 && start == task->start_time;
+        if (process_read_stat(task->tid, task->tid, &stat) < 0 ||
+                        stat.start_time != task->start_time)
+                return false;
+        memcpy(task->comm, stat.comm, sizeof(task->comm));
+        return true;
 }
 
 static int step_proven(void *context, Reason *reason _unused_) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arm.h"
+#include "control.h"
 #include "digest.h"
 #include "event.h"
 #include "pid-namespace.h"
@@ -118,6 +119,7 @@ typedef struct Trace {
         int guard_fds[2]; /* tracing_on and the guard's hist, made by the rings plan; -1 */
         uint32_t fork_id, fork_child_offset, exit_id;
         uint32_t exec_id, exec_old_offset; /* 0: not followed */
+        ControlText fork_name, exit_name, exec_file;
         Watch *watch; /* from the first start on; in the event loop's hands once that is over; NULL:
                          there is none, of one that is not judged */
 } Trace;
@@ -127,6 +129,8 @@ void trace_init(Trace *trace);
 void trace_clear(Trace *trace);
 void trace_close_rings(Trace *trace);
 
+/* As a consumer is told of it. */
+ControlMember trace_make_member(const KnownTask *known);
 /* All events off, the lifetimes last; what was under way can no longer arrive. -errno. */
 int trace_disable_all(const Trace *trace);
 
@@ -177,6 +181,8 @@ const char *trace_get_clock(const Trace *trace);
 bool trace_keeps_event(const Trace *trace, size_t i);
 /* Are the records judged one by one, by whose they are? */
 bool trace_is_judged(const Trace *trace);
+/* Are the kernel's saved command names for its streams? They go by number alone. */
+bool trace_has_name_list(const Trace *trace);
 /* An event of the grant by which it is known whose records are whose. */
 bool trace_needs_event(const Trace *trace, const GrantEvent *event);
 /* What cannot be asked of a fenced session. Event loop, before anything is made. */

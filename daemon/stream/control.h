@@ -6,6 +6,7 @@
 
 #include "hist-layout.h"
 #include "sink.h"
+#include "task-names.h"
 #include "user-place.h"
 
 /* What the daemon and a consumer say to each other: SOCK_SEQPACKET, one struct a message, fds by
@@ -175,10 +176,16 @@ typedef enum ControlCountsVerb {
  * fork records. */
 typedef struct ControlMember {
         uint32_t tid;
-        uint32_t reserved;            /* 0 */
-        uint64_t since_nsec;          /* 0: from the beginning */
-        char comm[CONTROL_COMM_SIZE]; /* its name; "": not wanted or not known */
+        uint32_t reserved;        /* 0 */
+        uint64_t since_nsec;      /* 0: from the beginning */
+        char comm[TASK_NAME_MAX]; /* its name when it was looked at; "": it is not known */
 } ControlMember;
+
+/* Where a text of a record stands. */
+typedef struct ControlText {
+        uint32_t offset;     /* 0: it has none */
+        uint32_t is_located; /* a u32 stands there, which says where (length << 16 | offset) */
+} ControlText;
 
 /* Of a file: as fstat(2) and fstatfs(2) tell. */
 typedef struct ControlFacts {
@@ -250,8 +257,11 @@ typedef struct ControlMessage {
                         uint64_t spool_file_bytes; /* at most, of one file */
                         uint32_t spool_sync_sec;   /* CONTROL_SYNC_* or seconds */
                         uint32_t counted;          /* the plan of its histograms is the last fd */
+                        /* Names of tasks: the child's, the one that ends, the program's file;
+                         * judged only */
+                        ControlText fork_name, exit_name, exec_file;
                 } setup; /* fds: metadata JSON (sealed memfd), sink; of a spool saved_cmdlines, to
-                          * be read when a file ends, or none */
+                          * be read when a file ends, or none; none of a judged one */
 
                 struct {
                         uint32_t first_cpu;
@@ -265,7 +275,7 @@ typedef struct ControlMessage {
                         char text[CONTROL_TEXT_MAX];
                         uint64_t interferences;     /* changes by others, while it went on */
                         uint64_t interference_nsec; /* as long as these stood, all in all */
-                } finish;                           /* fd: saved_cmdlines text (memfd), or none */
+                } finish; /* fd: saved_cmdlines text (memfd), or none; none of a judged stream */
 
                 struct {
                         int32_t error; /* errno, 0: none */

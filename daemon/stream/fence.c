@@ -44,6 +44,9 @@ int fence_init(Fence *fence,
                                 .exit_id = setup->setup.exit_id,
                                 .exec_id = setup->setup.exec_id,
                                 .exec_old_offset = setup->setup.exec_old_offset,
+                                .fork_name = setup->setup.fork_name,
+                                .exit_name = setup->setup.exit_name,
+                                .exec_file = setup->setup.exec_file,
                                 .marker_tids = { setup->setup.marker_tid },
                                 .marker_id = setup->setup.marker_id },
                 .tally = tally,
@@ -79,12 +82,14 @@ int fence_take_members(Fence *fence, const ControlMessage *message, int fd) {
                 memcpy(&member, bytes + i * sizeof(member), sizeof(member));
                 if (member.tid == 0) /* the idle tasks are nobody's */
                         return -EBADMSG;
-                r = lives_note(fence->lives,
-                                &(LifeEvent){ .nsec = member.since_nsec,
-                                                .kind = LIFE_MEMBER,
-                                                .tid = member.tid,
-                                                .until_nsec = message->members.until_nsec });
+                LifeEvent event = { .nsec = member.since_nsec,
+                        .kind = LIFE_MEMBER,
+                        .tid = member.tid,
+                        .until_nsec = message->members.until_nsec };
+
                 member.comm[sizeof(member.comm) - 1] = '\0';
+                memcpy(event.name, member.comm, sizeof(event.name));
+                r = lives_note(fence->lives, &event);
                 if (r == 0 && fence->hold.judge.names && member.comm[0])
                         r = command_names_add(fence->hold.judge.names,
                                         member.tid,

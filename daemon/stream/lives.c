@@ -42,6 +42,7 @@ typedef struct Life {
 } Life;
 
 struct Lives {
+        TaskNames *names;
         Life *lives;
         uint32_t n_lives, n_max;
         uint32_t n_after_sweep;
@@ -109,7 +110,8 @@ int lives_new(Lives **ret) {
 
         if (!lives)
                 return -ENOMEM;
-        int r = lives_grow(lives);
+        int r = task_names_new(&lives->names);
+        r = r ?: lives_grow(lives);
         if (r < 0)
                 return r;
         lives_sweep(lives, false);
@@ -123,6 +125,7 @@ int lives_new(Lives **ret) {
 Lives *lives_free(Lives *lives) {
         if (!lives)
                 return NULL;
+        task_names_free(lives->names);
         free(lives->lives);
         free(lives->buckets);
         free(lives->noted);
@@ -245,6 +248,7 @@ static int apply_member(Lives *lives, const LifeEvent *event) {
 
         if (is_outdated(lives, event, newest))
                 return 0;
+        task_names_set(lives->names, event->tid, event->name);
         if (newest && newest->death == NEVER && event->nsec < newest->doubtful) {
                 prove(lives, newest, until);
                 return 0;
@@ -279,6 +283,7 @@ static int apply_fork(Lives *lives, const LifeEvent *event) {
         Life *child = find_alive(lives, event->other, event->nsec);
         if (child) /* its exit was lost */
                 child->death = event->nsec;
+        task_names_set(lives->names, event->other, event->name);
         return add_born(lives, event->other, event->nsec);
 }
 
@@ -291,6 +296,9 @@ static int apply_exec(Lives *lives, const LifeEvent *event) {
              *first = find_life(lives, event->tid, event->nsec);
 
         if (!old || event->nsec >= old->doubtful)
+                return 0;
+        task_names_set(lives->names, event->tid, event->name);
+        if (event->other == event->tid)
                 return 0;
         if (!lives->are_all_immortal)
                 old->death = event->nsec;
@@ -330,6 +338,8 @@ static int apply_exit(Lives *lives, const LifeEvent *event) {
         if (lives->are_all_immortal)
                 return 0;
         if (life) {
+                if (event->nsec < life->doubtful)
+                        task_names_set(lives->names, event->tid, event->name);
                 life->death = event->nsec;
                 return 0;
         }
@@ -396,6 +406,10 @@ Standing lives_judge(const Lives *lives, uint32_t tid, uint64_t first, uint64_t 
         if (last < life->doubtful)
                 return STANDING_MEMBER;
         return first < life->doubtful ? STANDING_MIXED : STANDING_DOUBTFUL;
+}
+
+const TaskNames *lives_get_names(const Lives *lives) {
+        return lives->names;
 }
 
 void lives_forget(Lives *lives, uint64_t before) {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "cleanup.h"
+#include "task-names.h"
 
 /* Which tasks were the session's own, and when. */
 typedef struct Lives Lives;
@@ -13,7 +14,7 @@ typedef enum LifeEventKind { /* in the order in which those of one time count */
         LIFE_MEMBER,         /* the daemon has verified it */
         LIFE_FORK,
         LIFE_EXIT,
-        LIFE_EXEC, /* under another number: of a thread that was not the first of its process */
+        LIFE_EXEC, /* perhaps under another number: of a thread that was not its process's first */
         LIFE_LOSS, /* records were lost, forks and exits may be among them */
         LIFE_GAP,  /* forks and exits were not recorded; who lives is told with it */
 } LifeEventKind;
@@ -26,6 +27,7 @@ typedef struct LifeEvent {
         /* Of a member: the daemon has seen that it is the same task at this time. Of a loss and a
          * gap: nothing later was lost by it; 0: not known yet, see lives_end_losses(). */
         uint64_t until_nsec;
+        char name[TASK_NAME_MAX]; /* of a fork the child's; "": it is not known */
 } LifeEvent;
 
 typedef enum Standing {
@@ -55,5 +57,7 @@ void lives_forget_births(Lives *lives, uint64_t before);
 void lives_doubt_from(Lives *lives, uint64_t nsec);
 /* Of a task from first to last, none of it beyond the horizon. */
 Standing lives_judge(const Lives *lives, uint32_t tid, uint64_t first, uint64_t last);
+/* The names of all that ever were members. */
+const TaskNames *lives_get_names(const Lives *lives);
 /* Nothing before this time will be asked for. */
 void lives_forget(Lives *lives, uint64_t before);

@@ -328,6 +328,31 @@ static inline bool gives_name(const PageJudge *judge, uint16_t id) {
         return judge->names && command_names_has_event(judge->names, id);
 }
 
+static void read_name(const Record *record,
+                const ControlText *place,
+                bool is_path,
+                char ret[TASK_NAME_MAX]) {
+        size_t at = place->offset, size = TASK_NAME_MAX;
+
+        if (place->is_located) {
+                if (at + 4 > record->size)
+                        return;
+                uint32_t location = get_u32(record->body + at);
+                at = location & UINT16_MAX;
+                size = location >> 16;
+        }
+        if (place->offset == 0 || at > record->size || size > record->size - at)
+                return;
+        const char *text = (const char *)record->body + at;
+        size_t length = strnlen(text, size);
+        const char *slash = is_path ? memrchr(text, '/', length) : NULL;
+        if (slash) { /* its last part, as the kernel names who executes it */
+                length -= (size_t)(slash + 1 - text);
+                text = slash + 1;
+        }
+        memcpy(ret, text, MIN_OF(length, (size_t)TASK_NAME_MAX - 1));
+}
+
 /* A fork, an exit, or an exec? */
 static int note_life(const PageJudge *judge, const Record *record, uint64_t nsec) {
         uint16_t id = get_id(record);
@@ -341,9 +366,10 @@ static int note_life(const PageJudge *judge, const Record *record, uint64_t nsec
                 event.kind = id == judge->fork_id ? LIFE_FORK : LIFE_EXEC;
                 event.other = get_u32(record->body + other);
         }
-        /* Most execs are of the first thread. */
-        if (event.kind == LIFE_EXEC && event.other == event.tid)
-                return 0;
+        const ControlText *place = event.kind == LIFE_EXIT   ? &judge->exit_name
+                                   : event.kind == LIFE_FORK ? &judge->fork_name
+                                                             : &judge->exec_file;
+        read_name(record, place, event.kind == LIFE_EXEC, event.name);
         return lives_note(judge->lives, &event);
 }
 

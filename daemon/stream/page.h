@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "command-names.h"
+#include "control.h"
 #include "lives.h"
 #include "mask.h"
 
@@ -30,7 +31,8 @@ typedef struct PageJudge {
         Lives *lives;
         uint32_t fork_id, fork_child_offset, exit_id; /* told of or not, they are taken note of */
         uint32_t exec_id, exec_old_offset;            /* 0: not to be followed */
-        uint32_t marker_tids[PAGE_MARKERS_MAX];       /* the daemon's, and of those before it, */
+        ControlText fork_name, exit_name, exec_file;
+        uint32_t marker_tids[PAGE_MARKERS_MAX]; /* the daemon's, and of those before it, */
         uint32_t marker_id;  /* whose records of this event are marks, whoever is a member */
         CommandNames *names; /* takes the names that records give; NULL: not wanted */
 } PageJudge;

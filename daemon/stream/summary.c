@@ -4,8 +4,9 @@
  * the consumer once the rings are read; owns nothing.
  *
  * The names that the daemon hands over are everybody's on the machine: with a tally of pids only
- * those are told whose records this stream has. A list that cannot be read is left out, since a
- * stream without names reads well and one without an end does not. */
+ * those are told whose records this stream has. They go by number, so a judged stream has names of
+ * its own (task-names.c). A list that cannot be read is left out, since a stream without names
+ * reads well and one without an end does not. */
 
 #include "summary.h"
 
@@ -136,16 +137,37 @@ static void add_names(Names *names, char *text, const PageTally *tally) {
         }
 }
 
+static void add_task_names(Names *names, const TaskNames *own, const PageTally *tally) {
+        const TaskName *tasks;
+        size_t n = task_names_get(own, &tasks);
+
+        for (size_t i = 0; i < n && names->n < N_NAMES_MAX; i++) {
+                TaskName task = tasks[i];
+
+                if (task.tid >= PAGE_PIDS_MAX || !was_seen(tally, task.tid))
+                        continue;
+                make_text(task.text);
+                add_name(names, task.tid, task.text);
+        }
+}
+
 static int put_names(Queue *queue, const Summary *summary) {
         _cleanup_free_ char *text = NULL, *json = NULL;
         _cleanup_free_ uint8_t *told = NULL;
+        bool has_own = summary->task_names && defence_is_on("names") && defence_is_on("metadata");
+        const TaskName *tasks;
+        size_t size = 0;
 
-        if (!summary->names || summary->names_max < sizeof(FrameHeader) + 2)
+        if ((!has_own && !summary->names) || summary->names_max < sizeof(FrameHeader) + 2)
                 return 0;
-        text = strdup(summary->names);
-        if (!text)
-                return -ENOMEM;
-        size_t size = strlen(text);
+        if (has_own)
+                size = task_names_get(summary->task_names, &tasks) * sizeof(TaskName);
+        else {
+                text = strdup(summary->names);
+                if (!text)
+                        return -ENOMEM;
+                size = strlen(text);
+        }
         /* A line "1 a" and its end become ,"1":"a" with a byte escaped at most twice. */
         json = malloc(3 * size + 16);
         told = calloc(PAGE_PIDS_MAX / 8, 1);
@@ -158,7 +180,10 @@ static int put_names(Queue *queue, const Summary *summary) {
                 .told = told,
         };
         json[0] = '{';
-        add_names(&names, text, summary->tally);
+        if (has_own)
+                add_task_names(&names, summary->task_names, summary->tally);
+        else
+                add_names(&names, text, summary->tally);
         json[names.used++] = '}';
         FrameHeader header = { .type = FRAME_COMMANDS, .size = names.used };
         return queue_put(queue, &header, json, names.used);

@@ -13,8 +13,9 @@ typedef struct Summary {
         uint64_t discarded_bytes;
         bool is_judged, is_limited; /* what of the tally there is to tell */
         uint64_t n_interferences, interference_nsec;
-        const char *names; /* "PID NAME" lines; NULL: none */
-        size_t names_max;  /* bytes of their frame; what does not fit is left out */
+        const char *names;           /* "PID NAME" lines; NULL: none */
+        const TaskNames *task_names; /* in place of them, of a judged stream */
+        size_t names_max;            /* bytes of their frame; what does not fit is left out */
         const char *code, *reason;
 } Summary;
 

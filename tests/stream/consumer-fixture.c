@@ -116,11 +116,12 @@ void rig_add_member(Rig *rig, uint32_t tid, uint64_t since_nsec) {
 }
 
 void rig_prove_member(Rig *rig, uint32_t tid, uint64_t since_nsec, uint64_t until_nsec) {
-        const ControlMember member = { .tid = tid, .since_nsec = since_nsec };
+        ControlMember member = { .tid = tid, .since_nsec = since_nsec };
         const ControlMessage message = {
                 .type = CONTROL_MEMBERS,
                 .members = { .n = 1, .until_nsec = until_nsec },
         };
+        snprintf(member.comm, sizeof(member.comm), "mine \"%u\"", tid);
         _cleanup_close_ int fd = fd_memfd_sealed("members", (const char *)&member, sizeof(member));
 
         rig_send(rig, &message, &fd, 1);

@@ -338,6 +338,51 @@ static void test_gap(void) {
         lives_free(lives);
 }
 
+static void note_name(Lives *lives, LifeEvent event, const char *name) {
+        g_strlcpy(event.name, name, sizeof(event.name));
+        g_assert_cmpint(lives_note(lives, &event), ==, 0);
+}
+
+static const char *find_name(const Lives *lives, uint32_t tid) {
+        const TaskName *names;
+        size_t n = task_names_get(lives_get_names(lives), &names);
+
+        for (size_t i = 0; i < n; i++)
+                if (names[i].tid == tid)
+                        return names[i].text;
+        return NULL;
+}
+
+/* Of members alone, not of who has their numbers before or after them. */
+static void test_names(void) {
+        Lives *lives = make_lives();
+
+        note_name(lives, (LifeEvent){ 5, LIFE_FORK, 99, 13 }, "foreign");
+        note_name(lives, (LifeEvent){ 6, LIFE_EXIT, 13 }, "foreign");
+        note_name(lives, (LifeEvent){ 10, LIFE_MEMBER, 12 }, "shell");
+        note_name(lives, (LifeEvent){ 11, LIFE_MEMBER, 14 }, "");
+        note_name(lives, (LifeEvent){ 20, LIFE_FORK, 12, 13 }, "shell");
+        advance(lives, 20);
+        g_assert_cmpstr(find_name(lives, 12), ==, "shell");
+        g_assert_cmpstr(find_name(lives, 13), ==, "shell");
+        g_assert_null(find_name(lives, 14));
+        note_name(lives, (LifeEvent){ 30, LIFE_EXEC, 13, 13 }, "ls");
+        note_name(lives, (LifeEvent){ 30, LIFE_EXEC, 15, 15 }, "foreign");
+        advance(lives, 30);
+        g_assert_cmpstr(find_name(lives, 13), ==, "ls");
+        g_assert_null(find_name(lives, 15));
+        note_name(lives, (LifeEvent){ 40, LIFE_EXIT, 13 }, "renamed");
+        note_name(lives, (LifeEvent){ 50, LIFE_FORK, 99, 13 }, "foreign");
+        note_name(lives, (LifeEvent){ 51, LIFE_EXEC, 13, 13 }, "foreign");
+        note_name(lives, (LifeEvent){ 52, LIFE_EXIT, 13 }, "foreign");
+        note_until(lives, LIFE_LOSS, 60, 0, 70);
+        note_name(lives, (LifeEvent){ 80, LIFE_EXIT, 12 }, "foreign"); /* perhaps */
+        advance(lives, 90);
+        g_assert_cmpstr(find_name(lives, 13), ==, "renamed");
+        g_assert_cmpstr(find_name(lives, 12), ==, "shell");
+        lives_free(lives);
+}
+
 /* Tasks come and go; the dead are forgotten, the living are not. */
 static void test_many(void) {
         Lives *lives = make_lives();
@@ -407,6 +452,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/lives/loss", test_loss);
         g_test_add_func("/lives/proof", test_proof);
         g_test_add_func("/lives/gap", test_gap);
+        g_test_add_func("/lives/names", test_names);
         g_test_add_func("/lives/window", test_window);
         g_test_add_func("/lives/many", test_many);
         return g_test_run();
