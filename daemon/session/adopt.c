@@ -406,7 +406,7 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
         if (result != 0 && (!session->end_code[0] || session->trace.instance)) {
                 /* Whose the records are that nobody has yet is not certain any more. */
                 if (session->feed && trace_is_judged(&session->trace))
-                        feed_discard(session->feed, reason->text);
+                        feed_discard(session->feed, "restart", reason->text);
                 session_end(session,
                                 "restart",
                                 result > 0 ? reason->text

@@ -186,7 +186,8 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
         Feed *feed = plan->userdata;
 
         feed->rings_in_flight = false;
-        bool is_reading = result == 0 && feed->consumer && !feed->is_given_up;
+        bool is_reading = result == 0 && feed->consumer && !feed->is_given_up &&
+                          !feed->finish.finish.discards;
         if (is_reading)
                 feed_send_rings(feed);
         trace_close_rings(feed->trace);
@@ -196,7 +197,9 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
                 log_error("cannot open the rings: %s",
                                 result < 0 ? strerror(-result) : reason->text);
                 feed->error = result < 0 ? -result : ECANCELED;
-                feed->consumer = consumer_free(feed->consumer);
+                feed->finish.finish.discards = 1;
+                if (feed->is_snapshot)
+                        feed->consumer = consumer_free(feed->consumer);
         }
         if (!feed->consumer) {
                 feed_closed(feed);
@@ -204,6 +207,13 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
         }
         if (feed->is_given_up) {
                 feed_settle(feed);
+                return;
+        }
+        if (feed->finish.finish.discards) {
+                if (feed->finish.type)
+                        feed_send_finish(feed);
+                else if (result != KT_E_CANCELLED) /* else the daemon ends, and says so */
+                        feed_finish(feed, -1, "failed", "the rings cannot be opened");
                 return;
         }
         if (feed->flush_wanted)
@@ -534,12 +544,27 @@ void feed_go_on(Feed *feed) {
         feed_open_rings(feed);
 }
 
-void feed_discard(Feed *feed, const char *text) {
-        feed->error = ECANCELED;
+static void feed_fail(Feed *feed, int error, const char *text) {
+        feed->error = error;
         snprintf(feed->text, sizeof(feed->text), "%s", text);
+}
+
+void feed_kill(Feed *feed, const char *text) {
+        feed_fail(feed, ECANCELED, text);
         if (feed->consumer && !feed->is_given_up)
                 consumer_kill(feed->consumer);
         feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
+}
+
+/* One that has been told to finish tells all that it has: too late for words. */
+void feed_discard(Feed *feed, const char *code, const char *text) {
+        if (feed->finish.type) {
+                feed_kill(feed, text);
+                return;
+        }
+        feed_fail(feed, ECANCELED, text);
+        feed->finish.finish.discards = 1;
+        feed_finish(feed, -1, code, text);
 }
 
 void feed_flush(Feed *feed) {
@@ -556,7 +581,8 @@ void feed_tell_interference(Feed *feed, uint64_t n, uint64_t nsec) {
 void feed_finish(Feed *feed, int names_fd, const char *code, const char *text) {
         if (feed->finish.type)
                 return;
-        feed->finish = (ControlMessage){ .type = CONTROL_FINISH, .version = CONTROL_VERSION };
+        feed->finish.type = CONTROL_FINISH;
+        feed->finish.version = CONTROL_VERSION;
         snprintf(feed->finish.finish.code, sizeof(feed->finish.finish.code), "%s", code);
         snprintf(feed->finish.finish.text, sizeof(feed->finish.finish.text), "%s", text);
         feed->finish.finish.interferences = feed->n_interferences;

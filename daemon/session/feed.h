@@ -115,8 +115,11 @@ void feed_arm(Feed *feed, const FeedMembers *members);
 bool feed_is_taking(const Feed *feed);
 /* Another snapshot is over: it may be this one's turn. */
 void feed_go_on(Feed *feed);
-/* Kills the consumer: what it has not told yet, nobody will be told. The rest follows. */
-void feed_discard(Feed *feed, const char *text);
+/* What its consumer has not passed on yet is discarded: the stream ends with this code and text.
+ * The rest follows. */
+void feed_discard(Feed *feed, const char *code, const char *text);
+/* The same without an end of the stream: the consumer is killed. */
+void feed_kill(Feed *feed, const char *text);
 /* Tells a consumer that judges of more tasks whose records may pass, or of all so far. */
 void feed_add_members(Feed *feed, const FeedMembers *members);
 /* Reads out the rings, partial sub-buffers too. */

@@ -70,7 +70,7 @@ static void session_on_interference(const char *code, const char *text, void *us
         if (session->end != END_NOT)
                 return;
         if (session->feed)
-                feed_discard(session->feed, text);
+                feed_discard(session->feed, code, text);
         session_end(session, code, text);
 }
 

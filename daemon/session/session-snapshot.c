@@ -162,7 +162,7 @@ bool session_end_snapshots(Session *session) {
 
         TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
                 if (!feed_is_taking(snapshot->feed))
-                        feed_discard(snapshot->feed, "the session has ended");
+                        feed_kill(snapshot->feed, "the session has ended");
         return TAILQ_EMPTY(&session->snapshots);
 }
 

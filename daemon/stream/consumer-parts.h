@@ -33,7 +33,8 @@ typedef struct Consumer {
         Pump pump;
         bool is_active, is_resting;
         bool is_flushing, is_finishing, is_released;
-        bool is_left; /* the daemon went away, another one may come */
+        bool is_discarding; /* the daemon does not trust what is still to be read */
+        bool is_left;       /* the daemon went away, another one may come */
         unsigned n_idle_ticks;
         uint64_t written_at_tick;
         uint64_t n_interferences, interference_nsec;

@@ -179,7 +179,9 @@ static int finish(Consumer *c) {
         watchdog_expect_end(&c->watchdog);
         int r = 0;
         if (c->has_sink) {
-                r = c->is_left && c->queue.spool ? consumer_leave_spool(c) : pump_end(&c->pump);
+                r = c->is_discarding               ? pump_discard(&c->pump)
+                    : c->is_left && c->queue.spool ? consumer_leave_spool(c)
+                                                   : pump_end(&c->pump);
                 tell_end(c);
                 size_t room = c->queue.spool && queue_is_empty(&c->queue)
                                               ? spool_sink_get_names_room(&c->spool)
@@ -347,6 +349,7 @@ static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_
                         "%.*s",
                         CONTROL_TEXT_MAX - 1,
                         message->finish.text);
+        c->is_discarding = message->finish.discards;
         c->n_interferences = message->finish.interferences;
         c->interference_nsec = message->finish.interference_nsec;
         if (n_fds > 0)

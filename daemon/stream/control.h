@@ -273,6 +273,8 @@ typedef struct ControlMessage {
                 struct {
                         char code[32]; /* for the end frame: "stopped", "destroyed", "failed", … */
                         char text[CONTROL_TEXT_MAX];
+                        uint32_t discards; /* what has not been told yet cannot be trusted, and is
+                                            * not told */
                         uint64_t interferences;     /* changes by others, while it went on */
                         uint64_t interference_nsec; /* as long as these stood, all in all */
                 } finish; /* fd: saved_cmdlines text (memfd), or none; none of a judged stream */

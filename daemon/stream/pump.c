@@ -397,6 +397,14 @@ int pump_leave(Pump *pump) {
         return pump->is_tripped ? 0 : put_last_losses(pump);
 }
 
+int pump_discard(Pump *pump) {
+        if (pump->window.is_on)
+                return 0;
+        if (pump->fence.is_on)
+                pump->queue->discarded_bytes += hold_discard(&pump->fence.hold);
+        return pump->is_tripped ? 0 : put_last_losses(pump);
+}
+
 int pump_open_window(Pump *pump, int earlier_fd, int kept_fd) {
         bool is_wanted = pump->window.is_on && pump->window.kept_fd < 0;
 

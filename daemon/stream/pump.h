@@ -54,6 +54,8 @@ uint64_t pump_get_lost(Pump *pump);
 /* Another consumer goes on with the rings: what the sink takes now, and what was lost behind it.
  * -ENOMEM. */
 int pump_leave(Pump *pump);
+/* What has not been passed on yet never will be. -ENOMEM. */
+int pump_discard(Pump *pump);
 /* The last of it, whether or not the sink takes anything, and what was lost behind it; nothing of
  * it when the guard has fired (is_tripped). -ENOMEM. */
 int pump_end(Pump *pump);

@@ -136,6 +136,15 @@ case_interference_war() { # [deep] who undoes whatever is put back wins, and the
         within 10 no_instance || fail "the instance is left"
 }
 
+case_interference_code() { # the stream of a user's session says why it ended, not that the daemon has gone
+        trap interference_end EXIT
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" until stop 2000
+        echo 0 >"$(echo "$TRACEFS"/instances/ktrace-*/events/raw_syscalls/sys_enter/enable)"
+        : >stop
+        wait "$RECORDING" || true
+        same interference "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" "how the stream ends"
+}
+
 case_interference_own() { # nothing of all that ktraced does itself is taken for another's
         trap interference_end EXIT
         watched

@@ -276,6 +276,31 @@ static void test_blocked_reader_closes(void) {
         rig_free(&rig);
 }
 
+/* The daemon does not trust what is still to be read: the rings are let go, and the stream ends
+ * with the daemon's code, not as if the daemon had gone. */
+static void test_discards(void) {
+        const ControlMessage finish = { .type = CONTROL_FINISH,
+                .finish = { .code = "guard", .text = "it has gone off", .discards = 1 } };
+        uint8_t page[PAGE_SIZE_TEST];
+        Rig rig;
+        size_t n;
+
+        rig_run(&rig, 1, false);
+        kill(rig.pid, SIGSTOP); /* both are there when it goes on */
+        rig_make_page(page, 12, 0, false);
+        g_assert_true(rig_feed(&rig, 0, page));
+        rig_send(&rig, &finish, NULL, 0);
+        kill(rig.pid, SIGCONT);
+        rig_await(&rig, CONTROL_RELEASED, NULL);
+        g_autofree Frame *frames = read_all(&rig, &n);
+        _cleanup_json_ json_object *end = frames_json(frames, FRAME_END);
+        json_object *code;
+        g_assert_true(json_object_object_get_ex(end, "code", &code));
+        g_assert_cmpstr(json_object_get_string(code), ==, "guard");
+        g_assert_cmpint(rig_exit_status(&rig), ==, 0);
+        rig_free(&rig);
+}
+
 static void test_daemon_goes(void) {
         uint8_t page[PAGE_SIZE_TEST];
         Rig rig;
@@ -351,6 +376,7 @@ static void test_bad_messages(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/consumer/discards", test_discards);
         g_test_add_func("/consumer/stream", test_stream);
         g_test_add_func("/consumer/fence", test_fence);
         g_test_add_func("/consumer/loss", test_loss);
