@@ -127,7 +127,8 @@ static void creation_submit(Creation *creation,
                         sizeof(session->trace.policy_digest),
                         "%s",
                         policy_get_digest(creation->registry->options.policy));
-        session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
+        if (!session_is_decided_at_start(session))
+                session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
         session_keep(session);
         trace_plan_create(&session->trace, &session->plan);
         session_submit(session, session_then_created);

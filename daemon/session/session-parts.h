@@ -63,6 +63,9 @@ int session_check_control(const Session *session, const Request *request, Reason
 void session_conclude(Session *session, SessionState state, int result, const Reason *reason);
 /* No plan is in flight: what Describe tells of events that are off. */
 void session_note_switches(Session *session);
+/* Whether its processes, which it names by number, may be traced is found out by its first start:
+ * before that it is not recorded as allowed. */
+bool session_is_decided_at_start(const Session *session);
 /* Into the journal. */
 void session_record(const Session *session, AuditKind kind, const char *text);
 /* That this was done by whoever `request` is of, unless that is the owner. Returns whether. */

@@ -292,6 +292,8 @@ static void session_then_armed(Session *session, int result, const Reason *reaso
                 return;
         }
         session_arm_feed_again(session);
+        if (!session->is_armed && session_is_decided_at_start(session))
+                session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
         session->is_armed = true;
         /* A histogram that was halted goes on at a start, as the kernel's does. */
         if (session->feed && feed_is_counting(session->feed))

@@ -167,6 +167,10 @@ void session_submit(Session *session, void (*then)(Session *, int, const Reason 
         worker_submit(session->registry->worker, &session->plan);
 }
 
+bool session_is_decided_at_start(const Session *session) {
+        return session->grant->fenced && session->spec->n_pids > 0;
+}
+
 void session_record(const Session *session, AuditKind kind, const char *text) {
         audit_write(session->registry->audit,
                         &(AuditRecord){

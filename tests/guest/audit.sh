@@ -53,6 +53,15 @@ case_audit_allowed() { # who was allowed what, by which rule
                 fail "not in the catalog"
 }
 
+case_audit_denied_process() { # a process of another is denied, and is not recorded as allowed before
+        audit_begin
+        expect 3 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p 1
+        within 20 sh -c "journalctl -q --no-pager --since=$(cat since) -t ktraced | grep -q 'process 1 is not yours'" || fail "no denial"
+        same '' "$(records $ALLOWED)" "allowed"
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- true
+        record $ALLOWED
+}
+
 case_audit_denied() { # who was denied what, and why
         audit_rule "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
         audit_begin
