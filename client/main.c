@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "help.h"
 #include "nearest.h"
 #include "pager.h"
 #include "verb.h"
@@ -40,36 +41,51 @@ static const Verb *const verbs[] = {
         &verb_verify,
 };
 
-static void print_help(void) {
-        printf("ktracectl [OPTION...] VERB [ARGUMENT...]\n\n"
-               "Record what the kernel does for your own processes, as any user.\n\n"
-               "Verbs:\n");
+static void write_help(FILE *out) {
+        fprintf(out,
+                        "ktracectl [OPTION...] VERB [ARGUMENT...]\n\n"
+                        "Record what the kernel does for your own processes, as any user.\n\n"
+                        "Verbs:\n");
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
-                int width = printf("  %s %s", verbs[i]->name, verbs[i]->arguments);
+                int width = fprintf(out, "  %s %s", verbs[i]->name, verbs[i]->arguments);
 
-                printf("%s%*s%c%s\n",
+                fprintf(out,
+                                "%s%*s%c%s\n",
                                 width >= HELP_COLUMN ? "\n" : "",
                                 width >= HELP_COLUMN ? HELP_COLUMN : HELP_COLUMN - width,
                                 "",
                                 toupper(verbs[i]->summary[0]),
                                 verbs[i]->summary + 1);
         }
-        printf("\nOptions, before or after the verb:\n"
-               "  --json[=pretty|short|off]  listings as JSON\n"
-               "  --no-pager                 do not pipe listings into a pager\n"
-               "  --no-ask-password          never ask for a password: what needs one is denied\n"
-               "  --no-legend                no headings and no counts\n"
-               "  --varlink                  call ktraced over its own socket, without the bus\n"
-               "  -q, --quiet                nothing but errors and what was asked for\n"
-               "  -h, --help                 this, or a verb's own help behind the verb\n"
-               "  --version\n"
-               "\nEnvironment: DBUS_SYSTEM_BUS_ADDRESS names the bus, KTRACE_VARLINK_ADDRESS the socket\n"
-               "(unix:PATH); SYSTEMD_PAGER, PAGER.\n"
-               "\nExit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 events were lost;\n"
-               "'record' with a command returns the command's (see 'ktracectl record --help').\n"
-               "\nTo begin with:\n"
-               "  ktracectl record -e 'sched:sched_process_*' -- ls\n"
-               "  ktracectl report trace.dat\n");
+        fprintf(out,
+                        "\nOptions, before or after the verb:\n"
+                        "  --json[=pretty|short|off]  listings as JSON\n"
+                        "  --no-pager                 do not pipe listings into a pager\n"
+                        "  --no-ask-password          never ask for a password: what needs one is denied\n"
+                        "  --no-legend                no headings and no counts\n"
+                        "  --varlink                  call ktraced over its own socket, without the bus\n"
+                        "  -q, --quiet                nothing but errors and what was asked for\n"
+                        "  -h, --help                 this, or a verb's own help behind the verb\n"
+                        "  --version\n"
+                        "\nEnvironment: DBUS_SYSTEM_BUS_ADDRESS names the bus, KTRACE_VARLINK_ADDRESS the socket\n"
+                        "(unix:PATH); SYSTEMD_PAGER, PAGER.\n"
+                        "\nExit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 events were lost;\n"
+                        "'record' with a command returns the command's (see 'ktracectl record --help').\n"
+                        "\nTo begin with:\n"
+                        "  ktracectl record -e 'sched:sched_process_*' -- ls\n"
+                        "  ktracectl report trace.dat\n");
+}
+
+static void print_help(void) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        if (!out)
+                return;
+        write_help(out);
+        if (fclose(out) == 0)
+                help_print(stdout, text);
 }
 
 static const Verb *verb_find(const char *name) {

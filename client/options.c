@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "help.h"
 #include "proxy.h"
 #include "verb.h"
 
@@ -27,17 +28,26 @@ static int json_mode_from_string(const char *text, JsonMode *ret) {
 }
 
 void verb_print_help(const Verb *verb) {
-        printf("ktracectl %s%s%s\n\n%c%s.\n",
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        if (!out)
+                return;
+        fprintf(out,
+                        "ktracectl %s%s%s\n\n%c%s.\n",
                         verb->name,
                         *verb->arguments ? " " : "",
                         verb->arguments,
                         toupper(verb->summary[0]),
                         verb->summary + 1);
         if (verb->help)
-                printf("\n%s", verb->help);
+                fprintf(out, "\n%s", verb->help);
         if (verb->print_more)
-                verb->print_more();
-        printf("\nGlobal options: see 'ktracectl --help'.\n");
+                verb->print_more(out);
+        fprintf(out, "\nGlobal options: see 'ktracectl --help'.\n");
+        if (fclose(out) == 0)
+                help_print(stdout, text);
 }
 
 /* Returns whether `option` was one of the global ones; *ret_status is >= 0 when all is said. */

@@ -445,65 +445,46 @@ int spec_options_build(const SpecOptions *options,
         return r;
 }
 
-/* Breaks a field's text at blanks. */
-static void print_wrapped(const char *text, int indent, int width) {
-        int column = 0;
-
-        while (*text) {
-                int n = (int)strcspn(text, " ");
-
-                if (column > 0 && column + 1 + n > width) {
-                        printf("\n%*s", indent, "");
-                        column = 0;
-                } else if (column > 0) {
-                        column += printf(" ");
-                }
-                column += printf("%.*s", n, text);
-                text += n;
-                text += strspn(text, " ");
-        }
-        printf("\n");
-}
-
-void spec_options_print_help(void) {
-        printf("\nThe session:\n"
-               "  -e, --event NAME|GLOB  record this event or these events; repeatable\n"
-               "  -f, --filter EXPR      only where EXPR holds, for the -e before it; FILTERS in\n"
-               "                         ktracectl(1)\n"
-               "      --probe NAME       record this probe; 'ktracectl probes list'; repeatable\n"
-               "      --off              do not record it yet, for the -e or --probe before it: a\n"
-               "                         trigger or 'ktracectl set' turns it on\n"
-               "      --trigger TRIGGER  " TRIGGER_OPTION_FORM ";\n"
-               "                         TRIGGERS in ktrace-session(5); repeatable\n"
-               "      --where EXPR       the same for all events\n"
-               "      --scope SCOPE      command, own, pids:PID,PID…, unit:NAME, cgroup:PATH or\n"
-               "                         system\n"
-               "  -a, --all              --scope system\n"
-               "  -p, --pid PID,…        --scope pids:PID,…; repeatable\n"
-               "  -u, --unit NAME        --scope unit:NAME (of NAME.service)\n"
-               "  -b, --buffer KB        buffer-kb below\n"
-               "      --clock CLOCK\n"
-               "      --mode MODE\n"
-               "      --lifetime LIFETIME\n"
-               "      --cpus LIST        record on these CPUs alone\n"
-               "      --stacktrace       the kernel's stack with each event\n"
-               "      --tracer TRACER    function or function_graph, with\n"
-               "      --function GLOB    the functions to record; repeatable\n"
-               "      --instance NAME    read this instance of tracefs\n"
-               "      --locked           once started, nobody but an administrator stops it\n"
-               "      --spool[=SIZE]     record onto the machine's disk, at most so much (64M, 2G;\n"
-               "                         from 512K on, default max-spool-kb); 'ktracectl spool'\n"
-               "      --unredacted       nothing cut, where policy allows\n"
-               "      --spec FILE.json   an object with the keys below; -e adds to its events;\n"
-               "                         for 'create' also -, standard input\n"
-               "\nKeys of a session:\n");
+void spec_options_print_help(FILE *out) {
+        fprintf(out,
+                        "\nThe session:\n"
+                        "  -e, --event NAME|GLOB  record this event or these events; repeatable\n"
+                        "  -f, --filter EXPR      only where EXPR holds, for the -e before it; FILTERS in\n"
+                        "                         ktracectl(1)\n"
+                        "      --probe NAME       record this probe; 'ktracectl probes list'; repeatable\n"
+                        "      --off              do not record it yet, for the -e or --probe before it: a\n"
+                        "                         trigger or 'ktracectl set' turns it on\n"
+                        "      --trigger TRIGGER  " TRIGGER_OPTION_FORM ";\n"
+                        "                         TRIGGERS in ktrace-session(5); repeatable\n"
+                        "      --where EXPR       the same for all events\n"
+                        "      --scope SCOPE      command, own, pids:PID,PID…, unit:NAME, cgroup:PATH or\n"
+                        "                         system\n"
+                        "  -a, --all              --scope system\n"
+                        "  -p, --pid PID,…        --scope pids:PID,…; repeatable\n"
+                        "  -u, --unit NAME        --scope unit:NAME (of NAME.service)\n"
+                        "  -b, --buffer KB        buffer-kb below\n"
+                        "      --clock CLOCK\n"
+                        "      --mode MODE\n"
+                        "      --lifetime LIFETIME\n"
+                        "      --cpus LIST        record on these CPUs alone\n"
+                        "      --stacktrace       the kernel's stack with each event\n"
+                        "      --tracer TRACER    function or function_graph, with\n"
+                        "      --function GLOB    the functions to record; repeatable\n"
+                        "      --instance NAME    read this instance of tracefs\n"
+                        "      --locked           once started, nobody but an administrator stops it\n"
+                        "      --spool[=SIZE]     record onto the machine's disk, at most so much (64M, 2G;\n"
+                        "                         from 512K on, default max-spool-kb); 'ktracectl spool'\n"
+                        "      --unredacted       nothing cut, where policy allows\n"
+                        "      --spec FILE.json   an object with the keys below; -e adds to its events;\n"
+                        "                         for 'create' also -, standard input\n"
+                        "\nKeys of a session:\n");
         for (size_t i = 0; i < n_spec_fields; i++) {
                 const SpecField *field = &spec_fields[i];
 
-                printf("  %-12s ", field->name);
-                print_wrapped(field->doc, 15, 80 - 15);
+                fprintf(out, "  %-12s  %s\n", field->name, field->doc);
                 if (field->type == SPEC_NUMBER)
-                        printf("%15s%" PRIu64 " to %" PRIu64 " %s.\n",
+                        fprintf(out,
+                                        "%16s%" PRIu64 " to %" PRIu64 " %s.\n",
                                         "",
                                         field->min,
                                         field->max,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdio.h>
+
 #include "options.h"
 #include "origin.h"
 #include "spec.h"
@@ -106,4 +108,4 @@ int spec_options_build(const SpecOptions *options,
 /* "64M", as --spool= takes it. */
 bool spec_options_is_size(const char *text);
 /* The part of --help, with the limits of the spec's field table. */
-void spec_options_print_help(void);
+void spec_options_print_help(FILE *out);

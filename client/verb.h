@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdio.h>
+
 #include "error.h"
 #include "options.h"
 #include "tell.h"
@@ -11,7 +13,7 @@ typedef struct Verb {
         const char *arguments; /* behind the name in --help: "[GLOB]" */
         const char *summary;   /* one line */
         const char *help;      /* its own options and what to know, whole lines; NULL: none */
-        void (*print_more)(void);
+        void (*print_more)(FILE *out);
         bool paged;   /* its listing may go through a pager */
         bool manages; /* sessions of others too, with --administrator */
         /* argv[0] is the verb's name. Returns the exit status. */
