@@ -137,6 +137,15 @@ static void flow_advance(Flow *flow) {
                                 waiting && !flow->draining ? SD_EVENT_OFF : SD_EVENT_ON);
 }
 
+void flow_hold(Flow *flow) {
+        (void)sd_event_source_set_enabled(flow->source, SD_EVENT_OFF);
+}
+
+void flow_go_on(Flow *flow) {
+        if (flow->source && !flow->ended)
+                (void)sd_event_source_set_enabled(flow->source, SD_EVENT_ON);
+}
+
 void flow_drain(Flow *flow) {
         flow->draining = true;
         if (flow->source && !flow->ended)

@@ -111,6 +111,8 @@ static int record_set_output(Record *record, const Spec *spec, const Context *co
                 record->format = "kts";
         if (!record->path)
                 record->path = spec->spool.is_on ? "/dev/null" : RECORD_FILE_DEFAULT;
+        if (context->json != JSON_OFF && !record->format && strcmp(record->path, "-") == 0)
+                record->format = "json";
         return 0;
 }
 
@@ -245,7 +247,8 @@ const Verb verb_record = {
                 "      --flight           --mode flight: keep the newest events in memory, and "
                 "write them only\n"
                 "                         on the occasions that --snapshot-on names\n"
-                "      --snapshot-on WHEN SIGUSR1 (kill -USR1 of this process), exit (of CMD, or "
+                "      --snapshot-on WHEN\n"
+                "                         SIGUSR1 (kill -USR1 of this process), exit (of CMD, or "
                 "^C), or\n"
                 "                         'SYSTEM:EVENT if FILTER'; repeatable; default: exit. The "
                 "first goes\n"

@@ -38,6 +38,7 @@ typedef struct Recording {
         bool cut_told, sink_told;
         bool has_statistics;
         uint64_t n_recorded, n_lost, n_unpaired;
+        uint64_t n_changes, changed_nsec; /* by others, and how long they stood */
         ProxyPending *destroying;
         bool destroyed;
         bool destroy_lost; /* with the daemon that was asked */
@@ -134,8 +135,13 @@ static int recording_open(Recording *recording, Reason *reason) {
         r = recording_create(recording, reason);
         if (r == 0)
                 r = recording_attach(recording, reason);
+        /* A recording that is refused at its start prints nothing. */
+        if (r == 0 && recording->tap)
+                tap_hold(recording->tap);
         if (r == 0)
                 r = proxy_order(recording->proxy, recording->id, "Start", NULL, reason);
+        if (r == 0 && recording->tap)
+                tap_go_on(recording->tap);
         if (r == KT_E_CANCELLED && recording->watch.ended)
                 r = reason_set(reason,
                                 r,
@@ -293,6 +299,10 @@ static int ask_statistics(Recording *recording, Reason *reason) {
         recording->n_recorded =
                         json_object_get_uint64(json_object_object_get(statistics, "recorded"));
         recording->n_lost = json_object_get_uint64(json_object_object_get(statistics, "lost"));
+        recording->n_changes =
+                        json_object_get_uint64(json_object_object_get(statistics, "interference"));
+        recording->changed_nsec = json_object_get_uint64(
+                        json_object_object_get(statistics, "interference-nsec"));
         recording->n_unpaired =
                         json_object_get_uint64(json_object_object_get(statistics, "unpaired"));
         return 0;
@@ -394,7 +404,9 @@ static void recording_tell_summary(const Recording *recording, uint64_t n_events
                         size > 0 ? ", " : "",
                         size > 0 ? table_format_bytes(bytes, size) : "",
                         lost,
-                        n_lost > 0 ? "; a larger --buffer loses fewer" : "");
+                        n_lost > 0                 ? "; a larger --buffer loses fewer"
+                        : recording->n_changes > 0 ? " in the buffer"
+                                                   : "");
         if (!recording->options->quiet || n_lost > 0)
                 tell("%s: %s", output_get_name(output), text);
 }
@@ -466,6 +478,21 @@ static void recording_finish_flight(Recording *recording) {
         output_discard(recording->options->output);
         if (!recording->failed && !recording->options->quiet)
                 tell("no snapshot was asked for: nothing is kept");
+}
+
+/* The kernel does not count events as lost that another program kept it from recording. */
+static void recording_tell_changes(Recording *recording) {
+        const RecordingOptions *options = recording->options;
+
+        if (recording->n_changes == 0)
+                return;
+        tell("%s: another program changed the trace for %.1f ms (%" PRIu64
+             " change%s): events of this time may be missing",
+                        options->is_spooled ? recording->id : output_get_name(options->output),
+                        (double)recording->changed_nsec / 1e6,
+                        recording->n_changes,
+                        recording->n_changes == 1 ? "" : "s");
+        recording->n_lost = MAX_OF(recording->n_lost, (uint64_t)1);
 }
 
 /* A worker that the next daemon could not take over has ended it, and the session goes on. */
@@ -549,6 +576,7 @@ static int recording_conduct(Recording *recording) {
                 recording_finish_flight(recording);
         else
                 recording_finish(recording);
+        recording_tell_changes(recording);
         if (recording->destroying)
                 (void)recording_await(recording, is_destroyed);
         recording_tell_cut(recording);

@@ -312,6 +312,16 @@ Tap *tap_free(Tap *tap) {
         return NULL;
 }
 
+void tap_hold(Tap *tap) {
+        if (tap->flow)
+                flow_hold(tap->flow);
+}
+
+void tap_go_on(Tap *tap) {
+        if (tap->flow)
+                flow_go_on(tap->flow);
+}
+
 void tap_drain(Tap *tap) {
         if (tap->flow)
                 flow_drain(tap->flow);

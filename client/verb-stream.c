@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "notify.h"
 #include "proxy.h"
@@ -36,6 +37,9 @@ static int stream_check(StreamJob *job, const Context *context, int *ret_status)
 
         if (!job->path)
                 job->path = "-";
+        if (context->json != JSON_OFF && !job->is_notify && !job->format &&
+                        strcmp(job->path, "-") == 0)
+                job->format = "json";
         if (job->is_notify && (is_file || job->is_snapshot)) {
                 *ret_status = tell_usage(context,
                                 !job->is_snapshot

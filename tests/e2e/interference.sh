@@ -32,6 +32,21 @@ drained() { ktracectl --json=short status box | jq -e '[.statistics.cpus[].entri
 nobody() { ktracectl list --json=short | jq -e 'length == 0'; }
 n_told() { jq -s 'map(select(.kind == "interference") | .count) | add // 0' told; }
 
+case_interference_recorded() { # record reports on stderr that another program changed the trace, and its status is that of losses
+        trap interference_end EXIT
+        local status=0
+        recording ktracectl record -a -b 256 -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts
+        BOX=$(echo "$TRACEFS"/instances/ktrace-*)
+        calls 10 1000
+        echo 0 >"$BOX/tracing_on"
+        reads tracing_on 1
+        kill -INT "$RECORDING"
+        wait "$RECORDING" || status=$?
+        same 4 "$status" "status: $(cat background.err)"
+        grep -qE 't.kts: [0-9]+ events.*, none lost in the buffer$' background.err || fail "$(cat background.err)"
+        grep -qE 't.kts: another program changed the trace for [0-9.]+ ms \(1 change\)' background.err || fail "$(cat background.err)"
+}
+
 case_interference_events() { # [guest] an event that others turn off is on again soon, with its filter; the gap is told, also in the stream
         trap interference_end EXIT
         watched
