@@ -14,6 +14,7 @@
 enum {
         OPTION_TO = OPTION_VERB,
         OPTION_CPU,
+        OPTION_RAW,
 };
 
 /* A failure to write names the output, any other the input. */
@@ -72,6 +73,7 @@ static int run(Context *context, int argc, char **argv) {
                 OPTIONS_GLOBAL,
                 { "to", required_argument, NULL, OPTION_TO },
                 { "cpu", required_argument, NULL, OPTION_CPU },
+                { "raw", no_argument, NULL, OPTION_RAW },
                 { "output", required_argument, NULL, 'o' },
                 {},
         };
@@ -87,6 +89,8 @@ static int run(Context *context, int argc, char **argv) {
                         to = optarg;
                 else if (option == OPTION_CPU)
                         list = optarg;
+                else if (option == OPTION_RAW)
+                        source.is_raw = true;
                 else
                         out_path = optarg;
         }
@@ -96,12 +100,16 @@ static int run(Context *context, int argc, char **argv) {
                 return tell_usage(context, "one FILE is wanted, '-' for standard input");
         if (!to && strcmp(out_path, "-") != 0 && export_format_from_suffix(out_path, &format) == 0)
                 to = export_format_to_string(format);
+        if (!to && context->json != JSON_OFF)
+                to = export_format_to_string(EXPORT_JSON);
         if (!to)
                 return tell_usage(context, "--to is wanted, one of " EXPORT_FORMAT_NAMES);
         if (export_format_from_string(to, &format) < 0)
                 return tell_usage(context,
                                 "--to %s: no such format, there are " EXPORT_FORMAT_NAMES,
                                 to);
+        if (source.is_raw && !export_format_is_text(format))
+                return tell_usage(context, "--raw is for text, not for %s", to);
         int r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
         if (r != 0)
                 return tell_failure(r, &reason);
@@ -118,6 +126,7 @@ const Verb verb_convert = {
                 "                       dat-wall have times of day in place of the trace's clock\n"
                 "  --cpu LIST           these CPUs alone, as 0-3,5: a file for each is made by as many\n"
                 "                       calls; not for kts\n"
+                "  --raw                as 'report --raw', for text\n"
                 "  -o, --output OUT     '-' or nothing: standard output; dat needs a regular file\n"
                 "\n"
                 "FILE is as for 'report'. OUT appears whole or not at all.\n",

@@ -143,6 +143,17 @@ int decode_add_command(Decode *decode, int pid, const char *name) {
         return 0;
 }
 
+int decode_check_cpus(const Decode *decode, const CpuList *cpus, Reason *reason) {
+        for (unsigned cpu = 0; cpu < decode->n_cpus; cpu++)
+                if (cpu_list_has(cpus, cpu))
+                        return 0;
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "--cpu: the trace has %u CPUs and none of these: expected numbers from 0 to %u",
+                        decode->n_cpus,
+                        decode->n_cpus > 0 ? decode->n_cpus - 1 : 0);
+}
+
 int decode_record_pid(const Record *record) {
         return record->size < 8 ? -1 : (int)(int32_t)shape_number(record->data + 4, 4, true);
 }

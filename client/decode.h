@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <traceevent/event-parse.h>
 
+#include "cpu-list.h"
 #include "error.h"
 #include "shape.h"
 
@@ -51,6 +52,8 @@ int decode_add_event(Decode *decode,
 /* The newest name of a pid wins. */
 int decode_add_command(Decode *decode, int pid, const char *name);
 
+/* KT_E_INVALID_SPEC: the trace has none of these CPUs. */
+int decode_check_cpus(const Decode *decode, const CpuList *cpus, Reason *reason);
 int decode_record_pid(const Record *record);
 bool decode_knows_command(const Decode *decode, int pid);
 const char *decode_command(Decode *decode, int pid);

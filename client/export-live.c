@@ -334,6 +334,8 @@ static int take_frame(LiveExport *live, Reason *reason) {
         free(piece);
         if (r == 0 && live->frame.type == FRAME_METADATA && live->format == EXPORT_TEXT_WALL)
                 r = wall_clock_check(live->stream.decode, reason);
+        if (r == 0 && live->frame.type == FRAME_METADATA && live->cpus)
+                r = decode_check_cpus(live->stream.decode, live->cpus, reason);
         if (r == 0 && live->frame.type == FRAME_METADATA && prints(live)) {
                 printer_init(&live->printer, live->format, live->out, live->stream.decode);
                 r = printer_begin(&live->printer);
@@ -468,7 +470,9 @@ void live_export_set_cpus(LiveExport *live, const CpuList *cpus) {
 static int finish_dat(LiveExport *live, ExportSummary *ret, Reason *reason) {
         if (fflush(live->spool) != 0)
                 return -errno;
-        return export_source(&(ExportSource){ fileno(live->spool), "the stream", live->cpus },
+        return export_source(&(ExportSource){ .fd = fileno(live->spool),
+                                             .name = "the stream",
+                                             .cpus = live->cpus },
                         live->format,
                         live->out,
                         ret,

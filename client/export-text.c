@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Text as `trace-cmd report` 3.1.6 prints it, byte for byte (its trace_show_data() in
- * tracecmd/trace-read.c), but for a terminal, where control characters that came from traced
- * programs are shown instead of obeyed, and for records that are not as their format says. Called
- * by printer. */
+ * tracecmd/trace-read.c), except for records that are not as their format says and, unless raw text
+ * is wanted, for control characters that came from traced programs: a terminal would obey them,
+ * also when the text reaches it through a pipe or a file. Called by printer. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -24,11 +24,21 @@ static size_t harmless(const char *text, size_t size) {
         return length;
 }
 
+/* The ASCII at the beginning, which is nearly always all. */
+static size_t count_plain(const char *text, size_t size) {
+        size_t n = 0;
+
+        while (n < size && text[n] >= ' ' && text[n] < 0x7f)
+                n++;
+        return n;
+}
+
 static void add_escaped(Printer *printer, const char *text, size_t size, bool is_multiline) {
-        if (!printer->is_escaped) {
-                line_add(printer, text, size);
-                return;
-        }
+        size_t plain = printer->is_escaped ? count_plain(text, size) : size;
+
+        line_add(printer, text, plain);
+        text += plain;
+        size -= plain;
         while (size > 0) {
                 size_t length = harmless(text, size);
 

@@ -114,11 +114,16 @@ static void tell_damage(Trace *trace) {
                                 trace->n_damaged);
 }
 
-static int print_trace(Trace *trace, ExportFormat format, FILE *out, ExportSummary *ret) {
+static int print_trace(Trace *trace,
+                const ExportSource *source,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret) {
         Printer printer;
         int r;
 
         printer_init(&printer, format, out, trace->decode);
+        printer.is_escaped = printer.is_escaped && !source->is_raw;
         printer.name_width = name_width(trace);
         r = printer_begin(&printer);
         if (r == 0)
@@ -133,6 +138,7 @@ static int print_trace(Trace *trace, ExportFormat format, FILE *out, ExportSumma
 }
 
 static int export_trace(Trace *trace,
+                const ExportSource *source,
                 ExportFormat format,
                 FILE *out,
                 ExportSummary *ret,
@@ -154,7 +160,11 @@ static int export_trace(Trace *trace,
         if (r != 0)
                 return r;
         /* For the other two this only counts. */
-        r = print_trace(trace, export_format_is_dat(format) ? EXPORT_KTS : format, out, ret);
+        r = print_trace(trace,
+                        source,
+                        export_format_is_dat(format) ? EXPORT_KTS : format,
+                        out,
+                        ret);
         if (r == -EBADMSG)
                 return reason_set(
                                 reason, KT_E_FAILED, "packed data is damaged, or the file shrank");
@@ -183,9 +193,11 @@ int export_source(const ExportSource *source,
                                 "a stream (kts) has all CPUs: choose some when it is shown or converted");
         r = trace_open(source->fd, export_format_is_text(format), &trace, &why);
         if (r == 0 && source->cpus)
+                r = decode_check_cpus(trace->decode, source->cpus, &why);
+        if (r == 0 && source->cpus)
                 trace_keep_cpus(trace, source->cpus);
         if (r == 0)
-                r = export_trace(trace, format, out, &summary, &why);
+                r = export_trace(trace, source, format, out, &summary, &why);
         if (r > 0)
                 return reason_set(reason, r, "%s: %s", source->name, why.text);
         if (r < 0)
@@ -205,7 +217,8 @@ int export_file(int in_fd,
                 FILE *out,
                 ExportSummary *ret,
                 Reason *reason) {
-        return export_source(&(ExportSource){ in_fd, in_name, NULL }, format, out, ret, reason);
+        return export_source(
+                        &(ExportSource){ .fd = in_fd, .name = in_name }, format, out, ret, reason);
 }
 
 int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason) {

@@ -41,7 +41,7 @@ bool export_format_is_text(ExportFormat format);
 
 /* Reads a .kts stream or a trace.dat (told apart by content) from in_fd and writes it whole to
  * out; EXPORT_DAT needs an out that can seek. in_name stands in messages. Control characters in
- * strings of text are escaped when out is a terminal. Returns 0 (also for a cut stream: see
+ * strings are escaped. Returns 0 (also for a cut stream: see
  * ret->complete), -errno, or KT_E_* with reason. */
 int export_file(int in_fd,
                 const char *in_name,
@@ -54,12 +54,13 @@ int export_file(int in_fd,
  * for a file that is cut; -errno. */
 int export_count(int fd, bool with_events, ExportSummary *ret);
 
-/* The same of these CPUs alone; NULL: all. KT_E_INVALID_SPEC for EXPORT_KTS, which has all.
- * Statistics and losses are those of the whole trace. */
+/* The same of these CPUs alone; NULL: all. KT_E_INVALID_SPEC for EXPORT_KTS, which has all, and
+ * when the trace has none of them. Statistics and losses are those of the whole trace. */
 typedef struct ExportSource {
         int fd;
         const char *name;
         const CpuList *cpus;
+        bool is_raw; /* text: strings as they were recorded */
 } ExportSource;
 
 int export_source(const ExportSource *source,

@@ -144,7 +144,7 @@ static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
         int r = output_empty(output->fd);
         r = r ?: target_open_stdio(output->target, &out);
         r = r
-                            ?: export_source(&(ExportSource){ draft_fd,
+                            ?: export_source(&(ExportSource){ .fd = draft_fd,
                                                              output->path,
                                                              output_get_cpus(output) },
                                                output->format,

@@ -18,7 +18,7 @@ void printer_init(Printer *printer, ExportFormat format, FILE *out, Decode *deco
                 .out = out,
                 .decode = decode,
                 .is_wall = format == EXPORT_TEXT_WALL };
-        printer->is_escaped = export_format_is_text(format) && isatty(fileno(out)) == 1;
+        printer->is_escaped = export_format_is_text(format);
 }
 
 void printer_clear(Printer *printer) {

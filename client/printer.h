@@ -14,7 +14,7 @@ typedef struct Printer {
         FILE *out;
         Decode *decode;  /* borrowed */
         bool is_wall;    /* text: times of day; wall_clock_check() has said that there are */
-        bool is_escaped; /* out is a terminal: nothing that it would act on reaches it */
+        bool is_escaped; /* text: nothing that a terminal would act on is printed */
         int name_width;  /* of the widest instance's name; 0: one buffer only */
         uint64_t n_events, n_lost;
         char *line;

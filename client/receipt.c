@@ -62,7 +62,9 @@ static int put_end(json_object *object, const Stream *stream) {
 }
 
 static int fill(json_object *object, const Stream *stream, bool is_whole) {
-        static const char *const shared[] = { "session", "machine", "kernel" };
+        static const char *const shared[] = {
+                "session", "machine", "kernel", "realtime-offset-nsec"
+        };
         json_object *receipt = json_object_object_get(stream->metadata, "receipt");
         int r = 0;
 

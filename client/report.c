@@ -14,6 +14,7 @@
 enum {
         OPTION_RECEIPT = OPTION_VERB,
         OPTION_WALL,
+        OPTION_RAW,
         OPTION_CPU,
 };
 
@@ -117,12 +118,13 @@ static int run(Context *context, int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "receipt", no_argument, NULL, OPTION_RECEIPT },
                 { "wall", no_argument, NULL, OPTION_WALL },
+                { "raw", no_argument, NULL, OPTION_RAW },
                 { "cpu", required_argument, NULL, OPTION_CPU },
                 {} };
         ExportFormat text = EXPORT_TEXT;
         const char *list = NULL;
         CpuList cpus;
-        bool wants_receipt = false;
+        bool wants_receipt = false, is_raw = false;
         _cleanup_close_ int fd = -1;
         ExportSummary summary;
         Reason reason = { 0 };
@@ -132,6 +134,8 @@ static int run(Context *context, int argc, char **argv) {
         while ((option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
                 if (option == OPTION_WALL)
                         text = EXPORT_TEXT_WALL;
+                else if (option == OPTION_RAW)
+                        is_raw = true;
                 else if (option == OPTION_CPU)
                         list = optarg;
                 else
@@ -148,7 +152,10 @@ static int run(Context *context, int argc, char **argv) {
         if (r == 0 && wants_receipt)
                 return report_receipt(context, fd, name);
         if (r == 0)
-                r = export_source(&(ExportSource){ fd, name, list ? &cpus : NULL },
+                r = export_source(&(ExportSource){ .fd = fd,
+                                                  .name = name,
+                                                  .cpus = list ? &cpus : NULL,
+                                                  .is_raw = is_raw },
                                 context->json == JSON_OFF ? text : EXPORT_JSON,
                                 stdout,
                                 &summary,
@@ -160,7 +167,7 @@ static int run(Context *context, int argc, char **argv) {
 
 const Verb verb_report = {
         .name = "report",
-        .arguments = "FILE…",
+        .arguments = "FILE...",
         .summary = "print a recorded trace, in time order over all CPUs",
         .help = "FILE is a .kts stream or a trace.dat of trace-cmd (version 6, or 7 plain or packed\n"
                 "with zstd), told apart by what is in it; '-' is standard input. With --json each\n"
@@ -169,6 +176,9 @@ const Verb verb_report = {
                 "  --wall               times of day (UTC) in place of the trace's clock; with --json\n"
                 "                       they are beside it wherever the clock leads there\n"
                 "  --cpu LIST           these CPUs alone, as 0-3,5\n"
+                "  --raw                texts of traced programs as they are, as trace-cmd prints them:\n"
+                "                       without it control characters and bytes that are not UTF-8 are\n"
+                "                       printed as \\xNN\n"
                 "  --receipt            who asked for it, which rule allowed it, what was left out and\n"
                 "                       lost, and which kernel wrote it, instead of the trace\n"
                 "\n"

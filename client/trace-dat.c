@@ -453,6 +453,22 @@ static int load_head(Dat *dat, DatInput *input) {
         return 0;
 }
 
+/* The receipt of a file that was a stream leads from its clock to wall time. Options that change
+ * the times that are read leave no way there. */
+static void take_wall_time(Dat *dat) {
+        json_object *offset = NULL;
+
+        if (dat->decode->has_wall || !dat->decode->is_ns || dat->trace->ts_offset != 0 ||
+                        dat->trace->ts_mult > 0 ||
+                        !json_object_object_get_ex(dat->trace->stream.receipt,
+                                        "realtime-offset-nsec",
+                                        &offset) ||
+                        !json_object_is_type(offset, json_type_int))
+                return;
+        dat->decode->has_wall = true;
+        dat->decode->wall_offset_ns = json_object_get_int64(offset);
+}
+
 int trace_load_dat(Trace *trace, Reason *reason) {
         Dat dat = { .trace = trace, .reason = reason };
         DatInput input = { .trace = trace, .end = trace->size };
@@ -466,6 +482,7 @@ int trace_load_dat(Trace *trace, Reason *reason) {
         r = load_head(&dat, &input);
         if (r == 0)
                 r = dat.version == 6 ? load_v6(&dat, &input) : load_v7(&dat, &input);
+        take_wall_time(&dat);
         tep_set_cpus(dat.decode->tep, (int)dat.decode->n_cpus);
         for (size_t i = 0; i < dat.n_buffers; i++)
                 free(dat.buffers[i].cpus);

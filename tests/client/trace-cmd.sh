@@ -66,7 +66,7 @@ same() { # OURS THEIRS
 }
 
 dat_is_same() { # KTS: our text, and trace-cmd's of the trace.dat that we made of it
-        "$ktracectl" report "$1" >"$scratch/ours" &&
+        "$ktracectl" report --raw "$1" >"$scratch/ours" &&
                 "$ktracectl" convert "$1" --to dat -o "$scratch/t.dat" &&
                 trace-cmd report "$scratch/t.dat" >"$scratch/theirs" 2>/dev/null &&
                 [ "$(wc -l <"$scratch/ours")" -gt 100 ] &&
@@ -77,9 +77,9 @@ converted_is_same() { # VERSION COMPRESSION, of the last t.dat
         rm -f "$scratch/c.dat"
         trace-cmd convert -i "$scratch/t.dat" -o "$scratch/c.dat" --file-version "$1" --compression "$2" &&
                 trace-cmd report "$scratch/c.dat" >"$scratch/theirs" 2>/dev/null &&
-                "$ktracectl" report "$scratch/c.dat" >"$scratch/ours" &&
+                "$ktracectl" report --raw "$scratch/c.dat" >"$scratch/ours" &&
                 same "$scratch/ours" "$scratch/theirs" &&
-                "$ktracectl" report - <"$scratch/c.dat" >"$scratch/ours" &&
+                "$ktracectl" report --raw - <"$scratch/c.dat" >"$scratch/ours" &&
                 same "$scratch/ours" "$scratch/theirs"
 }
 

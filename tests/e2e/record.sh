@@ -23,7 +23,7 @@ case_readme_record_dat() { # [guest] README: record -o t.dat -- ls -R, then repo
 
 case_trace_cmd_reads_dat() { # [asan] trace-cmd report of our .dat: same events, same count, same fields as our report
         record_readme
-        user ktracectl report t.dat | grep -E '^ +.*\[[0-9]{3}\]' | tr -s ' ' | sort >ours
+        user ktracectl report --raw t.dat | grep -E '^ +.*\[[0-9]{3}\]' | tr -s ' ' | sort >ours
         user trace-cmd report t.dat 2>/dev/null | grep -E '^ +.*\[[0-9]{3}\]' | tr -s ' ' | sort >theirs
         same "$(wc -l <theirs)" "$(wc -l <ours)" "event lines"
         [ "$(wc -l <ours)" -gt 1000 ] || fail "few events"

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What is printed of a recording, and what is not.
+EXECS='-e sched:sched_process_exec'
+
+case_report_escaped() { # control characters of a task's name reach no pipe and no file, but by --raw; UTF-8 stays
+        local name
+        name=$(printf 'a\033b\233c\303\244')
+        cp /bin/true "$name"
+        expect 0 user ktracectl record -q $EXECS -o t.kts -- "./$name"
+        for command in 'report t.kts' 'convert t.kts --to text' 'convert t.kts --to text -o t.txt'; do
+                expect 0 user ktracectl $command
+                [ ! -e t.txt ] || mv t.txt out
+                LC_ALL=C grep -qF 'a\x1bb\x9bc'"$(printf '\303\244')" out || fail "$command: $(cat out)"
+                ! LC_ALL=C grep -q "$(printf '[\033\233]')" out || fail "$command: a control character"
+        done
+        expect 0 user ktracectl report --raw t.kts
+        LC_ALL=C grep -qF "$name" out || fail "not raw"
+        expect 0 user ktracectl convert t.kts --raw --to text
+        LC_ALL=C grep -qF "$name" out || fail "not raw"
+        refused 2 'is for text' user ktracectl convert t.kts --raw --to json
+        expect 0 user ktracectl record -q $EXECS -o - -- "./$name"
+        LC_ALL=C grep -qF 'a\x1bb\x9bc' out || fail "$(cat out)"
+}
+
+case_report_no_such_cpu() { # CPUs that the trace does not have are refused, not silently empty
+        expect 0 user ktracectl record -q $EXECS -o t.kts -- true
+        refused 2 'none of these: expected numbers from 0 to' user ktracectl report --cpu 4000 t.kts
+        refused 2 'none of these' user ktracectl convert --cpu 4000-4001 --to json t.kts
+        expect 0 user ktracectl report --cpu 0-4000 t.kts
+        grep -q sched_process_exec out || fail "nothing of those that are there"
+}
+
+case_report_wall_of_dat() { # the default trace.dat leads to the time of day too
+        expect 0 user ktracectl record -q $EXECS -o t.kts -- true
+        expect 0 user ktracectl convert t.kts --to dat -o t.dat
+        expect 0 user ktracectl report --wall t.kts
+        mv out wall
+        grep -q 'T[0-9:.]*Z: sched_process_exec' wall || fail "$(cat wall)"
+        expect 0 user ktracectl report --wall t.dat
+        cmp out wall || fail "$(diff out wall | head -4)"
+}
+
+case_record_json_printed() { # --json -o - prints JSON, as it does for each verb that prints events
+        expect 0 user ktracectl --json record -q $EXECS -o - -- true
+        jq -es 'any(.[]; .event == "sched_process_exec")' out >/dev/null || fail "$(head -c 300 out)"
+        expect 0 user ktracectl record -q $EXECS -o t.kts -- true
+        expect 0 user ktracectl --json convert t.kts
+        jq -es 'any(.[]; .event == "sched_process_exec")' out >/dev/null || fail "$(head -c 300 out)"
+}
+
+case_record_refused_prints_nothing() { # a recording that is refused at its start has printed nothing
+        background "$TARGET" until stop 50000
+        for to in text json kts; do
+                expect 3 user ktracectl record -q -e raw_syscalls:sys_enter -p "$BACKGROUND" -o - --to $to
+                [ ! -s out ] || fail "$to: $(head -c 300 out)"
+        done
+}
