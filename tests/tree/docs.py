@@ -101,8 +101,22 @@ with tempfile.TemporaryDirectory() as root:
     run = subprocess.run(["journalctl", f"--root={root}", "--update-catalog"], capture_output=True, text=True)
     listed = subprocess.run(["journalctl", f"--root={root}", "--list-catalog"], capture_output=True, text=True)
     check("journalctl reads the catalog", run.stderr.splitlines() + absent(ids, listed.stdout))
+
+
+def joined(path):
+    """Words without a blank between them: the macros with two fonts print their arguments side by side."""
+    for line in path.read_text().splitlines():
+        words = re.match(r"\.(?:BR|RB|IR|RI|BI|IB) (.*)", line)
+        arguments = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', words[1])] if words else []
+        for first, second in zip(arguments, arguments[1:]):
+            if re.match(r"\\-\\-?[a-z].*[A-Za-z]$", first) and re.match(r"[A-Za-z]", second):
+                yield line
+
+
+# tbl before troff, and 80 columns: a wider table is a warning.
 for path in sorted((source / "man").glob("*.[1-8]")):
-    run = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path], capture_output=True, text=True)
+    run = subprocess.run(["groff", "-t", "-man", "-Tutf8", "-ww", "-z", "-rLL=78n", path], capture_output=True, text=True)
     check(f"{path.name} renders", (run.stdout + run.stderr).splitlines())
+    check(f"{path.name} separates its words", list(joined(path)))
 print(f"1..{len(results)}")
 sys.exit(not all(results))
