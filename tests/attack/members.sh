@@ -234,6 +234,69 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's process"
 }
 
+# swarm GO N: processes of the user's end one after the other, and root's get their numbers at once.
+swarm() { "$ATTACK_TOOLS/actor" swarm "$USER_UID" $VICTIM_CALL "$1" "$2" && touch reused; }
+
+case_pid_reuse_at_stop() { # [deep] root's processes with the numbers of processes that ended while the session was stopped
+        defended_by lifetimes-last
+        roots_part swarm armed 150
+        attack <<'EOS'
+from attack import *
+wait_for("pids")
+s = Session("own", ENTER + ["syscalls:*"])
+s.start()
+open("armed", "w").close()
+pause(0.1)
+attempt(s.stop)
+wait_for("reused", 120)
+s.save()
+EOS
+        roots_end
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's processes"
+}
+
+case_pid_reuse_after_loss() { # [deep] the same, of processes whose ends were lost because the buffer was full
+        defended_by losses
+        roots_part swarm armed 100
+        attack "$TARGET" calls 100000000 $OWN_CALL <<'EOS'
+from attack import *
+import signal, sys
+wait_for("pids")
+noise = [Process(["taskset", "-c", str(cpu)] + sys.argv[1:]) for cpu in range(os.cpu_count())]
+s = Session("own", **{"buffer-kb": dbus.UInt64(8)})
+s.start()
+for p in noise:
+    p.go()
+pause(1)
+open("armed", "w").close()
+wait_for("reused", 120)
+for p in noise:
+    os.kill(p.pid, signal.SIGKILL)
+s.save()
+EOS
+        roots_end
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's processes"
+}
+
+case_pid_reuse_and_names() { # the name of a process of root's that got the number of a traced one just ended
+        defended_by names
+        background ktracectl record -q -a -e raw_syscalls:sys_enter -f "id == $VICTIM_CALL" -o root.kts -- sleep 120
+        within 20 is_running || fail "root's trace does not run: $(cat background.err)"
+        roots_part swarm armed 5
+        attack <<'EOS'
+from attack import *
+wait_for("pids")
+s = Session("pids:" + ",".join(open("pids").read().split()), ENTER + ["sched:sched_process_exit"])
+s.start()
+open("armed", "w").close()
+wait_for("reused", 120)
+pause(0.5)
+s.save()
+EOS
+        roots_end
+        verdict "$(grep -ac secret-name t.kts || true)" "names of root's processes"
+}
+
 case_setuid_in_flight() { # root's program, executed in the window of a flight recorder, by a snapshot after its end
         defended_by credentials guard guard-hist
         rooted 4755 rooted

@@ -4,10 +4,16 @@
  *
  *   actor reuse UID NR GO       as root: a process of UID, whose number goes into the file `pid`;
  * when the file GO is there it is killed, reaped, and its number given at once to a process of
- * root's, which makes system call NR 2000 times. Ends with 0 when that worked actor chain GO
- * PROGRAM ARG  threads that start one another and end, without pause; when the file GO is there the
- * last of them, never the leader, executes PROGRAM actor id                    prints uid,
- * effective uid and effective gid */
+ * root's, which makes system call NR 2000 times. Ends with 0 when that worked
+ *
+ *   actor swarm UID NR GO N     as root: the same with N processes, one after the other without
+ * pause; their numbers go into the file `pids`. The new owners are called `secret-name` and make
+ * system call NR for 30 ms each
+ *
+ *   actor chain GO PROGRAM ARG  threads that start one another and end, without pause; when the
+ * file GO is there the last of them, never the leader, executes PROGRAM
+ *
+ *   actor id                    prints uid, effective uid and effective gid */
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,6 +24,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char *const *program;
@@ -75,6 +82,54 @@ static int reuse(uid_t uid, long nr, const char *file) {
         return pid != prey;
 }
 
+static void call_for(long nr, long msec) {
+        struct timespec begin, now;
+
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        do {
+                for (int i = 0; i < 20; i++)
+                        syscall(nr);
+                clock_gettime(CLOCK_MONOTONIC, &now);
+        } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+                        msec);
+}
+
+/* Its number comes again at once, to a process of root's. Nobody is waited for. */
+static int hand_on(pid_t prey, long nr) {
+        kill(prey, SIGKILL);
+        waitpid(prey, NULL, 0);
+        if (set_last_pid(prey - 1) < 0)
+                return -1;
+        pid_t pid = fork();
+        if (pid == 0) {
+                prctl(PR_SET_NAME, "secret-name", 0, 0, 0);
+                if (getpid() == prey)
+                        call_for(nr, 30);
+                _exit(0);
+        }
+        return pid == prey;
+}
+
+static int swarm(uid_t uid, long nr, const char *file, int n) {
+        FILE *f = fopen("pids.new", "we");
+        pid_t preys[1000];
+        int n_reused = 0;
+
+        if (!f || n < 1 || n > 1000)
+                return 1;
+        for (int i = 0; i < n; i++)
+                fprintf(f, "%d\n", preys[i] = start_prey(uid));
+        if (fclose(f) != 0 || rename("pids.new", "pids") < 0)
+                return 1;
+        wait_for(file);
+        for (int i = 0; i < n; i++)
+                n_reused += hand_on(preys[i], nr) == 1;
+        while (wait(NULL) > 0)
+                ;
+        printf("%d of %d numbers came again\n", n_reused, n);
+        return n_reused == 0;
+}
+
 static void *chain(void *userdata) {
         pthread_attr_t detached;
         pthread_t next;
@@ -93,6 +148,8 @@ static void *chain(void *userdata) {
 int main(int argc, char **argv) {
         if (argc == 5 && strcmp(argv[1], "reuse") == 0)
                 return reuse((uid_t)atol(argv[2]), atol(argv[3]), argv[4]);
+        if (argc == 6 && strcmp(argv[1], "swarm") == 0)
+                return swarm((uid_t)atol(argv[2]), atol(argv[3]), argv[4], atoi(argv[5]));
         if (argc >= 4 && strcmp(argv[1], "chain") == 0) {
                 go = argv[2];
                 program = argv + 3;
