@@ -29,8 +29,8 @@
 #include "trace-pairs.h"
 #include "trace-triggers.h"
 
-/* PID_MAX_LIMIT of 64-bit kernels. With fewer numbers one that has ended comes again while the
- * kernel's list still has it. */
+/* PID_MAX_LIMIT of 64-bit kernels. With fewer numbers, that of an ended task soon comes again while
+ * the kernel's list still has it. With this many an attacker first needs millions of forks. */
 #define PID_MAX_NEEDED 4194304
 /* Events that are watched one by one of a trace that is not judged: each is a directory that is
  * kept open, and the daemon has 65536 descriptors for 256 sessions. */
