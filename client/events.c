@@ -47,21 +47,6 @@ static void events_print_description(json_object *event) {
                 events_print_field(json_object_array_get_idx(fields, i));
 }
 
-#define PATIENCE_SEC 60
-
-/* The daemon gives each user a part of each second. A slow machine needs more of it for thousands
- * of events. */
-static int events_describe(Proxy *proxy, const char *name, json_object **ret, Reason *reason) {
-        for (int i = 0;; i++) {
-                *reason = (Reason){};
-                int r = proxy_get(proxy, NULL, "DescribeEvent", name, ret, reason);
-
-                if (r != KT_E_LIMIT_REACHED || i == PATIENCE_SEC)
-                        return r;
-                (void)sleep(1);
-        }
-}
-
 static bool events_has_field(json_object *event, const char *word) {
         json_object *fields = json_object_object_get(event, "fields");
         size_t n = json_object_is_type(fields, json_type_array) ? json_object_array_length(fields)
@@ -107,7 +92,7 @@ static int found_consider(Found *found,
         int r = 0;
 
         if (found->descriptions || (!is_found && may_be_field))
-                r = events_describe(proxy, name, &event, reason);
+                r = proxy_get(proxy, NULL, "DescribeEvent", name, &event, reason);
         if (r == KT_E_NO_SUCH_EVENT) /* its module has just been unloaded */
                 return 0;
         if (r != 0 || !(is_found || (may_be_field && events_has_field(event, word))))
@@ -144,7 +129,7 @@ static int refuse_nothing(Proxy *proxy, const char *text, Reason *reason) {
         _cleanup_json_ json_object *event = NULL;
 
         if (!glob_is_pattern(text)) {
-                int r = events_describe(proxy, text, &event, reason);
+                int r = proxy_get(proxy, NULL, "DescribeEvent", text, &event, reason);
 
                 if (r != 0)
                         return r;

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent.h"
 #include "proxy-backend.h"
@@ -24,6 +25,7 @@
 #define TIMEOUT_USEC ((uint64_t)120 * 1000 * 1000)
 /* Where a human types a password. */
 #define PATIENCE_USEC ((uint64_t)300 * 1000 * 1000)
+#define PACE_TRIES    30 /* a second apart */
 
 static ProxyDoor door = PROXY_DOOR_BUS;
 
@@ -195,9 +197,31 @@ static int run_loop(Proxy *proxy) {
         return sd_event_run(proxy->event, UINT64_MAX);
 }
 
+/* The daemon gives each user a part of each second. Who has had it is refused before anything is
+ * done, and may call again. */
+static bool is_too_early(int result, const Reason *reason) {
+        return result == KT_E_LIMIT_REACHED && strstr(reason->text, "(max-call-usec-per-sec)");
+}
+
+static void wait_a_second(Proxy *proxy) {
+        if (!proxy->event)
+                (void)sleep(1);
+        else /* what comes meanwhile may end it earlier; then the next try is too early again */
+                (void)sd_event_run(proxy->event, 1000000);
+}
+
 static int try(Proxy *proxy, const ProxyRequest *request, ProxyAnswer *ret, Reason *reason) {
-        return proxy->event ? proxy_await(proxy, request, run_loop, ret, reason)
-                            : proxy->backend->call(proxy, request, ret, reason);
+        int r;
+
+        for (int i = 0;; i++) {
+                *reason = (Reason){};
+                r = proxy->event ? proxy_await(proxy, request, run_loop, ret, reason)
+                                 : proxy->backend->call(proxy, request, ret, reason);
+                if (!is_too_early(r, reason) || i == PACE_TRIES ||
+                                (proxy->cancelled && *proxy->cancelled))
+                        return r;
+                wait_a_second(proxy);
+        }
 }
 
 static int try_asking(Proxy *proxy, ProxyRequest *request, ProxyAnswer *ret, Reason *reason) {

@@ -231,6 +231,24 @@ static int hold(Entry *entry, sd_bus_message *m) {
         return r;
 }
 
+/* Is it the next of those that were put back? Then it is held no longer. */
+static bool take_held(Entry *entry, sd_bus_message *m) {
+        if (!entry || !entry->known || entry->n_held == 0 || entry->held[0] != m)
+                return false;
+        entry->n_held--;
+        memmove(entry->held, entry->held + 1, entry->n_held * sizeof(entry->held[0]));
+        /* The queue holds its own reference while the message is being processed. */
+        sd_bus_message_unref(m);
+        return true;
+}
+
+void auth_forget_call(const Auth *auth, sd_bus_message *m) {
+        const char *sender = sd_bus_message_get_sender(m);
+
+        if (sender)
+                (void)take_held(entry_find(auth, sender), m);
+}
+
 /* Returns 1 when the message ends here, 0 when it may go on to the handlers. */
 static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         Auth *auth = userdata;
@@ -253,11 +271,7 @@ static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
                 entry_read_facts(entry);
                 return 0;
         }
-        if (entry && entry->known && entry->held[0] == m) {
-                entry->n_held--;
-                memmove(entry->held, entry->held + 1, entry->n_held * sizeof(entry->held[0]));
-                /* The queue holds its own reference while the message is being processed. */
-                sd_bus_message_unref(m);
+        if (take_held(entry, m)) {
                 entry_read_facts(entry);
                 return 0;
         }

@@ -37,6 +37,8 @@ DEFINE_CLEANUP(Auth, auth_free);
  * auth_remove_socket, which comes when it is closed. */
 int auth_add_socket(Auth *auth, int fd, char **ret_name);
 void auth_remove_socket(Auth *auth, const char *unique_name);
+/* A filter before auth's has answered the call: later calls of its sender do not wait for it. */
+void auth_forget_call(const Auth *auth, sd_bus_message *m);
 /* The sender of m, or NULL (not known: deny). */
 const Peer *auth_get_peer(const Auth *auth, sd_bus_message *m);
 /* Whoever has this name, with facts of now, or NULL (has left: deny); for a call over a socket, or

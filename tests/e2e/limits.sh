@@ -65,6 +65,14 @@ case_limit_cost() { # what a session costs others is told while it is there
         user ktracectl destroy told
 }
 
+case_limit_call_time() { # a user's calls that take more than their time are made again a second later, not refused
+        jq -cn '{scope: "own", events: [{name: "syscalls:*", filter: "common_pid == 1"}]}' >spec.json
+        limit max-call-usec-per-sec 10000
+        for _ in $(seq 6); do
+                expect 0 user ktracectl policy explain spec.json
+        done
+}
+
 case_limit_calls() { # calls of a user that wait for their answer; the next ones are refused at once
         limit max-calls-per-uid 1
         # On a slow machine they may come one behind the other.
