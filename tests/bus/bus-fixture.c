@@ -10,6 +10,8 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,20 +111,33 @@ static const char *mount_tracefs(void) {
         return access(events, R_OK) == 0 ? NULL : "tracefs is empty here";
 }
 
+/* The socket's name is there before the bus listens on it, and a bus that was killed leaves the
+ * name. */
+static gboolean bus_listens(const char *path) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        g_assert_no_errno(fd);
+        gboolean listens = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+        close(fd);
+        return listens;
+}
+
 static void start_bus(void) {
         g_autofree char *config = g_build_filename(fixture.dir, "bus.conf", NULL);
         g_autofree char *option = g_strdup_printf("--config-file=%s", config);
-        g_autofree char *socket = g_build_filename(fixture.dir, "bus", NULL);
+        g_autofree char *path = g_build_filename(fixture.dir, "bus", NULL);
         g_autofree char *text =
                         g_strdup_printf(bus_config, fixture.dir, g_getenv("KTRACE_SOURCE_ROOT"));
 
         g_assert_true(g_file_set_contents(config, text, -1, NULL));
         fixture.bus = spawn((const char *const[]){
                         "dbus-daemon", "--nofork", "--nopidfile", option, NULL });
-        for (int i = 0; i < 500 && access(socket, F_OK) < 0; i++)
+        for (int i = 0; i < 3000 && !bus_listens(path); i++)
                 g_usleep(10000);
         g_free(fixture.address); /* of the bus before this one */
-        fixture.address = g_strdup_printf("unix:path=%s", socket);
+        fixture.address = g_strdup_printf("unix:path=%s", path);
         g_setenv("DBUS_SYSTEM_BUS_ADDRESS", fixture.address, TRUE);
 }
 
