@@ -74,7 +74,7 @@ copy_end() {
         leave_case
 }
 
-case_event_probe_alone() { # an event probe whose event is not recorded: the session reports no interference
+case_event_probe_alone() { # [guest] an event probe whose event is not recorded: the session reports no interference
         event_probes
         trap copy_end EXIT
         ktracectl probes add copy --event sched:sched_process_exec pid

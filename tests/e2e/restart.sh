@@ -222,12 +222,12 @@ case_restart_stopping() { # a stop that is under way when the daemon is killed i
                 wait "$BACKGROUND" || true
                 calls 5 1000
                 same stopped "$(state_of box)" "state"
-                expect 0 ktracectl snapshot box -o t.kts
-                same 7 "$(has t.kts 1000)" "calls before it was stopped"
+                expect 0 ktracectl snapshot box -o box.kts
+                same 7 "$(has box.kts 1000)" "calls before it was stopped"
                 ktracectl start box
                 calls 3 1000
-                expect 0 ktracectl snapshot box -o t.kts
-                same 10 "$(has t.kts 1000)" "calls before it was stopped, and since the next start"
+                expect 0 ktracectl snapshot box -o box.kts
+                same 10 "$(has box.kts 1000)" "calls before it was stopped, and since the next start"
                 ktracectl destroy box
         done
         [ "$hits" -gt 0 ] || skip "no flight recorder was being stopped when the daemon was killed"

@@ -212,7 +212,7 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         jq -nc '{scope: "own", events: ["raw_syscalls:sys_enter"], triggers: [range(1000) | {when: "raw_syscalls:sys_enter", do: "notify"}]}' >many.json
         refused 2 'triggers: more than 64 in a session' user ktracectl create bad --spec many.json
         if [ ! -e "$TRACEFS/events/sched/sched_switch/hist" ]; then
-                refused 1 'this kernel has no histograms' user ktracectl create bad --scope own -e $ENTER --trigger "$ENTER do hist id"
+                refused 1 'this kernel has no histograms' ktracectl create bad --scope system -e $ENTER --trigger "$ENTER do hist id"
         fi
         if [ ! -e "$TRACEFS/snapshot" ]; then
                 refused 1 'this kernel has no snapshot buffers' ktracectl create bad --scope system --mode flight -e $ENTER --trigger "$ENTER do snapshot"
