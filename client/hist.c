@@ -131,6 +131,7 @@ static int hist_parse(HistJob *job, Context *context, int argc, char **argv, int
                 { "all", no_argument, NULL, 'a' },
                 { "pid", required_argument, NULL, 'p' },
                 { "unit", required_argument, NULL, 'u' },
+                { "buffer", required_argument, NULL, 'b' },
                 { "scope", required_argument, NULL, OPTION_SCOPE },
                 { "unredacted", no_argument, NULL, OPTION_UNREDACTED },
                 { "key", required_argument, NULL, OPTION_KEY },
@@ -146,7 +147,7 @@ static int hist_parse(HistJob *job, Context *context, int argc, char **argv, int
                 {} };
         int option;
 
-        while ((option = options_next(context, argc, argv, "hqe:f:ap:u:", options, ret_status)) >=
+        while ((option = options_next(context, argc, argv, "hqe:f:ap:u:b:", options, ret_status)) >=
                         0) {
                 Reason reason = {};
                 int r = hist_take(job, option, &reason);
@@ -236,7 +237,7 @@ const Verb verb_hist = {
                 "                         FIELD=FIELD, the same in both, and\n"
                 "      --by FIELD         of TO (or from.FIELD), followed by what may follow a --key: a\n"
                 "                         picture for each of its values, the largest total time first\n"
-                "  -a, -p PID, -u UNIT, --scope SCOPE, --unredacted\n"
+                "  -a, -p PID, -u UNIT, --scope SCOPE, -b KB, --unredacted\n"
                 "                         as for 'record'; default: all of root's, else your own "
                 "processes\n"
                 "      --bars             also where the output is no terminal\n"

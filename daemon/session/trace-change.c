@@ -36,10 +36,13 @@ int trace_begin_switch(Trace *trace) {
 /* What starts with a trigger is off until then; what is there for triggers alone for ever. */
 static bool begins_off(const Trace *trace, const GrantEvent *event) {
         bool is_closed = trace_windows_are_switches(trace) && trace_begins_closed(trace->spec);
+        bool is_counted = trace_counts_event(trace, event);
 
-        return !trace_needs_event(trace, event) &&
-               (event->is_off || is_closed ||
-                               (event->is_unrecorded && !trace_counts_event(trace, event)));
+        if (trace_needs_event(trace, event))
+                return false;
+        if (event->is_unrecorded)
+                return !is_counted;
+        return is_closed || (event->is_off && !is_counted);
 }
 
 int trace_step_off(void *context, Reason *reason _unused_) {

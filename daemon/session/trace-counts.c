@@ -347,18 +347,31 @@ static int put_filter(json_object *filters,
         return r ?: put_condition(entry, trace, event, event->filter, reason);
 }
 
+/* One that is off in the stream, and counted. */
+static int put_hidden(json_object *hidden,
+                const Trace *trace,
+                const GrantEvent *event,
+                Reason *reason) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+
+        int r = read_format(trace, event, &format, reason);
+        return r ?: describe_append(hidden, json_object_new_uint64(format->id));
+}
+
 /* Events that the stream's reader knows nothing of, and the filters of those that it does. */
 static int put_events(json_object *plan, const Trace *trace, Reason *reason) {
-        json_object *events, *filters;
+        json_object *events, *filters, *hidden;
 
         int r = put_new_array(plan, "events", &events);
         r = r ?: put_new_array(plan, "filters", &filters);
+        r = r ?: put_new_array(plan, "hidden", &hidden);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++) {
                 const GrantEvent *event = &trace->grant->events[i];
 
                 if (!trace_counts_event(trace, event))
                         continue;
                 r = event->is_unrecorded ? metadata_add_event(events, trace, event)
+                    : event->is_off      ? put_hidden(hidden, trace, event, reason)
                                          : put_filter(filters, trace, event, reason);
         }
         return r;

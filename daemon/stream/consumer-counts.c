@@ -64,6 +64,29 @@ static int catch_up(Consumer *c, int fd) {
         return r ?: -ESHUTDOWN;
 }
 
+static int take_question(Consumer *c, const ControlMessage *message, int *fd) {
+        uint32_t table = message->counts.table;
+        ControlCountsVerb verb = (ControlCountsVerb)message->counts.verb;
+
+        int r = catch_up(c, *fd);
+        if (r < 0)
+                return r == -ESHUTDOWN ? 0 : r;
+        if (verb == CONTROL_COUNTS_ASK)
+                return begin_telling(c, table, TAKE_FD(*fd));
+        counts_change(c->pump.counts, table, verb, pump_get_lost(&c->pump));
+        if (*fd >= 0)
+                counts_teller_answer(*fd, 0, "");
+        return 0;
+}
+
+int consumer_answer_early(Consumer *c) {
+        _cleanup_close_ int fd = TAKE_FD(c->question_fd);
+        ControlMessage question = c->question;
+
+        c->question.type = 0;
+        return question.type != 0 ? take_question(c, &question, &fd) : 0;
+}
+
 int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
         uint32_t table = message->counts.table;
         ControlCountsVerb verb = (ControlCountsVerb)message->counts.verb;
@@ -73,13 +96,14 @@ int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, siz
                         (!counts_has(c->pump.counts, table) &&
                                         (is_asked || table != CONTROL_COUNTS_ALL)))
                 return -EBADMSG;
-        int r = catch_up(c, n_fds > 0 ? fds[0] : -1);
-        if (r < 0)
-                return r == -ESHUTDOWN ? 0 : r;
-        if (is_asked)
-                return begin_telling(c, table, TAKE_FD(fds[0]));
-        counts_change(c->pump.counts, table, verb, pump_get_lost(&c->pump));
-        if (n_fds > 0)
-                counts_teller_answer(fds[0], 0, "");
-        return 0;
+        if (n_fds > 0 && !c->is_released && !rings_are_complete(&c->pump.rings)) {
+                /* What is in the rings is to be counted first. The daemon asks one question at a
+                 * time. */
+                close_cleanup(&c->question_fd);
+                c->question = *message;
+                c->question_fd = TAKE_FD(fds[0]);
+                return 0;
+        }
+        int none = -1;
+        return take_question(c, message, n_fds > 0 ? &fds[0] : &none);
 }

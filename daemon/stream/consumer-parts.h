@@ -44,6 +44,8 @@ typedef struct Consumer {
         size_t metadata_size;
         CountsTeller teller;
         bool teller_is_watched;
+        ControlMessage question; /* that came before the rings; type 0: none */
+        int question_fd;
 } Consumer;
 
 void consumer_tell(Consumer *c, ControlType type, int error, const char *text);
@@ -59,6 +61,8 @@ int consumer_put_summary(Consumer *c,
 /* Before the stream is set up: the plan of the histograms. */
 int consumer_take_counts(Consumer *c, int fd);
 int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds);
+/* All rings are there: answers what came before them. */
+int consumer_answer_early(Consumer *c);
 /* There is room for more of an answer. */
 void consumer_on_teller(Consumer *c);
 /* Tells the daemon how often notify triggers were hit. */

@@ -333,7 +333,9 @@ static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t
                 return r;
         if (!c->pump.window.is_on) /* a snapshot's are read once, when FINISH comes */
                 set_active(c, false);
-        return rings_guard(&c->pump.rings, &c->watchdog);
+        r = rings_guard(&c->pump.rings, &c->watchdog);
+        r = r ?: consumer_answer_early(c);
+        return r == -ECANCELED ? finish(c) : r;
 }
 
 static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
@@ -665,6 +667,7 @@ int main(int argc, char **argv) {
                 .names = NAME_LIST_NONE,
                 .is_control_open = true,
                 .teller = COUNTS_TELLER_NONE,
+                .question_fd = -1,
         };
         char text[CONTROL_TEXT_MAX] = "";
         const char *user = NULL;

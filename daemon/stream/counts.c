@@ -220,13 +220,16 @@ static int take_filters(Counts *counts, json_object *plan, json_object *formats[
 int counts_new(json_object *plan, json_object *told, Counts **ret) {
         _cleanup_(counts_free_cleanup) Counts *counts = calloc(1, sizeof(*counts));
         json_object *formats[2] = { told, get_member(plan, "events") };
-        json_object *names = get_member(plan, "names");
+        json_object *names = get_member(plan, "names"), *hidden = get_member(plan, "hidden");
 
         if (!counts)
                 return -ENOMEM;
         for (size_t i = 0; i < get_length(told); i++)
                 counts->is_told[(uint16_t)get_number(json_object_array_get_idx(told, i), "id")] =
                                 true;
+        for (size_t i = 0; i < get_length(hidden); i++)
+                counts->is_told[(uint16_t)json_object_get_uint64(
+                                json_object_array_get_idx(hidden, i))] = false;
         int r = take_hists(counts, plan, formats);
         r = r ?: take_filters(counts, plan, formats);
         if (r == 0 && names)

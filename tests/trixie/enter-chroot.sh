@@ -16,19 +16,21 @@ mount -t tmpfs -o mode=0755 tmpfs "$root/run"
 mount --bind "$source" "$root/source"
 mount -o remount,bind,ro "$root/source"
 
-# Meson is told where the tree is by its path in the chroot: trees in other places share the build folder.
+# Each tree has a build folder of its own: ninja compares times, and those of two trees say nothing together.
+build=/build/$(printf %s "$source" | sha256sum | cut -c1-16)
+mkdir -p "$root$build"
 in_chroot() {
         env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 CCACHE_DIR=/var/cache/ccache \
                 CCACHE_BASEDIR=/source chroot "$root" "$@"
 }
-log=/build/unit.log
-[ -e "$root/build/build.ninja" ] ||
-        in_chroot meson setup /build /source --prefix=/usr --sysconfdir=/etc --localstatedir=/var >"$root$log" ||
+log=$build/unit.log
+[ -e "$root$build/build.ninja" ] ||
+        in_chroot meson setup "$build" /source --prefix=/usr --sysconfdir=/etc --localstatedir=/var >"$root$log" ||
         { cat "$root$log" >&2; exit 1; }
-in_chroot ninja -C /build >"$root$log" 2>&1 ||
+in_chroot ninja -C "$build" >"$root$log" 2>&1 ||
         { grep -vE '^\[[0-9]+/' "$root$log" | tail -n 60 >&2; exit 1; }
-in_chroot rm -f /build/meson-logs/testlog.json
-in_chroot meson test -C /build --no-rebuild --suite unit --timeout-multiplier 4 "$@" >"$root$log" 2>&1 || true
-[ -s "$root/build/meson-logs/testlog.json" ] || { cat "$root$log" >&2; exit 1; }
-in_chroot jq -rf /source/tests/meson-tap.jq /build/meson-logs/testlog.json | tee "$root/build/unit.tap"
-! grep -q '^not ok ' "$root/build/unit.tap"
+in_chroot rm -f "$build"/meson-logs/testlog.json
+in_chroot meson test -C "$build" --no-rebuild --suite unit --timeout-multiplier 4 "$@" >"$root$log" 2>&1 || true
+[ -s "$root$build/meson-logs/testlog.json" ] || { cat "$root$log" >&2; exit 1; }
+in_chroot jq -rf /source/tests/meson-tap.jq /build/meson-logs/testlog.json | tee "$root$build/unit.tap"
+! grep -q '^not ok ' "$root$build/unit.tap"
