@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # enter-chroot.sh ROOT SOURCE [TEST...]: builds SOURCE in ROOT and runs the unit tests. unit.sh starts it as the first
 # process of its own namespaces, so its mounts are private and are gone when it ends.
-set -eu
+set -eu -o pipefail
 root=$1 source=$2
 shift 2
 
@@ -32,5 +32,5 @@ in_chroot ninja -C "$build" >"$root$log" 2>&1 ||
 in_chroot rm -f "$build"/meson-logs/testlog.json
 in_chroot meson test -C "$build" --no-rebuild --suite unit --timeout-multiplier 4 "$@" >"$root$log" 2>&1 || true
 [ -s "$root$build/meson-logs/testlog.json" ] || { cat "$root$log" >&2; exit 1; }
-in_chroot jq -rf /source/tests/meson-tap.jq /build/meson-logs/testlog.json | tee "$root$build/unit.tap"
+in_chroot jq -rf /source/tests/meson-tap.jq "$build/meson-logs/testlog.json" | tee "$root$build/unit.tap"
 ! grep -q '^not ok ' "$root$build/unit.tap"
