@@ -20,9 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pair-start.h"
 #include "probe-tree.h"
 
-#define PAIR_VALUES_MAX 14 /* of both events, beside the time */
+#define PAIR_VALUES_MAX 13 /* of both events, beside the time and when the first one was */
 #define PAIR_TEXTS_MAX  4  /* of those; each is 256 bytes for each key that is remembered */
 
 /* Named words would read otherwise. */
@@ -217,21 +218,26 @@ static bool has_latency(const ProbeForm *form) {
         return false;
 }
 
+const char *probe_pair_get_start(const ProbeForm *form) {
+        return form->in_usec ? PAIR_START_USEC : PAIR_START_NSEC;
+}
+
 /* A clock that no time is taken of is forgotten by the kernel: the line would not read back. */
-static void print_size(FILE *f, const ProbeForm *form, const PairPlace *place) {
+static void print_size(FILE *f, const PairPlace *place, bool takes_time) {
         fprintf(f, ":size=%u", place->entries);
-        if (has_latency(form))
+        if (takes_time)
                 fprintf(f, ":clock=%s", place->clock);
 }
 
 static void print_from(FILE *f, const ProbeForm *form, const PairPlace *place) {
         const char *unit = form->in_usec ? ".usecs" : "";
+        bool takes_time = has_latency(form) || place->tells_start;
 
         print_keys(f, form, SIDE_FROM);
-        if (has_latency(form))
+        if (takes_time)
                 fprintf(f, ":%st=common_timestamp%s", place->token, unit);
         print_values(f, form, place, SIDE_FROM);
-        print_size(f, form, place);
+        print_size(f, place, takes_time);
 }
 
 static void print_to(FILE *f, const ProbeForm *form, const PairPlace *place) {
@@ -241,13 +247,15 @@ static void print_to(FILE *f, const ProbeForm *form, const PairPlace *place) {
         if (has_latency(form))
                 fprintf(f, ":%sd=common_timestamp%s-$%st", token, unit, token);
         print_values(f, form, place, SIDE_TO);
-        print_size(f, form, place);
+        print_size(f, place, has_latency(form));
         fprintf(f, ":onmatch(%s).trace(%s", place->from, place->event);
         for (size_t i = 0; i < form->n_fields; i++)
                 if (form->fields[i].side == SIDE_LATENCY)
                         fprintf(f, ",$%sd", token);
                 else
                         fprintf(f, ",$%s%zu", token, i);
+        if (place->tells_start)
+                fprintf(f, ",$%st", token);
         fputc(')', f);
 }
 
@@ -372,6 +380,13 @@ int probe_pair_show(const ProbeForm *form,
                 if (stands)
                         print_field(f, &form->fields[i], stands);
         }
+        const FormatField *start = format_field_find(format, probe_pair_get_start(form));
+        if (start)
+                fprintf(f,
+                                "\tfield:u64 %s;\toffset:%u;\tsize:%u;\tsigned:0;\n",
+                                start->name,
+                                start->offset,
+                                start->size);
         print_show(f, form);
         if (fclose(f) != 0) {
                 free(text);

@@ -114,7 +114,11 @@ typedef struct PairPlace {
         const char *from; /* "SYSTEM.EVENT" */
         const char *token, *event, *clock, *conditions[2];
         unsigned entries;
+        bool tells_start; /* each record says when the first event was: pair-start.h */
 } PairPlace;
+
+/* The name of the field that says it. */
+const char *probe_pair_get_start(const ProbeForm *form);
 
 int probe_pair_to_triggers(const ProbeForm *form,
                 const PairPlace *place,

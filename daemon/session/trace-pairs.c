@@ -58,6 +58,10 @@ static LogContext log_context(const Trace *trace) {
         return (LogContext){ trace->id, NULL, trace->owner->uid };
 }
 
+static bool tells_start(const Trace *trace) {
+        return trace_is_judged(trace) && defence_is_on("pair-start");
+}
+
 static int add_pairs(Trace *trace, Reason *reason) {
         size_t n = 0;
 
@@ -87,6 +91,23 @@ static int add_pairs(Trace *trace, Reason *reason) {
         return 0;
 }
 
+/* Whether a record is the session's own is known of the second event alone, by its task. So each
+ * record says when the first one was: its task may have been another one with the same number. */
+static int define(const Trace *trace, const TracePair *pair, Reason *reason) {
+        _cleanup_free_ char *fields = NULL;
+
+        if (!tells_start(trace))
+                return pair_define(trace->tracefs, pair->event, pair->probe->line, reason);
+        if (asprintf(&fields,
+                            "%s; u64 %s",
+                            pair->probe->line,
+                            probe_pair_get_start(pair->probe->form)) < 0) {
+                fields = NULL;
+                return -ENOMEM;
+        }
+        return pair_define(trace->tracefs, pair->event, fields, reason);
+}
+
 int trace_step_pairs_defined(void *context, Reason *reason) {
         Trace *trace = context;
 
@@ -95,7 +116,7 @@ int trace_step_pairs_defined(void *context, Reason *reason) {
                 TracePair *pair = &trace->pairs[i];
                 Reason inner = {};
 
-                r = pair_define(trace->tracefs, pair->event, pair->probe->line, &inner);
+                r = define(trace, pair, &inner);
                 pair->is_defined = r == 0;
                 if (r > 0)
                         r = reason_set(reason,
@@ -127,6 +148,7 @@ static int make_triggers(const Trace *trace, TracePair *pair, char **ret_from, c
                                         .clock = trace->spec->clock,
                                         .conditions = { conditions[0], conditions[1] },
                                         .entries = get_entries(trace->grant),
+                                        .tells_start = tells_start(trace),
                         },
                         ret_from,
                         ret_to);

@@ -17,6 +17,7 @@
 
 #include "defence.h"
 #include "format.h"
+#include "pair-start.h"
 #include "pseudonym.h"
 
 static const char *const cut_names[_CUT_N] = {
@@ -350,6 +351,22 @@ static int make_rules(Maker *maker, size_t n) {
         return r;
 }
 
+static void find_start(const Format *format, Mask *mask) {
+        static const struct {
+                const char *name;
+                uint32_t nsec;
+        } fields[] = { { PAIR_START_NSEC, 1 }, { PAIR_START_USEC, 1000 } };
+
+        for (size_t i = 0; i < ELEMENTSOF(fields); i++) {
+                const FormatField *field = format_field_find(format, fields[i].name);
+
+                if (!field || field->kind != FIELD_PLAIN || field->size != sizeof(uint64_t))
+                        continue;
+                mask->start_offset = field->offset;
+                mask->start_nsec = fields[i].nsec;
+        }
+}
+
 /* For records of which all lies in the fixed part. */
 static void find_short_cut(const MaskRules *rules, Mask *mask) {
         uint32_t size = rules->fixed_end;
@@ -395,6 +412,7 @@ static int mask_new(const Format *format, json_object *cuts, bool has_members, M
         if (r < 0)
                 return r;
         mask->has_members = has_members && mask->n_groups > 0;
+        find_start(format, mask);
         if (rules->n_located + rules->n_runs == 0 && !rules->is_open && rules->fixed_end % 4 == 0)
                 find_short_cut(rules, mask);
         *ret = TAKE_PTR(mask);

@@ -23,6 +23,8 @@ typedef struct Mask {
         bool has_members;   /* some of it depends on who else it speaks of: mask_cut_others() */
         uint32_t n_groups, groups[MASK_GROUPS_MAX]; /* what speaks of one task: where its pid is */
         Stencil others[1 << MASK_GROUPS_MAX]; /* by a bit for each group whose task is a member */
+        uint32_t start_offset; /* of a pair: where it says when its first event was; 0: nowhere */
+        uint32_t start_nsec;   /* how many nanoseconds the unit of that has */
         struct MaskRules *rules;
 } Mask;
 

@@ -385,7 +385,7 @@ int page_scan(const PageJudge *judge,
         int r = 0;
 
         ret->n_records = ret->n_sights = 0;
-        ret->has_others = ret->has_interrupts = ret->is_crowded = false;
+        ret->has_others = ret->has_interrupts = ret->has_pairs = ret->is_crowded = false;
         ret->first_nsec = walk.nsec;
         while (r == 0 && walk_next(&walk, &record)) {
                 uint16_t id = get_id(&record);
@@ -413,6 +413,7 @@ int page_scan(const PageJudge *judge,
                         sight->last_nsec = walk.nsec;
                 ret->n_records++;
                 ret->has_others |= mask->has_members;
+                ret->has_pairs |= mask->start_offset != 0;
                 clean_record(judge->masks, mask, &record);
         }
         ret->last_nsec = walk.nsec;
@@ -474,6 +475,23 @@ static bool is_member(MaskTasks *tasks, uint32_t pid) {
         return tasks->known[at].is_member;
 }
 
+/* The kernel matches the two events of a pair by numbers, and remembers the first for as long as it
+ * takes: that may have been of another task with the number. Both must be of one life. */
+static Standing ask_pair(const Asking *asking,
+                const Mask *mask,
+                const Record *record,
+                uint32_t pid) {
+        uint64_t start;
+
+        if (mask->start_offset + sizeof(start) > record->size)
+                return STANDING_FOREIGN;
+        memcpy(&start, record->body + mask->start_offset, sizeof(start));
+        start = start * mask->start_nsec + mask->start_nsec - 1; /* was rounded down */
+        Standing standing =
+                        lives_judge(asking->lives, pid, MIN_OF(start, asking->nsec), asking->nsec);
+        return standing == STANDING_MIXED ? STANDING_FOREIGN : standing;
+}
+
 static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, Asking *asking) {
         uint8_t looked_at = defence_is_on("context") ? UINT8_MAX : 0;
         Record record;
@@ -487,6 +505,8 @@ static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, 
                 Standing standing = ask_author(asking, pid, id);
                 if (mask && (record.body[2] & mask->interrupts & looked_at))
                         standing = STANDING_FOREIGN;
+                if (mask && mask->start_offset != 0 && standing == STANDING_MEMBER)
+                        standing = ask_pair(asking, mask, &record, pid);
                 if (standing == STANDING_MEMBER) {
                         if (asking->is_tallying)
                                 tally_pid(tally, pid);
@@ -546,7 +566,8 @@ void page_judge(const PageJudge *judge,
         if (all == STANDING_FOREIGN) { /* whatever is wrong with it beside */
                 drop_all(page, size);
                 tally->n_foreign += summary->n_records;
-        } else if (all != STANDING_MEMBER || summary->has_others || summary->has_interrupts) {
+        } else if (all != STANDING_MEMBER || summary->has_others || summary->has_interrupts ||
+                        summary->has_pairs) {
                 Walk walk = walk_begin(page, size, false);
                 Asking asking = { .summary = summary,
                         .judge = judge,
@@ -556,7 +577,7 @@ void page_judge(const PageJudge *judge,
                         .tasks = { .is_member = is_member } };
 
                 asking.tasks.userdata = &asking;
-                if (all == STANDING_MEMBER && !summary->has_interrupts)
+                if (all == STANDING_MEMBER && !summary->has_interrupts && !summary->has_pairs)
                         cut_others(judge, &walk, &asking);
                 else
                         judge_records(judge, &walk, tally, &asking);

@@ -49,6 +49,7 @@ typedef struct PageSummary {
         uint32_t n_records;  /* that were told so far */
         bool has_others;     /* has records that speak of others too */
         bool has_interrupts; /* has records that are not the task's */
+        bool has_pairs;      /* has records of two events */
         bool is_crowded;     /* has tasks that are not among the sights */
         unsigned n_sights;
         PageSight sights[PAGE_SIGHTS_MAX];

@@ -118,6 +118,32 @@ static void test_no_time(void) {
         g_assert_cmpstr(to, ==, "hist:keys=common_pid:size=8:onmatch(a.b).trace(e,$q0)");
 }
 
+/* In a session of one's own processes the record says when the first event was. */
+static void test_start(void) {
+        _cleanup_(probe_form_free_cleanup) ProbeForm *form = NULL, *with_latency = NULL;
+        _cleanup_free_ char *from = NULL, *to = NULL, *from_us = NULL, *to_us = NULL;
+        const PairPlace place = { .from = "a.b",
+                .token = "q",
+                .event = "e",
+                .clock = "boot",
+                .entries = 8,
+                .tells_start = true };
+
+        g_assert_cmpint(compile(LIST("common_pid"), LIST("from.who"), &form, NULL), ==, 0);
+        g_assert_cmpstr(probe_pair_get_start(form), ==, "ktrace_from_nsec");
+        g_assert_cmpint(probe_pair_to_triggers(form, &place, &from, &to), ==, 0);
+        g_assert_cmpstr(from,
+                        ==,
+                        "hist:keys=common_pid:qt=common_timestamp:q0=who:size=8:clock=boot");
+        g_assert_cmpstr(to, ==, "hist:keys=common_pid:size=8:onmatch(a.b).trace(e,$q0,$qt)");
+        g_assert_cmpint(compile(LIST("common_pid"), LIST("$latency : us"), &with_latency, NULL),
+                        ==,
+                        0);
+        g_assert_cmpstr(probe_pair_get_start(with_latency), ==, "ktrace_from_usec");
+        g_assert_cmpint(probe_pair_to_triggers(with_latency, &place, &from_us, &to_us), ==, 0);
+        g_assert_nonnull(strstr(to_us, ".trace(e,$qd,$qt)"));
+}
+
 /* As readers know other probes: under its own name, with each field where the kernel has it. */
 static void test_show(void) {
         static const char kernel[] =
@@ -224,7 +250,7 @@ static void test_limits(void) {
 
         g_assert_cmpint(compile(LIST("house"), args, &form, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_nonnull(strstr(reason.text, "7 of the first event and 8 of the second"));
-        args[14] = NULL;
+        args[13] = NULL;
         g_assert_cmpint(compile(LIST("house"), args, &form, &reason), ==, 0);
         form = probe_form_free(form);
         g_assert_cmpint(compile(LIST("house"),
@@ -245,6 +271,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/pair/triggers", test_triggers);
         g_test_add_func("/pair/unit", test_unit);
         g_test_add_func("/pair/no-time", test_no_time);
+        g_test_add_func("/pair/start", test_start);
         g_test_add_func("/pair/show", test_show);
         g_test_add_func("/pair/keys", test_keys);
         g_test_add_func("/pair/values", test_values);

@@ -114,6 +114,12 @@ size_t page_end(PageBuilder *builder, uint32_t flags) {
         return page_get_used(builder->bytes, PAGE_SIZE_TEST);
 }
 
+static const char pair_format[] =
+                "name: pair\nID: 304\n" COMMON
+                "\tfield:u64 latency;\toffset:8;\tsize:8;\tsigned:0;\n"
+                "\tfield:u64 ktrace_from_nsec;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+                "print fmt: \"\"\n";
+
 static json_object *event_new(const char *name, int id, const char *format) {
         json_object *event = json_object_new_object();
 
@@ -130,6 +136,7 @@ json_object *page_events_new(void) {
         json_object_array_add(events, event_new("holed", EVENT_ID, event_format));
         json_object_array_add(events, event_new("text", EVENT_ID_TEXT, text_format));
         json_object_array_add(events, event_new("names", EVENT_ID_NAMES, names_format));
+        json_object_array_add(events, event_new("pair", EVENT_ID_PAIR, pair_format));
         json_object *other = event_new("switch", EVENT_ID_SWITCH, switch_format);
         json_object_object_add(other,
                         "cut",

@@ -13,6 +13,7 @@
 #define EVENT_ID_TEXT   301 /* ends in an array without a size */
 #define EVENT_ID_NAMES  302 /* char[16] at 8, char[11] at 24, a u8 at 35 */
 #define EVENT_ID_SWITCH 303 /* char[16] of a member at 8, its pid at 24 */
+#define EVENT_ID_PAIR   304 /* of two events: a u64 at 8, the time of the first at 16 */
 #define EVENT_ID_FORK   310 /* not in the metadata; the child at 8 */
 #define EVENT_ID_EXIT   311 /* not in the metadata */
 #define EVENT_ID_EXEC   312 /* not in the metadata; the old number at 16 */

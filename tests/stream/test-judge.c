@@ -304,6 +304,39 @@ static void test_times(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(again.last_nsec, ==, f->summary.last_nsec);
 }
 
+static uint8_t *add_pair(Fixture *f, uint64_t nsec, uint32_t pid, uint64_t start) {
+        uint8_t *body = page_add_at(&f->builder, nsec, EVENT_ID_PAIR, pid);
+
+        memset(body + 8, 0, 24);
+        memcpy(body + 16, &start, sizeof(start));
+        return body;
+}
+
+/* A record of two events stays when one task was a member from the first to the second. The number
+ * of a member may have been another user's task when the first one was. */
+static void test_pairs(Fixture *f, gconstpointer data _unused_) {
+        page_add_fork(&f->builder, 1000, 12, 14);
+        uint8_t *before = add_pair(f, 1100, 14, 900), *own = add_pair(f, 1200, 14, 1150),
+                *other = add_pair(f, 1300, 15, 1250), *first = add_pair(f, 1400, 12, 100);
+
+        judge(f);
+        g_assert_false(was_kept(f, before));
+        g_assert_true(was_kept(f, own));
+        g_assert_false(was_kept(f, other));
+        g_assert_true(was_kept(f, first));
+        g_assert_cmpuint(f->tally.n_foreign, ==, 2);
+}
+
+/* The same where all tasks of the sub-buffer are members all the time. */
+static void test_pairs_of_members(Fixture *f, gconstpointer data _unused_) {
+        note(f, LIFE_MEMBER, 50, 14);
+        uint8_t *before = add_pair(f, 100, 14, 40), *own = add_pair(f, 200, 14, 60);
+
+        judge(f);
+        g_assert_false(was_kept(f, before));
+        g_assert_true(was_kept(f, own));
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(path, run) g_test_add(path, Fixture, NULL, set_up, run, tear_down)
@@ -319,5 +352,7 @@ int main(int argc, char **argv) {
         ADD("/judge/doubtful", test_doubtful);
         ADD("/judge/marks", test_marks);
         ADD("/judge/times", test_times);
+        ADD("/judge/pairs", test_pairs);
+        ADD("/judge/pairs-of-members", test_pairs_of_members);
         return g_test_run();
 }
