@@ -359,6 +359,7 @@ static int fill(Session *session, json_object *object, Reason *reason) {
 static void adopt_stream(Session *session, json_object *object) {
         int fd = session_take_kept_fd(session, KEEP_STREAM);
 
+        session->had_stream = get_number(object, "stream") != 0;
         if (fd < 0)
                 return;
         if (get_number(object, "stream") == CONTROL_VERSION &&
@@ -390,6 +391,18 @@ static void resume(Session *session) {
                 feed_flush(session->feed);
         session_start_notices(session);
         session_stop_notices(session);
+}
+
+/* As long as no worker has read the rings they hold all that is to be counted. */
+static int take_up_counting(Session *session) {
+        Reason why = {};
+
+        if (!trace_counts(&session->trace))
+                return 0;
+        int r = session->had_stream ? -ESHUTDOWN : session_begin_counting(session, &why);
+        if (r == 0)
+                session_arm_feed(session);
+        return r;
 }
 
 static void session_then_adopted(Session *session, int result, const Reason *reason) {
@@ -432,7 +445,7 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                         return;
                 }
         }
-        if (!session->feed && session->is_armed && trace_counts(&session->trace)) {
+        if (!session->feed && session->is_armed && take_up_counting(session) != 0) {
                 session_end(session,
                                 "restart",
                                 "what its histograms counted went with its stream worker");

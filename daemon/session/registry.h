@@ -63,6 +63,7 @@ struct Session {
 
         ControlMember *members; /* found fit by the last start: whose records may pass */
         size_t n_members;
+        bool had_stream;       /* with the daemon before this one: a worker read the rings */
         bool was_read;         /* a consumer has had the rings: what it took of them no other has */
         bool *is_off;          /* trace.is_off when no plan was in flight; NULL: all are on */
         bool is_armed;         /* `members` are those of a start that has come that far */

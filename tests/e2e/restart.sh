@@ -497,6 +497,37 @@ EOS
         ktracectl destroy box
 }
 
+case_restart_hist_own() { # of one's own processes: the stream worker counts on while no daemon is there, and the next one asks it
+        manager
+        trap restart_end EXIT
+        local pid
+        mkfifo commands answers
+        chmod 666 commands answers
+        background user setpriv --no-new-privs sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
+        exec 7>commands 8<answers
+        own_calls() { echo "$1 $2" >&7 && read -r _ <&8; }
+        user ktracectl create box --scope "pids:$BACKGROUND" --trigger 'raw_syscalls:sys_enter if id == 1000 do hist id' \
+                --trigger 'raw_syscalls:sys_enter if id == 1001 do notify' --lifetime linger
+        user ktracectl start box
+        own_calls 5 1000
+        pid=$(daemon_pid)
+        kill -KILL "$pid"
+        own_calls 6 1000
+        within 30 another "$pid" || fail "no daemon came"
+        own_calls 2 1000
+        expect 0 user ktracectl --json=short hist box
+        same '13 false' "$(jq -r '"\(.hits) \(.paused)"' out)" "calls"
+        user ktracectl hist box --clear
+        own_calls 3 1000
+        background user ktracectl stream box -o t.kts
+        within 20 test -s t.kts || fail "no stream after the restart: $(cat background.err)"
+        expect 0 user ktracectl --json=short hist box
+        same 3 "$(jq .hits out)" "calls since it was cleared"
+        # Whoever counts takes the counts along when it is killed: the session says so and ends.
+        kill -KILL "$(ktracectl --json=short status | jq -e '.daemon.consumers[0].pid')"
+        within 20 no_instance || fail "it goes on without its counts: $(ktracectl list)"
+}
+
 case_restart_version() { # what another version of ktraced has kept is nobody's session: it ends with the reason, and the kernel is as before
         trap restart_end EXIT
         local version
