@@ -227,6 +227,38 @@ while time.monotonic() < end:
         within 20 user ktracectl destroy mine
 }
 
+case_varlink_long_specs() { # specs that take long to judge keep root waiting for no second
+        door
+        background user python3 -c '
+from door import *
+spec = {"scope": "own", "events": [{"name": "syscalls:*", "filter": f"common_pid == {n}"} for n in range(100)]}
+call = json.dumps({"method": "org.ktrace1.CheckSession", "parameters": {"spec": spec}}).encode() + b"\0"
+doors = [Door() for _ in range(4)]
+end = time.monotonic() + 80
+while time.monotonic() < end:
+    for d in doors:
+        d.socket.sendall(call)
+    open("busy", "w").close()
+    for d in doors:
+        result, error, _ = d.receive()
+        if not error and result["decision"]["allowed"]:
+            sys.exit("8192 pairs were no limit")'
+        within 20 test -e busy || fail "$(cat background.err)"
+        # While they are judged: the rest of the time their user has had its share.
+        for _ in $(seq 5); do
+                python3 -c '
+from door import *
+door = Door()
+begin = time.monotonic()
+door.do("GetLimits")
+door.do("CheckSession", spec={"scope": "system", "events": ["sched:sched_switch"]})
+took = time.monotonic() - begin
+took < 2 or sys.exit(f"root waited for {took} s")' || fail "root waited"
+        done
+        kill -0 "$BACKGROUND" || fail "$(cat background.err)"
+        kill -9 "$BACKGROUND"
+}
+
 case_varlink_restart() { # [guest] a restart ends connections: client sessions are over, and it is told why; those that linger go on
         service_manager || skip "needs a service manager that keeps descriptors"
         door
