@@ -115,17 +115,17 @@ static int describe_event(const Check *check, const GrantEvent *event, json_obje
         _cleanup_free_ char *name = NULL;
         const Format *format;
 
-        int r = describe_put(object, "redacted", redacted);
+        int r = describe_put_new(object, "redacted", redacted);
         if (r == 0 && asprintf(&name, "%s:%s", event->system, event->name) < 0) {
                 name = NULL;
                 r = -ENOMEM;
         }
-        r = r ?: describe_put(object, "name", json_object_new_string(name));
+        r = r ?: describe_put_new(object, "name", json_object_new_string(name));
         if (r == 0 && event->filter)
-                r = describe_put(object, "filter", json_object_new_string(event->filter));
+                r = describe_put_new(object, "filter", json_object_new_string(event->filter));
         /* It may tell what a caller must not know. */
         if (r == 0 && event->policy_filter && check->request->subject.uid == 0)
-                r = describe_put(object,
+                r = describe_put_new(object,
                                 "policy-filter",
                                 json_object_new_string(event->policy_filter));
         if (r < 0 || !(grant->fenced || grant->redacted))

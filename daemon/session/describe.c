@@ -22,6 +22,15 @@ int describe_put(json_object *object, const char *key, json_object *value) {
         return -ENOMEM;
 }
 
+int describe_put_new(json_object *object, const char *key, json_object *value) {
+        const unsigned flags = JSON_C_OBJECT_ADD_KEY_IS_NEW | JSON_C_OBJECT_ADD_CONSTANT_KEY;
+
+        if (value && json_object_object_add_ex(object, key, value, flags) == 0)
+                return 0;
+        json_object_put(value);
+        return -ENOMEM;
+}
+
 int describe_append(json_object *array, json_object *value) {
         if (value && json_object_array_add(array, value) == 0)
                 return 0;
@@ -96,9 +105,9 @@ static int describe_cut(json_object *cuts, const char *field, const char *how, c
         json_object *entry = json_object_new_object();
 
         int r = describe_append(cuts, entry);
-        r = r ?: describe_put(entry, "field", json_object_new_string(field));
-        r = r ?: describe_put(entry, "how", json_object_new_string(how));
-        return r || !pid ? r : describe_put(entry, "pid", json_object_new_string(pid));
+        r = r ?: describe_put_new(entry, "field", json_object_new_string(field));
+        r = r ?: describe_put_new(entry, "how", json_object_new_string(how));
+        return r || !pid ? r : describe_put_new(entry, "pid", json_object_new_string(pid));
 }
 
 /* The consumer knows fields by their names: where two share one, what holds for both. */

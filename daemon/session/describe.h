@@ -9,6 +9,9 @@
 
 /* Adds or gives -ENOMEM; takes value, NULL is -ENOMEM too. */
 int describe_put(json_object *object, const char *key, json_object *value);
+/* The same for the many small objects of a long list: the object has no such key yet, and the key
+ * is a literal, which is not copied. */
+int describe_put_new(json_object *object, const char *key, json_object *value);
 int describe_append(json_object *array, json_object *value);
 /* Each limit by its name. */
 int describe_limits(const Limits *limits, json_object **ret);
