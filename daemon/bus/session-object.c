@@ -28,6 +28,14 @@ static const char *get_id(const char *path) {
         return strncmp(path, KT_SESSION_PREFIX "/", prefix) == 0 ? path + prefix : "";
 }
 
+/* There are no properties. sd-bus drops the error that is found for such a call and answers
+ * IOError. */
+static bool is_about_property(sd_bus_message *message) {
+        return sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "Get") >
+                               0 ||
+               sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "Set") > 0;
+}
+
 static int on_find(sd_bus *bus,
                 const char *path,
                 const char *interface,
@@ -35,7 +43,8 @@ static int on_find(sd_bus *bus,
                 void **ret_found,
                 sd_bus_error *ret_error) {
         Door *door = userdata;
-        const Peer *peer = call_get_peer(door, sd_bus_get_current_message(bus));
+        sd_bus_message *message = sd_bus_get_current_message(bus);
+        const Peer *peer = call_get_peer(door, message);
         Reason reason;
         Session *session;
 
@@ -43,6 +52,8 @@ static int on_find(sd_bus *bus,
                 return 0;
         int r = desk_find_session(
                         door->desk, peer, PURPOSE_MANAGE, get_id(path), &session, &reason);
+        if (r != 0 && is_about_property(message))
+                return 0; /* UnknownObject */
         if (r != 0)
                 return sd_bus_error_setf(ret_error, error_get(r)->bus_name, "%s", reason.text);
         /* The door, not the session: handlers look it up again and have both. */

@@ -35,7 +35,8 @@ static unsigned count_sessions(GDBusConnection *bus) {
 }
 
 /* Calls it on the session and on one that never was, and compares the answers. */
-static void expect_absent(const char *path,
+static void expect_error_of_absent(const char *error,
+                const char *path,
                 const char *interface,
                 const char *member,
                 const char *arguments) {
@@ -53,7 +54,7 @@ static void expect_absent(const char *path,
                                 &names[i],
                                 &texts[i]);
                 g_assert_null(answer);
-                g_assert_cmpstr(names[i], ==, NO_SUCH);
+                g_assert_cmpstr(names[i], ==, error);
                 const char *wanted = strrchr(paths[i], '/') + 1;
                 char *id = strstr(texts[i], wanted);
                 g_assert_nonnull(id);
@@ -64,6 +65,13 @@ static void expect_absent(const char *path,
                 g_free(names[i]);
                 g_free(texts[i]);
         }
+}
+
+static void expect_absent(const char *path,
+                const char *interface,
+                const char *member,
+                const char *arguments) {
+        expect_error_of_absent(NO_SUCH, path, interface, member, arguments);
 }
 
 static void test_by_path(void) {
@@ -78,7 +86,11 @@ static void test_by_path(void) {
         expect_absent(path, KT_SESSION_INTERFACE, "OpenStream", "(@a{sv} {},)");
         expect_absent(path, KT_SESSION_INTERFACE, "OpenSink", "(@a{sv} {},)");
         expect_absent(path, PROPERTIES, "GetAll", "('org.ktrace1.Session',)");
-        expect_absent(path, PROPERTIES, "Get", "('org.ktrace1.Session', 'State')");
+        expect_error_of_absent("org.freedesktop.DBus.Error.UnknownObject",
+                        path,
+                        PROPERTIES,
+                        "Get",
+                        "('org.ktrace1.Session', 'State')");
         expect_absent(path, INTROSPECTABLE, "Introspect", NULL);
         destroy(owner, path);
 }
