@@ -51,6 +51,9 @@ each_output() {
         no_output ktracectl spool fetch "$id" -o "$1" --to json
 }
 
+# The recorder runs already.
+two_run() { ktracectl list --json=short | jq -e 'map(select(.state == "running")) | length == 2'; }
+
 case_outputs_links() { # symbolic links of a user lead no output of root's elsewhere
         outputs_begin
         recorder
@@ -69,6 +72,7 @@ case_outputs_links() { # symbolic links of a user lead no output of root's elsew
         # Numbered snapshots get their names later.
         user ln -s "$OWN/planted" f.1.kts
         recording ktracectl record --flight --snapshot-on SIGUSR1 -a $EXECS -o f.kts
+        within 30 two_run || fail "did not start: $(cat background.err)"
         kill -USR1 "$RECORDING"
         within 20 grep -q 'f.kts: ' background.err || fail "no first snapshot: $(cat background.err)"
         kill -USR1 "$RECORDING"
@@ -148,6 +152,7 @@ case_outputs_exchanged() { # a directory that is exchanged while root records le
                 [ -s "away$to/planted.$to" ] || fail "nothing where the directory is now"
                 # A link at the name itself, when the file gets it.
                 recording ktracectl record -a $EXECS -o "t$to.$to"
+                within 30 recorded 1 || fail "it records nothing"
                 user sh -c "rm -f t$to.$to; ln -s $OWN/planted t$to.$to"
                 kill -INT "$RECORDING"
                 wait "$RECORDING" || true
