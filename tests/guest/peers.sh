@@ -24,7 +24,7 @@ agree() {
         diff -u theirs ours >differences || fail "$1: $(head -n 20 differences)"
 }
 
-case_peers_bpftrace_members() { # members through pointers, embedded structures, text: as bpftrace reads them by the same BTF
+case_peers_bpftrace_members() { # [deep] members through pointers, embedded structures, text: as bpftrace reads them by the same BTF
         cp /usr/bin/head peer
         ktracectl probes add members --on vfs_read 'ino = file.f_inode.i_ino' 'flags = file.f_flags' 'mode = file.f_mode' count \
                 'size = file.f_inode.i_size' 'hash = file.f_path.dentry.d_name.len' 'name = file.f_path.dentry.d_name.name'
@@ -55,7 +55,7 @@ case_peers_bpftrace_returns() { # arguments and results of a system call's funct
         ktracectl probes remove opened
 }
 
-case_peers_bpftrace_tcp() { # ports and addresses of connections: the network's byte order, bit-fields and unions
+case_peers_bpftrace_tcp() { # [deep] ports and addresses of connections: the network's byte order, bit-fields and unions
         command -v python3 >/dev/null || skip "no python3"
         cp "$(readlink -f "$(command -v python3)")" peer
         cat >talk.py <<'EOS'
