@@ -106,8 +106,8 @@ const SpecField spec_fields[] = {
                         LIFETIME_MAX,
                         NULL,
                         "When the session goes away by itself. 'client': when its creator "
-                        "leaves the bus. 'linger': never, it stays until it is destroyed, or as "
-                        "long as a rule's max-linger-sec allows. "
+                        "leaves the bus. 'linger': never, it stays until it is destroyed, but no "
+                        "longer than a rule's max-linger-sec. "
                         "'linger:TIME': this long after its creator has left, at most 7d; TIME "
                         "is a whole number with us, ms, s, min, h or d, seconds without. "
                         "'unit:NAME': when the systemd unit has no process any more. Default: "
