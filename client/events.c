@@ -112,7 +112,7 @@ static int found_fill(Found *found, Proxy *proxy, const char *text, Reason *reas
         if (r == 0 && n == 0 && (word || !*text))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "policy grants you no event; an administrator can in %s/%s",
+                                "policy grants you no event; an administrator can grant events in %s/%s",
                                 KT_CONFIG_DIR,
                                 KT_POLICY_SUBDIR);
         for (size_t i = 0; r == 0 && i < n; i++)
@@ -199,7 +199,7 @@ const Verb verb_events = {
         .arguments = "[WORD|GLOB]",
         .summary = "List the events that you may use",
         .help = "WORD                 those with WORD in SYSTEM:EVENT or in the name of a field\n"
-                "GLOB                 those whose SYSTEM:EVENT, or EVENT, matches, as 'sched:*'\n"
+                "GLOB                 those whose SYSTEM:EVENT or EVENT matches, such as 'sched:*'\n"
                 "  -v, --verbose      with their fields, as a filter names them\n",
         .paged = true,
         .run = events_run,

@@ -390,7 +390,7 @@ static void print_legend(FILE *file, const Table *table) {
                                 table_format_number(n[3], dropped));
         if (lost > 0)
                 (void)fprintf(file,
-                                "; %s records were lost and are not counted: a larger buffer keeps them",
+                                "; %s records were lost and are not counted: use a larger buffer",
                                 table_format_number(n[4], lost));
         (void)fputs(json_object_get_boolean(get(table->head, "paused")) ? " (paused)\n" : "\n",
                         file);

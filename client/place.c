@@ -146,10 +146,10 @@ static int walk_follow(Walk *walk, const char *name, Reason *reason) {
 
         if (walk->is_shared)
                 return place_refuse(walk->place,
-                                "it leads through a symbolic link in a directory that other users can change",
+                                "the path has a symbolic link in a directory that other users can change",
                                 reason);
         if (is_process_link(dir_fd))
-                return place_refuse(walk->place, "it leads through a link in /proc/PID", reason);
+                return place_refuse(walk->place, "the path has a link in /proc/PID", reason);
         if (walk->n_links++ == LINKS_MAX)
                 return walk_refuse_errno(walk, ELOOP, reason);
         ssize_t n = readlinkat(dir_fd, name, target, sizeof(target) - 1);
@@ -175,7 +175,7 @@ static int walk_descend(Walk *walk, const char *name, Reason *reason) {
 }
 
 static int refuse_foreign(const Place *place, Reason *reason) {
-        return place_refuse(place, "the file that is there belongs to another user", reason);
+        return place_refuse(place, "the existing file belongs to another user", reason);
 }
 
 static int walk_judge_existing(Walk *walk, const struct stat *st, Reason *reason) {
@@ -278,7 +278,9 @@ int place_check_file(const Place *place, Reason *reason) {
         if (fstatat(place->dir_fd, place->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return errno == ENOENT ? 0 : place_refuse(place, strerror(errno), reason);
         if (!S_ISREG(st.st_mode))
-                return place_refuse(place, "what has the name now is no regular file", reason);
+                return place_refuse(place,
+                                "this name now belongs to something that is not a regular file",
+                                reason);
         return st.st_uid == geteuid() ? 0 : refuse_foreign(place, reason);
 }
 

@@ -332,8 +332,8 @@ const Verb verb_policy = {
         .name = "policy",
         .arguments = "check [FILE] | explain SPEC.json | reload",
         .summary = "Check the rules, explain what they grant, or have them read anew",
-        .help = "check [FILE]         are the rules (this file of rules) well-formed? Warns of\n"
-                "                     unknown users and groups. Needs no daemon.\n"
+        .help = "check [FILE]         check whether the rules (this file of rules) are well-formed;\n"
+                "                     warns of unknown users and groups. Needs no daemon.\n"
                 "explain SPEC.json|-  what a session of this spec would get, and by which\n"
                 "                     rule, or each reason against it; 3 when it would be\n"
                 "                     denied, 1 when policy allows it and this kernel cannot\n"

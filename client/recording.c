@@ -404,7 +404,7 @@ static void recording_tell_summary(const Recording *recording, uint64_t n_events
                         size > 0 ? ", " : "",
                         size > 0 ? table_format_bytes(bytes, size) : "",
                         lost,
-                        n_lost > 0                 ? "; a larger --buffer loses fewer"
+                        n_lost > 0                 ? "; use a larger --buffer to lose fewer"
                         : recording->n_changes > 0 ? " in the buffer"
                                                    : "");
         if (!recording->options->quiet || n_lost > 0)

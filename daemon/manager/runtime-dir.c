@@ -84,7 +84,7 @@ int runtime_dir_take(const char *path, int *ret_lock, Reason *reason) {
                                 KT_E_FAILED,
                                 "%s: cannot be used: %s",
                                 path,
-                                r == -EPERM ? "expected a directory of root's that no other user may write to"
+                                r == -EPERM ? "expected a directory of root that no other user may write to"
                                             : strerror(-r));
         r = take_lock(path, fd, ret_lock, reason);
         return r ?: make_directory(fd, RUNTIME_STATE_DIR, 0700, reason);

@@ -52,9 +52,8 @@ static int describe_predicate(const FilterTree *tree, const FilterNode *node, js
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 node->field.p,
-                                "%s%s is not in the record, so the records that only one of the "
-                                "session's conditions on this event wants cannot be told apart: give "
-                                "all of them this condition",
+                                "%s%s is not in the record: all conditions of the session on this "
+                                "event must then be the same",
                                 node->name,
                                 node->suffix ?: "");
         bool done = add(to, "field", json_object_new_string(name));

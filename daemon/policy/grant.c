@@ -171,8 +171,8 @@ static int count_pair(Decision *d, const SpecEvent *wanted) {
                 return 0;
         return reason_set(d->reason,
                         KT_E_LIMIT_REACHED,
-                        "events: the entries match more than %d events, each entry counted by itself: "
-                        "name fewer, or name each event once",
+                        "events: all entries together match more than %d events: name fewer events, or "
+                        "name each event only once",
                         PAIRS_MAX);
 }
 

@@ -100,7 +100,7 @@ static void warn_absent(const Rule *rule,
                 return;
         reason_set(&text,
                         0,
-                        "%s: subjects: there is no %s %s: this subject matches no one until the %s "
+                        "%s: subjects: there is no %s %s: this subject matches no user until the %s "
                         "exists and the rules are read again",
                         rule->label,
                         kind,

@@ -448,7 +448,7 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
         if (!session->feed && session->is_armed && take_up_counting(session) != 0) {
                 session_end(session,
                                 "restart",
-                                "what its histograms counted went with its stream worker");
+                                "its stream worker ended, and its histograms are lost");
                 return;
         }
         session_make_notices(session);

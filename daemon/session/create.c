@@ -86,7 +86,7 @@ static int session_check_authorized(Request *request, Grant **grant, Reason *rea
         if (!request->wanted || !grant_is_same(request->wanted, *grant))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "the rules or the events of this kernel have changed while polkit was asked: ask again");
+                                "the rules or the events of this kernel changed while polkit was asked: try again");
         return 0;
 }
 

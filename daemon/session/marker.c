@@ -81,7 +81,7 @@ static int try_again(const Trace *trace, const char *text, size_t size, Reason *
         return reason_set(reason,
                         KT_E_WRONG_STATE,
                         trace->grant->fenced
-                                        ? "nothing is recorded any more: the guard has gone off"
+                                        ? "the guard has ended the recording"
                                         : "nothing is recorded now: the session's triggers keep its window closed");
 }
 

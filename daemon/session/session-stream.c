@@ -53,7 +53,7 @@ static void session_on_feed_released(Feed *feed, void *userdata) {
                 if (has_counted && session->end == END_NOT)
                         session_end(session,
                                         "failed",
-                                        "its stream worker hangs, and its histograms with it");
+                                        "its stream worker does not respond, and its histograms are lost");
         }
         if (session->end == END_RELEASE)
                 session_end_continue(session);

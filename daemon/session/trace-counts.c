@@ -73,8 +73,8 @@ static int check_layout(const SpecTrigger *trigger, const HistLayout *layout, Re
                 if (kind == HIST_SYM || kind == HIST_STACKTRACE)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s.keys[%u]: %s: functions of the kernel are counted by only in "
-                                        "a session of all processes: count by another field",
+                                        "%s.keys[%u]: %s: only a session of all processes can count by "
+                                        "functions of the kernel: use another field",
                                         spec_trigger_place(trigger).text,
                                         i,
                                         layout->keys[i].name);
