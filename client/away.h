@@ -15,7 +15,7 @@ typedef struct Away {
 #define AWAY_LOOK_USEC  UINT64_C(500000)    /* between two looks */
 
 void away_begin(Away *away);
-/* Looks again. True: nobody waits any longer. */
+/* Looks again. True: the limit is reached, and waiting ends. */
 bool away_is_over(Away *away);
 
 /* For the above and its tests: the time, and in how much of it programs have waited for a CPU. */

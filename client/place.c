@@ -105,7 +105,8 @@ static int walk_enter(Walk *walk, int fd, Reason *reason) {
         return 0;
 }
 
-/* At the root or, for a relative path, in the working directory, whatever leads there. */
+/* Begins at the root or, for a relative path, in the working directory. The directories above the
+ * working directory are not examined. */
 static int walk_begin(Walk *walk, Reason *reason) {
         walk->is_exchangeable = walk->is_shared = walk->is_sticky = false;
         return walk_enter(walk, open(walk->rest[0] == '/' ? "/" : ".", DIRECTORY_OPEN), reason);
@@ -213,7 +214,7 @@ static int walk_judge(Walk *walk, const char *name, bool *ret_is_done, Reason *r
         return walk_follow(walk, name, reason);
 }
 
-/* Files of these look regular and keep nothing of what is written to them. */
+/* Their files look regular but do not store what is written to them. */
 static int walk_check_system(const Walk *walk, Reason *reason) {
         static const long systems[] = { PROC_SUPER_MAGIC,
                 SYSFS_MAGIC,

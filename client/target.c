@@ -73,7 +73,7 @@ static int new_file_create(NewFile *file, int dir_fd) {
         return file->fd >= 0 ? 0 : create_hidden(file, dir_fd);
 }
 
-/* linkat() never follows and never replaces what has the name. */
+/* linkat() does not follow a link that has the name, and does not replace a file. */
 static int new_file_link(const NewFile *file, int dir_fd, const char *name) {
         char proc[64];
 
@@ -81,7 +81,7 @@ static int new_file_link(const NewFile *file, int dir_fd, const char *name) {
         return linkat(AT_FDCWD, proc, dir_fd, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-/* rename() replaces a name and never what a link with this name leads to. */
+/* rename() replaces a link that has the name, not the file that the link points to. */
 static int new_file_replace(NewFile *file, int dir_fd, const char *name) {
         int r = 0;
 
@@ -107,7 +107,7 @@ static void new_file_close(NewFile *file, int dir_fd) {
         close_cleanup(&file->fd);
 }
 
-/* O_NONBLOCK was for a FIFO without a reader; whoever writes now may wait. */
+/* O_NONBLOCK was for opening a FIFO without a reader. From now on writes may wait. */
 static int set_blocking(int fd) {
         int flags = fcntl(fd, F_GETFL);
 
@@ -119,7 +119,7 @@ static int target_open_special(Target *target, int flags, Reason *reason) {
 
         flags |= O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
         target->file.fd = openat(place->dir_fd, place->name, flags);
-        /* A device that may be written and not read. */
+        /* This is a device that may be written but not read. */
         if (target->file.fd < 0 && errno == EACCES && (flags & O_ACCMODE) == O_RDWR)
                 target->file.fd =
                                 openat(place->dir_fd, place->name, (flags & ~O_ACCMODE) | O_WRONLY);
@@ -128,7 +128,8 @@ static int target_open_special(Target *target, int flags, Reason *reason) {
         return set_blocking(target->file.fd);
 }
 
-/* The description that the caller has open, with its position: it is not opened anew. */
+/* Duplicates the descriptor that the caller has open. The position stays; the file is not opened
+ * again. */
 static int target_take_descriptor(Target *target, Reason *reason) {
         const Place *place = target->place;
         int flags;

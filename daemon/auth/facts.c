@@ -23,7 +23,7 @@
 
 #define STAT_MAX 4096
 
-/* What /proc/PID/stat says of a process; start 0: nobody knows. */
+/* What /proc/PID/stat says of a process; start 0: not known. */
 typedef struct Stat {
         uint64_t start;
         char command[sizeof(((Subject *)NULL)->command)];

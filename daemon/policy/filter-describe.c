@@ -7,8 +7,8 @@
  *   {"field": "id", "op": "==", "number": 1}
  *   {"field": "filename", "op": "~", "text": "*x"}
  *
- * and each may have "not": true. What a record does not hold cannot be described: the task's name,
- * text that a field only points to. */
+ * and each may have "not": true. A condition on something that is not in the record cannot be
+ * described: the task's name, text that a field only points to. */
 
 #include <errno.h>
 #include <string.h>

@@ -13,7 +13,7 @@ typedef struct Subject {
         uid_t uid;
         gid_t *gids; /* primary first */
         size_t n_gids;
-        bool is_active;   /* has the active session of a seat now (logind); false: nobody knows */
+        bool is_active;   /* has the active session of a seat now (logind); unknown: false */
         char *unit;       /* systemd unit of the calling process; NULL: unknown */
         char command[64]; /* name of that process, which its user chooses: for people. Printable
                              ASCII, other bytes as \\xNN; "": unknown */
@@ -170,7 +170,7 @@ int policy_decide(const Policy *policy,
                 Grant **ret,
                 Reason *reason);
 
-/* The same in parts, so that one request does not hold up all others. All that is passed is
+/* The same in parts: one request must not delay all others. All that is passed is
  * borrowed until the decision is freed. */
 typedef struct Decision Decision;
 #define DECISION_AGAIN INT_MAX

@@ -4,8 +4,8 @@
  * an event is refused: by grant.c and by the session floor, for probes and descriptions. A user
  * learns only names that policy grants without a password.
  *
- * People who know strace write the name of a system call, people who know trace-cmd the name of a
- * whole system, and everyone misspells. So a name is like another one, best first, when
+ * Users of strace write the name of a system call, users of trace-cmd write the name of a whole
+ * system, and every user misspells names. So a name is like another one, best first, when
  *  - it is the event's name under another system, or a system's name;
  *  - it is a word of the event's name: "openat" of sys_enter_openat. A system call's name means its
  *    entry before its exit;
@@ -79,7 +79,7 @@ static uint32_t rank_event(const char *full, const char *wanted) {
         return rank;
 }
 
-/* Those of the first one's kind. */
+/* Keeps only names of the same kind as the first one. */
 static void keep_one_kind(NearestNames *near) {
         size_t n = 0;
 
@@ -88,9 +88,9 @@ static void keep_one_kind(NearestNames *near) {
         near->n = n;
 }
 
-/* UINT32_MAX: it is not like `wanted`, or the view does not have it. To ask the view takes many
- * times as long as to compare, so it comes second; but not for what users define, whose names must
- * not even show in the time that this takes. */
+/* UINT32_MAX: it is not like `wanted`, or the view does not have it. Asking the view takes much
+ * longer than comparing, so it comes second. For events that users define it comes first: the time
+ * that this takes must not show which names exist. */
 static uint32_t rank_granted(const PolicyView *view, const char *full, const char *wanted) {
         char system[EVENT_NAME_MAX];
         const char *name;

@@ -67,8 +67,8 @@ static int session_new_of(Registry *registry, const Request *request, Session **
         return 0;
 }
 
-/* Fails closed: a grant that polkit has a say in counts for nothing before that, whoever calls. The
- * grant moves to the request when it has to be asked about. */
+/* Fails closed: a grant that requires polkit is not valid before polkit allows it, for every
+ * caller. The grant moves to the request when polkit has to be asked. */
 static int session_check_authorized(Request *request, Grant **grant, Reason *reason) {
         const char *action = (*grant)->polkit_action;
 
@@ -90,7 +90,7 @@ static int session_check_authorized(Request *request, Grant **grant, Reason *rea
         return 0;
 }
 
-/* Denials are recorded, mistakes are not; that polkit has to be asked is neither. */
+/* Denials are recorded. Mistakes are not, and neither is a request that polkit is asked about. */
 static int creation_admit(Creation *creation, Grant **grant, Reason *reason) {
         const Request *request = creation->request;
 

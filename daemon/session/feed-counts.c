@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the feed of a session has more whose consumer counts histograms: it begins without a reader,
- * and readers come and go. A part of feed.h, called by feed.c and by the session in the event loop.
- * The answers to questions about a histogram do not come this way: each has a socket of its own. */
+/* The additional parts of the feed of a session whose consumer counts histograms. Such a feed
+ * begins without a reader, and readers come and go. A part of feed.h, called by feed.c and by the
+ * session in the event loop. The answers to questions about a histogram do not come this way: each
+ * has a socket of its own. */
 
 #include <errno.h>
 #include <string.h>
@@ -74,7 +75,7 @@ void feed_on_detached(Feed *feed, const ControlMessage *message) {
         snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
         if (feed->handlers->on_detached)
                 feed->handlers->on_detached(feed, message->status.error, text, feed->userdata);
-        /* The next reader's begin at 0. */
+        /* The counts of the next reader begin at 0. */
         feed->counters = (FeedCounters){};
         feed->error = 0;
         feed->text[0] = '\0';

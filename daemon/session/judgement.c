@@ -20,7 +20,7 @@ static int compare_names(const void *a, const void *b) {
         return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The probes of a spec come into the kernel only when its instance is made. */
+/* The probes of a spec are defined in the kernel only when its instance is made. */
 static int join_probes(const ProbeEvents *probes, EventList *list) {
         const char **names =
                         reallocarray(list->names, list->n_names + probes->n + 1, sizeof(char *));

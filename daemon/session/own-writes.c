@@ -2,8 +2,8 @@
 
 /* Counts the plans of ours that write to a session's instance, from the moment before they are
  * submitted until they are over. interference.c and ledger.c watch the instance for writes of other
- * programs, and inotify does not tell who wrote: a write of ours that they do not know of looks
- * like another program's and ends a fenced session.
+ * programs, and inotify does not report who wrote. A write of ours that they do not know of
+ * looks like a write of another program, and ends a fenced session.
  *
  * No verb of a session has to remember this. plan_init() requires the OwnWrites of the instance
  * that the plan writes to, or NULL for a plan that writes to none, and worker.c begins and ends

@@ -61,7 +61,7 @@ static int read_text(pid_t pid, const char *name, char **ret) {
         return fd_read_file_at(AT_FDCWD, path, FILE_MAX, ret, NULL);
 }
 
-/* Times of which all counts, where nothing is known. */
+/* Where nothing is known, it returns times of which all counts. */
 static TaskTimes look(const Patience *patience) {
         _cleanup_free_ char *stat = NULL, *schedstat = NULL;
         TaskTimes times;

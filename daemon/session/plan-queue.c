@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whose step is next. Users take turns step by step, and of one user only one plan is under way at
- * a time: a user with thirty plans delays another one by one step. Used by the worker for what
- * waits for the kernel, and by turns.c for what takes time in the event loop. */
+/* Decides whose step is next. Users take turns step by step, and each user has only one plan under
+ * way at a time: a user with thirty plans delays another user by one step. Used by the worker for
+ * plans that wait for the kernel, and by turns.c for plans that take time in the event loop. */
 
 #include "plan-queue.h"
 

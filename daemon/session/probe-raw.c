@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Definitions in the kernel's own syntax, and where in a definition the kernel has found a mistake.
- * Called by probe-set.c. Holds no state.
+/* Definitions in the kernel's own syntax, and the place where the kernel has found a mistake in
+ * one. Called by probe-set.c. Holds no state.
  *
  * A raw definition goes to the kernel word by word: only its first word, which names the event, is
  * replaced. So the n-th word of the kernel's line is the n-th word of what the caller wrote, and in

@@ -202,7 +202,7 @@ static int read_format(const Trace *trace, const GrantEvent *event, Format **ret
         return r ?: format_parse(text, size, ret, reason);
 }
 
-/* Where the kernel records more than that. */
+/* Describes the filter, if the kernel records more than this filter allows. */
 static int put_condition(json_object *object,
                 const Trace *trace,
                 const GrantEvent *event,
@@ -329,7 +329,7 @@ static int put_tables(json_object *plan, const Trace *trace, Reason *reason) {
         return r;
 }
 
-/* What the reader of the stream may have of an event of which more is recorded. */
+/* The condition for the records that the reader of the stream may have, where more are recorded. */
 static int put_filter(json_object *filters,
                 const Trace *trace,
                 const GrantEvent *event,
@@ -347,7 +347,7 @@ static int put_filter(json_object *filters,
         return r ?: put_condition(entry, trace, event, event->filter, reason);
 }
 
-/* One that is off in the stream, and counted. */
+/* The event is off in the stream, but it is counted. */
 static int put_hidden(json_object *hidden,
                 const Trace *trace,
                 const GrantEvent *event,
@@ -358,7 +358,8 @@ static int put_hidden(json_object *hidden,
         return r ?: describe_append(hidden, json_object_new_uint64(format->id));
 }
 
-/* Events that the stream's reader knows nothing of, and the filters of those that it does. */
+/* Lists the events that the stream's reader may not see, and the filters of those that it may see.
+ */
 static int put_events(json_object *plan, const Trace *trace, Reason *reason) {
         json_object *events, *filters, *hidden;
 

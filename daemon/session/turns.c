@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Long work in the event loop, a step of a plan in each turn. Between two steps the loop serves
- * whatever else is ready, so a call that takes a second keeps another user's call for one step
- * only, which is 2 ms. Used for decisions, which need the rules, the probes and the sessions, and
- * so cannot run in the worker thread.
+ * whatever else is ready, so a call that takes a second delays another user's call by one
+ * step only, which is 2 ms. Used for decisions, which need the rules, the probes and the sessions,
+ * and so cannot run in the worker thread.
  *
  * Users take turns (plan-queue.c). The steps of a user who has used up the time that calls of one
  * user may take wait until there is time again.

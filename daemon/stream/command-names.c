@@ -122,7 +122,8 @@ void command_names_find(const CommandNames *names,
         (void)snprintf(ret, COUNT_NAME_SIZE, "%s", name ? name->comm : "<...>");
 }
 
-/* A name goes when a newer one counts at that time, and all_old: whenever it is older than that. */
+/* Removes a name when a newer name is valid at that time. all_old: also every name that is older
+ * than that time. */
 static void sweep(CommandNames *names, uint64_t before, bool all_old) {
         _cleanup_free_ bool *stays = calloc(names->n + 1, sizeof(*stays));
         uint32_t n = 0;

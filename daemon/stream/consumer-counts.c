@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A consumer that counts histograms: it reads the rings whether or not somebody reads the stream,
- * so its sinks come and go, and it answers questions about what it has counted. A part of
+/* A consumer that counts histograms. It reads the rings also while the stream has no reader, so its
+ * sinks come and go, and it answers questions about what it has counted. A part of
  * ktrace-consumer, called by consumer.c. */
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static int begin_telling(Consumer *c, uint32_t table, int fd) {
         return consumer_watch(c, c->teller.fd, SOURCE_TELLER, EPOLLOUT);
 }
 
-/* Before it is answered or changed, a table gets all that was recorded up to now. */
+/* Before a question is answered or a table is changed, all records up to now are counted. */
 static int catch_up(Consumer *c, int fd) {
         int r = c->is_released ? 0 : pump_catch_up(&c->pump);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The rows of one histogram by their keys: an array of rows, and an index that is searched by a
- * hash of the keys. Used by counts.c. A table that is full makes no new rows, as the kernel's, so
- * its size bounds the memory that a traced process can make it take. The index starts from a random
- * place, so a traced process cannot choose keys that all fall onto one place. */
+ * hash of the keys. Used by counts.c. Like the kernel's table, a full table makes no new rows. So
+ * its size limits the memory that a traced process can make it use. The index starts from a random
+ * place, so a traced process cannot choose keys that all get the same place. */
 
 #include "count-table.h"
 
@@ -144,7 +144,7 @@ CountTable *count_table_free(CountTable *table) {
         return NULL;
 }
 
-/* Texts are kept; what is no text has the size UINT16_MAX in text_sizes. */
+/* The texts are copied. A key that is not a text has the size UINT16_MAX in text_sizes. */
 static int row_make(const CountTable *table, const CountKey *keys, CountRow *ret) {
         size_t size = 0, at = 0;
         bool has_texts = false;

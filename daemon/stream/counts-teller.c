@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Tells the rows of a histogram to the daemon over a socket of that question's own: as much as the
- * socket takes at a time, because the rings are read meanwhile. Used by the consumer's loop, which
- * waits for room. The rows are a copy of the moment at which they were asked for.
+/* Sends the rows of a histogram to the daemon. Each question has its own socket. The module sends
+ * as much as the socket takes at a time, because the rings must be read in between. Used by the
+ * consumer's loop, which waits for room. The rows are a copy from the moment of the question.
  *
  * Sends with send(2), as the sandbox has no sendmsg(2) for sockets other than the control socket.
  */
@@ -77,5 +77,5 @@ void counts_teller_answer(int fd, int error, const char *text) {
         };
 
         (void)snprintf(message.status.text, sizeof(message.status.text), "%s", text);
-        (void)send_message(fd, &message); /* whoever asked may have gone */
+        (void)send_message(fd, &message); /* the daemon may have closed it */
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The histograms of a session whose records are judged. The kernel's own count by the kernel's list
- * of numbers, which keeps the number of a task that has ended for some milliseconds: in that time
- * the number may be another user's process. So such histograms are counted here, of the records
- * that lives.c has found to be a member's. Used by the consumer: hold.c shows each judged
- * sub-buffer, pump.c owns the counts, counts-teller.c tells them.
+/* The histograms of a session whose records are judged. The kernel's own histograms use the
+ * kernel's list of numbers, which keeps the number of an ended task for some milliseconds: in that
+ * time the number may belong to another user's process. So such histograms are counted here, from
+ * the records that lives.c has found to be a member's. Used by the consumer: hold.c shows each
+ * judged sub-buffer, pump.c owns the counts, counts-teller.c sends the rows.
  *
  * Rows are what the kernel's would be: the same keys, the same rounding (trace_events_hist.c), the
  * same limit of rows with a count of hits that found no room. One difference: an event that is not
@@ -50,8 +50,8 @@ typedef struct CountHist {
         uint32_t last_pid;
 } CountHist;
 
-/* An event that the reader of the stream may have; where the kernel records more of it than the
- * session's filter says, with that filter. */
+/* An event that the reader of the stream may have. It has the session's filter when the kernel
+ * records more than this filter allows. */
 typedef struct ToldFilter {
         uint16_t event_id;
         Condition *condition;
@@ -360,7 +360,7 @@ CommandNames *counts_get_names(const Counts *counts) {
         return counts ? counts->names : NULL;
 }
 
-/* What is asked of them */
+/* Questions about the tables */
 
 static CountHist *find_hist(const Counts *counts, uint32_t trigger) {
         for (size_t i = 0; i < counts->n_hists; i++)
@@ -440,8 +440,8 @@ static int compare_by(const CountHist *hist,
         return order->is_down ? -result : result;
 }
 
-/* Rows that are equal by what is sorted by come in the order of their keys, so that two answers
- * show them in the same order. */
+/* Rows with the same sort value are ordered by their keys: two answers show them in the same order.
+ */
 static int compare_rows(const void *a, const void *b, void *userdata) {
         const CountRow *const *x = a, *const *y = b;
         const CountHist *hist = userdata;
@@ -489,7 +489,7 @@ static void put_text(ControlMessage *message, unsigned key, const char *text, si
         memcpy(message->entry.text + used, text, to->text_size);
 }
 
-/* As the kernel's table has it: the name with its prefix; a call that has no name: none. */
+/* As in the kernel's table, the name has its prefix. A call without a name has no name here. */
 static void put_syscall(ControlMessage *message, unsigned key, uint64_t number) {
         char *name = number > INT32_MAX ? NULL
                                         : seccomp_syscall_resolve_num_arch(
