@@ -344,7 +344,7 @@ case_hist_latency() { # [guest] the time between two events, as documented
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_hist_latency_own() { # the same of one's own processes
+case_hist_latency_own() { # [guest] the same of one's own processes
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
         expect 0 user ktracectl --json=short hist --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid --by ret -- \
                 sh -c 'for i in 1 2 3 4 5; do sleep 0.02; done'
