@@ -20,6 +20,8 @@
 #define ENTRY_PREFIX  "sys_enter_" /* and the name of a system call */
 #define DISTANCE_MAX  2
 #define PART_SIZE_MIN 3 /* bytes; a shorter part is in too many names */
+/* Bytes: a name this long is like no event's name, and comparing it would take too long. */
+#define WANTED_SIZE_MAX ((size_t)2 * EVENT_NAME_MAX)
 
 /* Ranks: within a kind the name with fewer other letters comes first. Names of one kind alone are
  * suggested. */
@@ -110,6 +112,8 @@ Suggestion policy_suggest_event(const PolicyView *view,
         char joined[sizeof(suggestion.text) - sizeof("did you mean ?")];
         NearestNames near = {};
 
+        if (strnlen(wanted, WANTED_SIZE_MAX) == WANTED_SIZE_MAX)
+                return suggestion;
         for (size_t i = 0; i < n_names; i++) {
                 uint32_t rank = rank_granted(view, names[i], wanted);
 

@@ -162,16 +162,20 @@ int registry_describe_event(Registry *registry,
                 const char *name,
                 json_object **ret,
                 Reason *reason) {
-        _cleanup_free_ char *system = strdup(name), *text = NULL;
         PolicyView view = policy_get_view(registry->options.policy, subject);
+        _cleanup_free_ char *system = NULL, *text = NULL;
         const Tracefs *tracefs;
         size_t size;
 
-        if (!system)
-                return -ENOMEM;
         int r = registry_get_tracefs(registry, &tracefs, reason);
         if (r != 0)
                 return r;
+        /* The caller may send megabytes. They are neither copied nor compared with globs. */
+        if (strnlen(name, SPEC_EVENT_NAME_MAX + 1) > SPEC_EVENT_NAME_MAX)
+                return refuse_event(tracefs, &view, name, reason);
+        system = strdup(name);
+        if (!system)
+                return -ENOMEM;
         char *event = strchr(system, ':');
         if (event)
                 *event++ = '\0';

@@ -432,6 +432,25 @@ static void test_rules_change(Fixture *f, gconstpointer userdata) {
         g_assert_cmpstr(text(answer, "rule"), ==, "50-test.json: new");
 }
 
+/* A caller may send a name of megabytes: it costs no more than its length. */
+static void test_long_event_name(Fixture *f, gconstpointer userdata) {
+        g_autofree char *name = g_strnfill((gsize)8 << 20, 's');
+        const Subject subject = fixture_subject(0);
+        json_object *description = NULL;
+        Reason reason = {};
+
+        (void)userdata;
+        add_many();
+        g_test_timer_start();
+        g_assert_cmpint(registry_describe_event(f->registry, &subject, name, &description, &reason),
+                        ==,
+                        KT_E_NO_SUCH_EVENT);
+        g_assert_cmpfloat(g_test_timer_elapsed(), <, 0.5);
+        g_assert_nonnull(strstr(reason.text,
+                        "sss...\": no such event, or not granted to you; "
+                        "'ktracectl events' lists what you may use"));
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -450,6 +469,7 @@ int main(int argc, char **argv) {
                 { "/check/one-turn-does-a-little", test_turns },
                 { "/check/pairs-have-a-limit", test_pairs_have_a_limit },
                 { "/check/rules-change-meanwhile", test_rules_change },
+                { "/check/long-event-name", test_long_event_name },
         };
 
         g_test_init(&argc, &argv, NULL);
