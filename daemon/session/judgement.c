@@ -4,8 +4,9 @@
  * check.c with a part of the work in each turn of the event loop, and by those that need the answer
  * at once (reload.c, adopt.c).
  *
- * The rules and the probes may change between two parts: then the judgement begins anew. Events and
- * their formats may change as well, as they may after the decision. */
+ * The rules and the probes of the spec may change between two parts: then the judgement begins
+ * anew. What other users do to their own probes does not matter to it. Events and their formats may
+ * change as well, as they may after the decision. */
 
 #include "judgement.h"
 
@@ -92,7 +93,6 @@ static int judgement_bind_probes(Judgement *judgement, Reason *reason) {
         int r = probe_events_bind(judgement->registry, judgement->subject, spec, probes, reason);
         if (r != 0)
                 return r;
-        judgement->n_freed = judgement->registry->probes->n_freed;
         for (size_t i = 0; i < spec->n_events; i++)
                 probes->events[probes->n + i] = spec->events[i];
         judgement->whole = *spec; /* shares all it points to, and is not freed */
@@ -134,7 +134,7 @@ static int judgement_begin(Judgement *judgement, Reason *reason) {
 }
 
 int judgement_advance(Judgement *judgement, int64_t work, Reason *reason) {
-        if (judgement->probes.n > 0 && judgement->n_freed != judgement->registry->probes->n_freed)
+        if (!probe_events_stand(judgement->registry->probes, &judgement->probes))
                 judgement_forget(judgement);
         int r = judgement->decision ? 0 : judgement_begin(judgement, reason);
 

@@ -18,7 +18,6 @@ struct Judgement {
 
         Spec whole; /* the spec, with the probes as events */
         ProbeEvents probes;
-        uint64_t n_freed; /* of the probe set, when they were bound */
         EventList *list;
         PolicyEvents events;
         Decision *decision; /* NULL: not begun */

@@ -20,6 +20,7 @@ void probe_events_clear(ProbeEvents *events) {
                 free(events->sources[i]);
         free(events->sources);
         free(events->of_programs);
+        free(events->numbers);
         *events = (ProbeEvents){};
 }
 
@@ -67,6 +68,28 @@ static int add_sources(ProbeEvents *events, const Probe *probe) {
         return 0;
 }
 
+static int compare_numbers(const void *a, const void *b) {
+        uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+        return x < y ? -1 : x > y;
+}
+
+static void add_numbers(ProbeEvents *events, const Probe *probe) {
+        events->numbers[events->n_numbers++] = probe->number;
+        for (size_t i = 0; i < probe->n_origins; i++)
+                if (probe->origins[i].probe)
+                        events->numbers[events->n_numbers++] = probe->origins[i].probe->number;
+}
+
+bool probe_events_stand(const ProbeSet *set, const ProbeEvents *events) {
+        if (!probe_set_has_all(set, events->numbers, events->n_numbers))
+                return false;
+        for (size_t i = 0; i < events->n; i++)
+                if (probe_is_pair(events->probes[i]) && events->probes[i]->n_origins == 0)
+                        return false;
+        return true;
+}
+
 int probe_events_bind(Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
@@ -79,7 +102,8 @@ int probe_events_bind(Registry *registry,
         ret->probes = calloc(spec->n_probes + 1, sizeof(Probe *));
         ret->sources = calloc(PROBE_ORIGINS_MAX * spec->n_probes + 1, sizeof(char *));
         ret->of_programs = calloc(spec->n_probes + 1, sizeof(bool));
-        if (!ret->events || !ret->probes || !ret->sources || !ret->of_programs)
+        ret->numbers = calloc((1 + PROBE_ORIGINS_MAX) * spec->n_probes + 1, sizeof(uint64_t));
+        if (!ret->events || !ret->probes || !ret->sources || !ret->of_programs || !ret->numbers)
                 r = -ENOMEM;
         for (size_t i = 0; r == 0 && i < spec->n_probes; i++) {
                 SpecEvent *event = &ret->events[ret->n++];
@@ -93,10 +117,14 @@ int probe_events_bind(Registry *registry,
                                 &event->name,
                                 reason);
                 ret->of_programs[i] = r == 0 && is_of_program(ret->probes[i]);
+                if (r == 0)
+                        add_numbers(ret, ret->probes[i]);
                 r = r ?: add_sources(ret, ret->probes[i]);
         }
         if (r != 0)
                 probe_events_clear(ret);
+        else
+                qsort(ret->numbers, ret->n_numbers, sizeof(uint64_t), compare_numbers);
         return r;
 }
 

@@ -13,6 +13,8 @@ typedef struct ProbeEvents {
         bool *of_programs; /* each of them: does it stand in one? */
         char **sources;    /* plain names of the kernel's events that they are made of */
         size_t n_sources;
+        uint64_t *numbers; /* sorted: of the probes, and of the probes that those are made of */
+        size_t n_numbers;
 } ProbeEvents;
 
 int probe_events_bind(Registry *registry,
@@ -21,6 +23,8 @@ int probe_events_bind(Registry *registry,
                 ProbeEvents *ret,
                 Reason *reason);
 void probe_events_clear(ProbeEvents *events);
+/* Are they all as they were when they were bound? If not, pointers to them may be stale. */
+bool probe_events_stand(const ProbeSet *set, const ProbeEvents *events);
 /* Those of a grant, until they are released: they stay in the kernel. */
 int probe_events_hold(Registry *registry, const Grant *grant, Probe ***ret, size_t *ret_n);
 void probe_events_release(Probe ***held, size_t *n);

@@ -55,7 +55,6 @@ Probe *probe_free(Probe *probe) {
         if (!probe)
                 return NULL;
         if (probe->set) {
-                probe->set->n_freed++;
                 probe_unkeep(probe);
                 forget_origin(probe);
                 TAILQ_REMOVE(&probe->set->list, probe, probes);
@@ -127,9 +126,20 @@ int probe_set_add(ProbeSet *set,
         else
                 snprintf(probe->group, sizeof(probe->group), PROBE_GROUP_PREFIX "u%u", uid);
         probe->set = set;
+        probe->number = ++set->n_made;
         TAILQ_INSERT_TAIL(&set->list, probe, probes);
         *ret = probe;
         return 0;
+}
+
+bool probe_set_has_all(const ProbeSet *set, const uint64_t *numbers, size_t n) {
+        const Probe *probe;
+        size_t i = 0;
+
+        TAILQ_FOREACH(probe, &set->list, probes)
+                while (i < n && numbers[i] == probe->number)
+                        i++;
+        return i == n;
 }
 
 Probe *probe_set_find_event(ProbeSet *set, const char *group, const char *name) {

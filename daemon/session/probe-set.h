@@ -40,6 +40,7 @@ typedef struct Probe {
         ProbeSet *set;
         Definition *definition;
         bool is_approved; /* polkit has allowed it */
+        uint64_t number;  /* in its set; no other probe ever has the same */
         uid_t uid;        /* who defined it; (uid_t)-1: it is of the catalogue */
         char *source;     /* file of the catalogue, else NULL */
         char group[32];   /* in the kernel */
@@ -79,7 +80,7 @@ struct ProbeSet {
         struct ProbeList list;
         ProbeLook *look;   /* into a file of the catalogue's, under way */
         ProbeWatch *watch; /* on what others do to the kernel's lists; NULL: not needed yet */
-        uint64_t n_freed;  /* probes, so far: pointers to probes may be stale when it has changed */
+        uint64_t n_made;   /* probes, so far; the list is sorted by their numbers */
         bool has_defined;  /* something of it may stand in the kernel */
         bool is_closing;
         void (*on_changed)(void *userdata); /* probe_set_is_idle may have a new answer */
@@ -111,6 +112,8 @@ int probe_set_add(ProbeSet *set,
                 const char *source,
                 Probe **ret);
 Probe *probe_free(Probe *probe);
+/* Do the probes with these numbers still exist? The numbers are sorted. */
+bool probe_set_has_all(const ProbeSet *set, const uint64_t *numbers, size_t n);
 /* The uid's own of that name, else the catalogue's, or "GROUP:NAME". NULL. */
 Probe *probe_set_find(ProbeSet *set, uid_t uid, const char *name);
 /* By the names of the kernel. */

@@ -395,6 +395,80 @@ static void test_misspelt(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(take_away(f, 0, "mine", &answer), ==, 0);
 }
 
+static void on_checked(Request *request, int result, const Reason *reason) {
+        json_object *allowed = json_object_object_get(request->list, "allowed");
+
+        if (result == 0 && !json_object_get_boolean(allowed))
+                result = KT_E_ACCESS_DENIED;
+        on_done(request, result, reason);
+}
+
+/* Takes several turns of the loop, even where the formats are known. */
+static void ask_about_mine(Fixture *f, uid_t uid, Answer *answer) {
+        GString *text = g_string_new("{\"scope\":\"own\",\"probes\":[\"mine\"],\"events\":[");
+        Subject subject = fixture_subject(uid);
+        Spec *spec = spec_new();
+
+        for (unsigned i = 0; i < 11; i++)
+                g_string_append_printf(text,
+                                "%s{\"name\":\"many:*\",\"filter\":\"value == %u\"}",
+                                i > 0 ? "," : "",
+                                i);
+        g_string_append(text, "]}");
+        _cleanup_json_ json_object *object = json_tokener_parse(text->str);
+        g_string_free(text, TRUE);
+        g_assert_cmpint(spec_from_json(spec, object, NULL), ==, 0);
+        Request *request = make_request(uid, answer);
+        request->done = on_checked;
+        g_assert_cmpint(registry_check(f->registry, request, &subject, spec, NULL), ==, 0);
+}
+
+static void set_up_many(Fixture *f) {
+        g_autofree char *rules =
+                        g_strdup_printf(deriving_rules, ",\"task:task_rename\",\"many:*\"", "true");
+        Answer answer;
+
+        for (unsigned i = 0; i < 700; i++) {
+                g_autofree char *name = g_strdup_printf("e%u", i);
+
+                fake_kernel_add_event("many", name, NULL);
+        }
+        fixture_set_rules(f, rules, NULL);
+        g_assert_cmpint(add_on_event(f, FIXTURE_USER, "task:task_rename", "pid", &answer), ==, 0);
+}
+
+/* Whoever has probes refused in a loop keeps no other user's spec from being decided. */
+static void test_refused_meanwhile(Fixture *f, gconstpointer userdata) {
+        Answer answer, bad;
+        unsigned n_turns = 0;
+
+        (void)userdata;
+        set_up_many(f);
+        ask_about_mine(f, FIXTURE_USER, &answer);
+        while (!answer.is_answered) {
+                g_assert_cmpint(add(f, 0, "bad", "p:x", &bad), ==, KT_E_INVALID_SPEC);
+                g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+                g_assert_cmpuint(++n_turns, <, 500);
+        }
+        g_assert_cmpuint(n_turns, >, 5);
+        g_assert_cmpint(answer.result, ==, 0);
+        g_assert_cmpint(take_away(f, FIXTURE_USER, "mine", &bad), ==, 0);
+}
+
+/* A probe of the spec is gone before the decision is over. */
+static void test_gone_meanwhile(Fixture *f, gconstpointer userdata) {
+        Answer answer, taken;
+
+        (void)userdata;
+        set_up_many(f);
+        ask_about_mine(f, FIXTURE_USER, &answer);
+        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        g_assert_cmpint(take_away(f, FIXTURE_USER, "mine", &taken), ==, 0);
+        g_assert_false(answer.is_answered);
+        fixture_run_until(f, is_answered, &answer);
+        g_assert_cmpint(answer.result, ==, KT_E_ACCESS_DENIED);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -405,6 +479,8 @@ int main(int argc, char **argv) {
                 { "/probes/misspelt", test_misspelt },
                 { "/probes/strangers", test_strangers },
                 { "/probes/refused", test_refused },
+                { "/probes/refused-while-another-is-judged", test_refused_meanwhile },
+                { "/probes/gone-while-judged", test_gone_meanwhile },
                 { "/probes/place", test_place },
                 { "/probes/raw-names", test_raw_names },
                 { "/probes/gone", test_gone },
