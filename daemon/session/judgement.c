@@ -83,7 +83,8 @@ void judgement_restart_all(Registry *registry) {
         Judgement *judgement;
 
         TAILQ_FOREACH(judgement, &registry->judgements, others)
-                judgement_forget(judgement);
+                if (!judgement->grant)
+                        judgement_forget(judgement);
 }
 
 static int judgement_bind_probes(Judgement *judgement, Reason *reason) {

@@ -32,7 +32,8 @@ void judgement_init(Judgement *judgement,
 void judgement_clear(Judgement *judgement);
 /* Goes on for about `work` units of decision_advance. DECISION_AGAIN: there is more to do. */
 int judgement_advance(Judgement *judgement, int64_t work, Reason *reason);
-/* The rules have changed: those that are under way begin anew. */
+/* The rules have changed: those that are under way begin anew. A decision that is over stays, with
+ * its grant, which owns what it points to. */
 void judgement_restart_all(Registry *registry);
 
 /* What is done in one turn of the event loop: 2 ms. */

@@ -432,6 +432,35 @@ static void test_rules_change(Fixture *f, gconstpointer userdata) {
         g_assert_cmpstr(text(answer, "rule"), ==, "50-test.json: new");
 }
 
+/* The rules are replaced in any turn: the answer is by the old ones or by the new ones, and whole.
+ */
+static void test_rules_change_any_turn(Fixture *f, gconstpointer userdata) {
+        static const char rules[] =
+                        "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],"
+                        "\"events\":[\"many:*\"]}]}";
+        bool is_over_before = false;
+
+        (void)userdata;
+        add_many();
+        fixture_set_rules(f, rules, NULL);
+        for (unsigned n_turns = 0; !is_over_before; n_turns++) {
+                Question question;
+
+                ask(f, &question, FIXTURE_USER, "{\"scope\":\"own\",\"events\":[\"many:*\"]}");
+                for (unsigned i = 0; i < n_turns && !question.is_over; i++)
+                        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+                is_over_before = question.is_over;
+                fixture_set_rules(f, rules, NULL);
+                fixture_run_until(f, is_over, &question);
+                _cleanup_json_ json_object *answer = question.answer;
+                g_assert_true(is_allowed(answer));
+                g_assert_cmpstr(text(answer, "rule"), ==, "50-test.json: r");
+                g_assert_cmpuint(json_object_array_length(json_object_object_get(answer, "events")),
+                                ==,
+                                N_MANY);
+        }
+}
+
 /* A caller may send a name of megabytes: it costs no more than its length. */
 static void test_long_event_name(Fixture *f, gconstpointer userdata) {
         g_autofree char *name = g_strnfill((gsize)8 << 20, 's');
@@ -469,6 +498,7 @@ int main(int argc, char **argv) {
                 { "/check/one-turn-does-a-little", test_turns },
                 { "/check/pairs-have-a-limit", test_pairs_have_a_limit },
                 { "/check/rules-change-meanwhile", test_rules_change },
+                { "/check/rules-change-in-any-turn", test_rules_change_any_turn },
                 { "/check/long-event-name", test_long_event_name },
         };
 
