@@ -64,6 +64,13 @@ static bool on_refusal(int result, const Reason *reason, void *userdata) {
                json_object_array_length(check->reasons) < REASONS_MAX;
 }
 
+static void check_forget_reasons(void *userdata) {
+        const Check *check = userdata;
+
+        (void)json_object_array_del_idx(
+                        check->reasons, 0, json_object_array_length(check->reasons));
+}
+
 /* What this kernel cannot do. */
 static int add_lacks(Registry *registry, const Spec *spec, const Grant *grant, json_object *lacks) {
         size_t next = 0;
@@ -368,6 +375,7 @@ int registry_check(Registry *registry,
         check->spec = spec;
         judgement_init(&check->judgement, registry, &check->subject, spec);
         check->judgement.on_refusal = on_refusal;
+        check->judgement.on_begin = check_forget_reasons;
         check->judgement.userdata = check;
         check->plan = (Plan){
                 .uid = request->subject.uid,

@@ -106,6 +106,8 @@ static int judgement_begin(Judgement *judgement, Reason *reason) {
         Registry *registry = judgement->registry;
         const Tracefs *tracefs;
 
+        if (judgement->on_begin)
+                judgement->on_begin(judgement->userdata);
         int r = registry_get_tracefs(registry, &tracefs, reason);
         r = r ?: judgement_bind_probes(judgement, reason);
         r = r ?: format_cache_refresh(registry->formats, tracefs);

@@ -13,6 +13,8 @@ struct Judgement {
         const Subject *subject;
         const Spec *spec;
         RefusalHandler on_refusal; /* NULL: the first refusal ends it */
+        /* Called when it begins, also anew: earlier refusals no longer count. NULL: not called */
+        void (*on_begin)(void *userdata);
         void *userdata;
         Grant *grant; /* when it is over and nothing was refused */
 

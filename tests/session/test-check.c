@@ -432,6 +432,30 @@ static void test_rules_change(Fixture *f, gconstpointer userdata) {
         g_assert_cmpstr(text(answer, "rule"), ==, "50-test.json: new");
 }
 
+/* What the old rules refused is no reason by the new ones. */
+static void test_rules_allow_meanwhile(Fixture *f, gconstpointer userdata) {
+        static const char rules[] = "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],"
+                                    "\"scopes\":[\"own\"],\"events\":[\"many:*\"%s]}]}";
+        g_autofree char *few = g_strdup_printf(rules, "");
+        g_autofree char *more = g_strdup_printf(rules, ",\"sched:sched_switch\"");
+        Question question;
+
+        (void)userdata;
+        add_many();
+        fixture_set_rules(f, few, NULL);
+        ask(f,
+                        &question,
+                        FIXTURE_USER,
+                        "{\"scope\":\"own\",\"events\":[\"sched:sched_switch\","
+                        "{\"name\":\"many:*\",\"filter\":\"value == 1\"}]}");
+        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        g_assert_false(question.is_over);
+        fixture_set_rules(f, more, NULL);
+        fixture_run_until(f, is_over, &question);
+        _cleanup_json_ json_object *answer = question.answer;
+        g_assert_true(is_allowed(answer));
+}
+
 /* The rules are replaced in any turn: the answer is by the old ones or by the new ones, and whole.
  */
 static void test_rules_change_any_turn(Fixture *f, gconstpointer userdata) {
@@ -498,6 +522,7 @@ int main(int argc, char **argv) {
                 { "/check/one-turn-does-a-little", test_turns },
                 { "/check/pairs-have-a-limit", test_pairs_have_a_limit },
                 { "/check/rules-change-meanwhile", test_rules_change },
+                { "/check/rules-allow-meanwhile", test_rules_allow_meanwhile },
                 { "/check/rules-change-in-any-turn", test_rules_change_any_turn },
                 { "/check/long-event-name", test_long_event_name },
         };
