@@ -26,6 +26,9 @@
 #define SCOPE_SHOWN   "%.200s"
 #define NAME_SIZE_MAX 64
 #define NAMES_MAX     64 /* users at a time; the one that was asked for first makes room */
+/* A user may get a name, or another one. */
+#define NAME_USEC    (UINT64_C(10) * 60 * 1000 * 1000)
+#define NO_NAME_USEC (UINT64_C(60) * 1000 * 1000)
 
 typedef struct Speaker {
         uid_t uid;
@@ -36,12 +39,13 @@ typedef struct Speaker {
 
 typedef struct UserName {
         uid_t uid;
+        uint64_t until_usec; /* then it is asked for again */
         char name[NAME_SIZE_MAX];
 } UserName;
 
 struct Audit {
         sd_event *event;
-        UserName names[NAMES_MAX]; /* asked for once: the user database may be elsewhere and slow */
+        UserName names[NAMES_MAX]; /* kept: the user database may be elsewhere and slow */
         size_t n_names;
         sd_event_source *timer; /* on while something is counted */
         Speaker speakers[SPEAKERS_MAX];
@@ -177,27 +181,50 @@ static void format_events(const Spec *spec, Reason *ret) {
         spec_summarize_rest(spec, ret);
 }
 
+static uint64_t get_now(const Audit *audit) {
+        uint64_t now;
+
+        return sd_event_now(audit->event, CLOCK_MONOTONIC, &now) >= 0 ? now : 0;
+}
+
+void audit_forget_names(Audit *audit) {
+        audit->n_names = 0;
+}
+
+static void forget_name(Audit *audit, size_t i) {
+        audit->n_names--;
+        memmove(&audit->names[i], &audit->names[i + 1], (audit->n_names - i) * sizeof(UserName));
+}
+
 /* The number where the user database has no name. Not the reentrant function: the event loop's
  * thread alone asks. */
-static const char *get_user_name(Audit *audit, uid_t uid) {
+static UserName ask_user_name(uid_t uid, uint64_t now_usec) {
+        const struct passwd *user = getpwuid(uid);
+        UserName ret = { .uid = uid, .until_usec = now_usec + (user ? NAME_USEC : NO_NAME_USEC) };
+
+        if (user)
+                (void)snprintf(ret.name, sizeof(ret.name), "%s", user->pw_name);
+        else
+                (void)snprintf(ret.name, sizeof(ret.name), "%u", uid);
+        return ret;
+}
+
+/* A copy, since the next call may move the names. */
+static UserName get_user_name(Audit *audit, uid_t uid) {
+        uint64_t now_usec = get_now(audit);
         size_t i = 0;
 
+        if (uid == (uid_t)-1)
+                return (UserName){ .uid = uid };
         while (i < audit->n_names && audit->names[i].uid != uid)
                 i++;
+        if (i < audit->n_names && now_usec < audit->names[i].until_usec)
+                return audit->names[i];
         if (i < audit->n_names)
-                return audit->names[i].name;
-        if (audit->n_names == NAMES_MAX) {
-                audit->n_names--;
-                memmove(audit->names, audit->names + 1, audit->n_names * sizeof(UserName));
-        }
-        const struct passwd *user = getpwuid(uid);
-        UserName *entry = &audit->names[audit->n_names++];
-        entry->uid = uid;
-        if (user)
-                (void)snprintf(entry->name, sizeof(entry->name), "%s", user->pw_name);
-        else
-                (void)snprintf(entry->name, sizeof(entry->name), "%u", uid);
-        return entry->name;
+                forget_name(audit, i);
+        else if (audit->n_names == NAMES_MAX)
+                forget_name(audit, 0);
+        return audit->names[audit->n_names++] = ask_user_name(uid, now_usec);
 }
 
 /* " (user alice, uid 1000, command "ktracectl")" */
@@ -222,12 +249,13 @@ static const char *none_if_empty(const char *text) {
 
 static void write_record(Audit *audit, const AuditRecord *record) {
         const KindText *kind = &kinds[record->kind];
-        const char *user = record->uid == (uid_t)-1 ? "" : get_user_name(audit, record->uid);
+        const UserName user = get_user_name(audit, record->uid);
+        const UserName by_user = get_user_name(audit, record->by ? *record->by : (uid_t)-1);
         _cleanup_free_ char *scope = NULL;
         Reason events = { "" }, who = { "" };
         char by[16] = "", by_whom[24] = "";
 
-        format_who(record, user, &who);
+        format_who(record, user.name, &who);
         if (record->spec) {
                 format_events(record->spec, &events);
                 if (spec_format_scope(record->spec, &scope) < 0)
@@ -244,12 +272,10 @@ static void write_record(Audit *audit, const AuditRecord *record) {
                 { "KTRACE_RULE", record->rule },
                 { "KTRACE_SCOPE", scope },
                 { "KTRACE_EVENTS", record->spec ? events.text : NULL },
-                { "KTRACE_USER", none_if_empty(user) },
+                { "KTRACE_USER", none_if_empty(user.name) },
                 { "KTRACE_COMMAND", none_if_empty(record->command) },
                 { "KTRACE_BY_UID", none_if_empty(by) },
-                { "KTRACE_BY_USER",
-                                record->by ? none_if_empty(get_user_name(audit, *record->by))
-                                           : NULL },
+                { "KTRACE_BY_USER", none_if_empty(by_user.name) },
         };
         const LogContext context = { record->session, NULL, record->uid };
 
@@ -301,12 +327,6 @@ static void forget_old(Audit *audit, uint64_t now_usec) {
                 else
                         i++;
         }
-}
-
-static uint64_t get_now(const Audit *audit) {
-        uint64_t now;
-
-        return sd_event_now(audit->event, CLOCK_MONOTONIC, &now) >= 0 ? now : 0;
 }
 
 static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {

@@ -61,6 +61,8 @@ int audit_new(sd_event *event, Audit **ret);
 /* Writes what is still counted. */
 Audit *audit_free(Audit *audit);
 DEFINE_CLEANUP(Audit, audit_free);
+/* Users' names are asked for again. Called when the rules are loaded. */
+void audit_forget_names(Audit *audit);
 void audit_write(Audit *audit, const AuditRecord *record);
 /* Of a session that ends for this code; false: nothing to be recorded. */
 bool audit_find_end(const char *code, AuditKind *ret);

@@ -64,6 +64,7 @@ void registry_set_rules(Registry *registry, const Policy *policy, const Limits *
         Session *session, *next;
 
         judgement_restart_all(registry);
+        audit_forget_names(registry->audit);
         registry->options.policy = policy;
         registry->options.limits = *limits;
         if (registry->spool)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How many records a user can make the daemon write. */
 #include <glib.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -105,6 +106,34 @@ static void test_managed(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(count(lines, "uid 1000): destroyed by uid 1001"), ==, 30);
 }
 
+static const char *name_of_1000;
+
+/* Instead of the C library's: the user database of this test. */
+struct passwd *getpwuid(uid_t uid) {
+        static struct passwd user;
+
+        user = (struct passwd){ .pw_uid = uid, .pw_name = (char *)"root" };
+        if (uid == 1000)
+                user.pw_name = (char *)name_of_1000;
+        return (uid == 0 || uid == 1000) && user.pw_name ? &user : NULL;
+}
+
+/* A user who gets a name has it in the records once names are asked for again. */
+static void test_new_name(Fixture *f, gconstpointer userdata) {
+        (void)userdata;
+        name_of_1000 = NULL;
+        write_many(f, AUDIT_CREATE_ALLOWED, 1000, 1);
+        name_of_1000 = "alice";
+        write_many(f, AUDIT_CREATE_ALLOWED, 1000, 1);
+        audit_forget_names(f->audit);
+        write_many(f, AUDIT_CREATE_ALLOWED, 1000, 1);
+        name_of_1000 = NULL;
+        write_many(f, AUDIT_CREATE_ALLOWED, 1000, 1);
+        g_auto(GStrv) lines = finish(f);
+        g_assert_cmpuint(count(lines, "user 1000, uid 1000"), ==, 2);
+        g_assert_cmpuint(count(lines, "user alice, uid 1000"), ==, 2);
+}
+
 /* Who it was, by name too; a session's owner did not call where another user did. */
 static void test_who(Fixture *f, gconstpointer userdata) {
         uid_t by = 1001;
@@ -148,6 +177,7 @@ int main(int argc, char **argv) {
         g_test_add("/audit/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
         g_test_add("/audit/managed", Fixture, NULL, set_up, test_managed, tear_down);
         g_test_add("/audit/who", Fixture, NULL, set_up, test_who, tear_down);
+        g_test_add("/audit/new-name", Fixture, NULL, set_up, test_new_name, tear_down);
         g_test_add_func("/audit/ends", test_ends);
         return g_test_run();
 }
