@@ -21,7 +21,8 @@
 
 #include "plan-queue.h"
 
-#define WAIT_USEC 20000
+#define WAIT_USEC     20000
+#define ACCURACY_USEC 1000 /* 0 would mean 250 ms */
 
 struct Turns {
         PlanQueue waiting;
@@ -111,8 +112,13 @@ int turns_new(sd_event *event, const TurnsHandlers *handlers, void *userdata, Tu
         int r = sd_event_add_io(event, &turns->wake, turns->wake_fd, EPOLLIN, turns_on_wake, turns);
         if (r < 0)
                 return r;
-        r = sd_event_add_time_relative(
-                        event, &turns->timer, CLOCK_MONOTONIC, WAIT_USEC, 0, turns_on_timer, turns);
+        r = sd_event_add_time_relative(event,
+                        &turns->timer,
+                        CLOCK_MONOTONIC,
+                        WAIT_USEC,
+                        ACCURACY_USEC,
+                        turns_on_timer,
+                        turns);
         if (r < 0)
                 return r;
         (void)sd_event_source_set_enabled(turns->timer, SD_EVENT_OFF);
