@@ -100,6 +100,18 @@ static int new_file_replace(NewFile *file, int dir_fd, const char *name) {
         return r;
 }
 
+/* Never replaces what has the name. A file with a hidden name is renamed: file systems without
+ * O_TMPFILE may lack hard links, too. Those that lack this kind of rename (NFS) have links. */
+static int new_file_name(NewFile *file, int dir_fd, const char *name) {
+        if (!file->hidden[0])
+                return new_file_link(file, dir_fd, name);
+        if (renameat2(dir_fd, file->hidden, dir_fd, name, RENAME_NOREPLACE) == 0) {
+                file->hidden[0] = '\0';
+                return 0;
+        }
+        return errno == EINVAL ? new_file_link(file, dir_fd, name) : -errno;
+}
+
 static void new_file_close(NewFile *file, int dir_fd) {
         if (file->hidden[0])
                 (void)unlinkat(dir_fd, file->hidden, 0);
@@ -213,7 +225,7 @@ int target_keep_draft(Target *target, char **ret_path) {
                 return -ENOMEM;
         if (asprintf(&name, "%s.kts", place->name) < 0)
                 return -ENOMEM;
-        int r = new_file_link(&target->draft, place->dir_fd, name);
+        int r = new_file_name(&target->draft, place->dir_fd, name);
         if (r == 0)
                 *ret_path = TAKE_PTR(path);
         return r;
