@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "pair-start.h"
 #include "probe-tree.h"
 
 #define ARRAY_MAX      64
@@ -355,15 +356,23 @@ static int set_c_type(const Place *place, ProbeField *field) {
 }
 
 int probe_set_name(const ProbeTree *tree, const char *label, size_t label_size, ProbeField *field) {
-        /* trace_probe.c keeps these for itself. */
-        static const char *const reserved[] = { "common_type",
-                "common_flags",
-                "common_preempt_count",
-                "common_pid",
-                "common_tgid",
-                "__probe_ip",
-                "__probe_ret_ip",
-                "__probe_func" };
+        /* The first are those that trace_probe.c reserves. By the last two a stream's worker knows
+         * when a pair began, and so whether its first record may be told. */
+        static const struct {
+                const char *name, *user;
+        } reserved[] = {
+                { "common_type", "the kernel" },
+                { "common_flags", "the kernel" },
+                { "common_preempt_count", "the kernel" },
+                { "common_pid", "the kernel" },
+                { "common_tgid", "the kernel" },
+                { "__probe_ip", "the kernel" },
+                { "__probe_ret_ip", "the kernel" },
+                { "__probe_func", "the kernel" },
+                { PAIR_START_NSEC, "ktraced" },
+                { PAIR_START_USEC, "ktraced" },
+        };
+
         const Word *given = &tree->name;
         const char *p = given->size > 0 ? given->p : label;
         size_t size = given->size > 0 ? given->size : label_size;
@@ -376,11 +385,12 @@ int probe_set_name(const ProbeTree *tree, const char *label, size_t label_size, 
                         (int)MIN_OF(size, (size_t)PROBE_FIELD_NAME_MAX),
                         p);
         for (size_t i = 0; i < ELEMENTSOF(reserved); i++)
-                if (strcmp(field->name, reserved[i]) == 0)
+                if (strcmp(field->name, reserved[i].name) == 0)
                         return probe_refuse(tree,
                                         p,
-                                        "the kernel keeps the name %s for itself",
-                                        reserved[i]);
+                                        "%s keeps the name %s for itself",
+                                        reserved[i].user,
+                                        reserved[i].name);
         return 0;
 }
 

@@ -351,12 +351,16 @@ static int make_rules(Maker *maker, size_t n) {
         return r;
 }
 
-static void find_start(const Format *format, Mask *mask) {
+/* The compiler of definitions writes one of the names, and no user may use either. */
+static int find_start(const Format *format, Mask *mask) {
         static const struct {
                 const char *name;
                 uint32_t nsec;
         } fields[] = { { PAIR_START_NSEC, 1 }, { PAIR_START_USEC, 1000 } };
 
+        if (format_field_find(format, PAIR_START_NSEC) &&
+                        format_field_find(format, PAIR_START_USEC))
+                return -EBADMSG;
         for (size_t i = 0; i < ELEMENTSOF(fields); i++) {
                 const FormatField *field = format_field_find(format, fields[i].name);
 
@@ -365,6 +369,7 @@ static void find_start(const Format *format, Mask *mask) {
                 mask->start_offset = field->offset;
                 mask->start_nsec = fields[i].nsec;
         }
+        return 0;
 }
 
 /* For records of which all lies in the fixed part. */
@@ -409,10 +414,10 @@ static int mask_new(const Format *format, json_object *cuts, bool has_members, M
                 .members = bytes + 2 * FORMAT_BYTES_MAX,
         };
         int r = make_rules(&maker, format->n_fields);
+        r = r ?: find_start(format, mask);
         if (r < 0)
                 return r;
         mask->has_members = has_members && mask->n_groups > 0;
-        find_start(format, mask);
         if (rules->n_located + rules->n_runs == 0 && !rules->is_open && rules->fixed_end % 4 == 0)
                 find_short_cut(rules, mask);
         *ret = TAKE_PTR(mask);

@@ -228,6 +228,16 @@ static void test_values(void) {
         assert_refused("house", "$latency : ms", "a number of ns or, with : us, of us");
 }
 
+/* By this name a stream's worker knows when a pair began: the user's field would hide ktraced's. */
+static void test_start_names(void) {
+        assert_refused("house",
+                        "ktrace_from_usec = to.house",
+                        "args[0] column 1: ktraced keeps the name ktrace_from_usec for itself");
+        assert_refused("house",
+                        "ktrace_from_nsec = from.house",
+                        "args[0] column 1: ktraced keeps the name ktrace_from_nsec for itself");
+}
+
 static void test_limits(void) {
         const char *args[] = { "a=from.house",
                 "b=from.house",
@@ -275,6 +285,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/pair/show", test_show);
         g_test_add_func("/pair/keys", test_keys);
         g_test_add_func("/pair/values", test_values);
+        g_test_add_func("/pair/start-names", test_start_names);
         g_test_add_func("/pair/limits", test_limits);
         return g_test_run();
 }

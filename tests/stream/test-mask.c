@@ -492,6 +492,16 @@ static void test_bad_cuts(void) {
                 g_assert_null(make_masks_of(FORMAT, bad[i], true, -EBADMSG));
 }
 
+/* A second one may be a user's own field, which says what the user likes. */
+static void test_two_starts(void) {
+        static const char both[] =
+                        HEAD "\tfield:u64 ktrace_from_nsec;\toffset:8;\tsize:8;\tsigned:0;\n"
+                             "\tfield:u64 ktrace_from_usec;\toffset:16;\tsize:8;\tsigned:0;\n"
+                             "\nprint fmt: \"\"\n";
+
+        g_assert_null(make_masks_of(both, NULL, false, -EBADMSG));
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/mask/no-cut", test_no_cut);
@@ -510,5 +520,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/mask/open", test_open);
         g_test_add_func("/mask/whole", test_whole);
         g_test_add_func("/mask/bad-cuts", test_bad_cuts);
+        g_test_add_func("/mask/two-starts", test_two_starts);
         return g_test_run();
 }
