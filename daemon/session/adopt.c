@@ -359,7 +359,7 @@ static int fill(Session *session, json_object *object, Reason *reason) {
 static void adopt_stream(Session *session, json_object *object) {
         int fd = session_take_kept_fd(session, KEEP_STREAM);
 
-        session->had_stream = get_number(object, "stream") != 0;
+        session->had_stream = fd >= 0 || get_number(object, "stream") != 0;
         if (fd < 0)
                 return;
         if (get_number(object, "stream") == CONTROL_VERSION &&
