@@ -348,13 +348,23 @@ void newcomers_stop(Newcomers *newcomers) {
                 plan_cancel(&newcomers->plan);
 }
 
+static int known_compare_tid(const void *key, const void *element) {
+        pid_t tid = *(const pid_t *)key, other = ((const KnownTask *)element)->task.tid;
+
+        return tid < other ? -1 : tid > other;
+}
+
 bool newcomers_find(const Newcomers *newcomers, pid_t tid, Task *ret) {
-        for (size_t i = 0; i < newcomers->n_told; i++)
-                if (newcomers->told[i].task.tid == tid) {
-                        *ret = newcomers->told[i].task;
-                        return true;
-                }
-        return false;
+        const KnownTask *known = newcomers->n_told > 0 ? bsearch(&tid,
+                                                                         newcomers->told,
+                                                                         newcomers->n_told,
+                                                                         sizeof(KnownTask),
+                                                                         known_compare_tid)
+                                                       : NULL;
+
+        if (known)
+                *ret = known->task;
+        return known != NULL;
 }
 
 size_t newcomers_get_members(const Newcomers *newcomers, const ControlMember **ret) {
