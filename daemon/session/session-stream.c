@@ -43,10 +43,15 @@ static void session_on_feed_reading(Feed *feed, void *userdata) {
         session_keep(session);
 }
 
+/* From the start on, what its worker has counted is in the worker alone. */
+static bool session_has_counted(const Session *session, const Feed *feed) {
+        return feed_is_counting(feed) && (session->is_armed || session->state == SESSION_STARTING);
+}
+
 static void session_on_feed_released(Feed *feed, void *userdata) {
         Session *session = userdata;
 
-        bool has_counted = feed_is_counting(feed) && session->is_armed;
+        bool has_counted = session_has_counted(session, feed);
 
         if (feed_is_given_up(feed)) {
                 registry_drain(session->registry, TAKE_PTR(session->feed), session->owner.uid);
@@ -66,8 +71,7 @@ static void session_on_feed_tripped(Feed *feed _unused_, const char *text, void 
 static void session_on_feed_closed(Feed *feed, int error, const char *text, void *userdata) {
         Session *session = userdata;
         FeedCounters counters;
-        bool is_lost = (session->spec->spool.is_on ||
-                                       (feed_is_counting(feed) && session->is_armed)) &&
+        bool is_lost = (session->spec->spool.is_on || session_has_counted(session, feed)) &&
                        session->end == END_NOT && session->state != SESSION_CREATING;
 
         if (error != 0 && error != EPIPE)
