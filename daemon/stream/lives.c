@@ -39,6 +39,7 @@ typedef struct Life {
         uint64_t birth, death;
         uint64_t proven;   /* the same task until then, whatever was lost */
         uint64_t doubtful; /* from here on */
+        bool is_found;     /* the daemon told it: it may be older than that */
 } Life;
 
 struct Lives {
@@ -259,6 +260,7 @@ static int apply_member(Lives *lives, const LifeEvent *event) {
         int r = add_life(lives, event->tid, event->nsec);
         if (lives->n_lives > n) {
                 lives->lives[n].doubtful = event->nsec; /* so far */
+                lives->lives[n].is_found = true;
                 prove(lives, &lives->lives[n], until);
         }
         return r;
@@ -386,7 +388,8 @@ static Standing judge_unborn(const Lives *lives, uint32_t tid, uint64_t first, u
         if (find_life(lives, tid, last))
                 return STANDING_MIXED;
         const Life *later = find_life(lives, tid, NEVER);
-        if ((later && !is_only_end(later)) || last < lives->first_loss)
+        bool is_born_later = later && !is_only_end(later) && !later->is_found;
+        if (is_born_later || last < lives->first_loss)
                 return STANDING_FOREIGN;
         return first < lives->first_loss ? STANDING_MIXED : STANDING_DOUBTFUL;
 }

@@ -435,6 +435,26 @@ static void test_window(void) {
         lives_free(lives);
 }
 
+/* The fork of 13 was lost, and a proof finds it: what 13 wrote before was lost as well. */
+static void test_found(void) {
+        const LifeEvent loss = { 100, LIFE_LOSS, .until_nsec = 110 },
+                        found = { 120, LIFE_MEMBER, .tid = 13, .until_nsec = 120 };
+        Lives *lives = make_lives();
+
+        note(lives, LIFE_MEMBER, 0, 12, 0);
+        g_assert_cmpint(lives_note(lives, &loss), ==, 0);
+        g_assert_cmpint(lives_note(lives, &found), ==, 0);
+        note(lives, LIFE_FORK, 130, 13, 14);
+        advance(lives, 200);
+        assert_at(lives, 13, 90, STANDING_FOREIGN);
+        assert_at(lives, 13, 115, STANDING_DOUBTFUL);
+        g_assert_cmpint(lives_judge(lives, 13, 90, 115), ==, STANDING_MIXED);
+        assert_at(lives, 13, 120, STANDING_MEMBER);
+        assert_at(lives, 14, 115, STANDING_FOREIGN); /* its fork is known */
+        assert_at(lives, 14, 130, STANDING_MEMBER);
+        lives_free(lives);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/lives/life", test_life);
@@ -452,6 +472,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/lives/loss", test_loss);
         g_test_add_func("/lives/proof", test_proof);
         g_test_add_func("/lives/gap", test_gap);
+        g_test_add_func("/lives/found", test_found);
         g_test_add_func("/lives/names", test_names);
         g_test_add_func("/lives/window", test_window);
         g_test_add_func("/lives/many", test_many);
