@@ -362,7 +362,10 @@ static int on_members(Consumer *c, const ControlMessage *message, int fd) {
 
         if (r < 0 || c->pump.fence.waits_since == 0 || c->is_released || !queue_is_empty(&c->queue))
                 return r;
-        return c->is_flushing ? flush(c) : drain_rings(c);
+        r = c->is_flushing ? flush(c) : drain_rings(c);
+        if (r == 0 && c->is_resting && c->pump.fence.waits_since == 0)
+                set_active(c, true);
+        return r;
 }
 
 static int on_control(Consumer *c) {
@@ -510,7 +513,9 @@ static int on_ring(Consumer *c) {
                 set_active(c, true);
         c->pump.found_any = false;
         int r = drain_rings(c);
-        if (r == 0 && !c->pump.found_any) {
+        /* One that waits for a proof reads nothing, and its rings stay ready. The answer or a tick
+         * ends the wait. */
+        if (r == 0 && (!c->pump.found_any || c->pump.fence.waits_since != 0)) {
                 watch_rings(c, false);
                 c->is_resting = true;
         }

@@ -236,6 +236,29 @@ static void test_proven(void) {
         rig_free(&rig);
 }
 
+static uint64_t get_cpu_nsec(pid_t pid) {
+        struct timespec used;
+        clockid_t clock;
+
+        g_assert_cmpint(clock_getcpuclockid(pid, &clock), ==, 0);
+        g_assert_no_errno(clock_gettime(clock, &used));
+        return (uint64_t)used.tv_sec * SEC + (uint64_t)used.tv_nsec;
+}
+
+/* A ring that is not read meanwhile stays ready: the consumer must sleep all the same. */
+static void test_waits_asleep(void) {
+        Rig rig;
+
+        run_into_loss(&rig);
+        feed(&rig, 0, 32 * SEC, EVENT_ID_NAMES, 12, 0);
+        uint64_t before = get_cpu_nsec(rig.pid);
+        g_usleep(600 * 1000);
+        g_assert_cmpuint(get_cpu_nsec(rig.pid) - before, <, SEC / 10);
+        rig_prove_member(&rig, 12, 0, now_nsec());
+        rig_read_frames(&rig, 4);
+        rig_free(&rig);
+}
+
 /* A daemon that does not answer is not waited for longer than a second. */
 static void test_unanswered(void) {
         Rig rig;
@@ -321,6 +344,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/fence/trip-at-finish", test_trip_at_finish);
         g_test_add_func("/fence/younger-than-the-end", test_younger_than_the_end);
         g_test_add_func("/fence/doubtful", test_doubtful);
+        g_test_add_func("/fence/waits-asleep", test_waits_asleep);
         g_test_add_func("/fence/proven", test_proven);
         g_test_add_func("/fence/unanswered", test_unanswered);
         g_test_add_func("/fence/limited", test_limited);
