@@ -188,8 +188,13 @@ static int finish(Consumer *c) {
                               : c->queue.spool ? c->spool.names_bytes
                                                : SIZE_MAX;
                 r = r ?: consumer_put_summary(c, &c->queue, c->end_code, c->end_text, room);
-        } else if (c->pump.counts)
+        } else if (c->pump.counts) {
+                if (!c->is_discarding && rings_are_complete(&c->pump.rings))
+                        (void)pump_catch_up(&c->pump); /* tell_end() tells of its guard */
                 tell_end(c);
+        }
+        if (!c->is_discarding)
+                consumer_tell_hits(c);
         release_rings(c);
         return r;
 }
