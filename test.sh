@@ -139,7 +139,7 @@ show_part() {
         local ok not_ok skip shown=.
         case $1 in tree | unit | tsan | *-programs) shown='^not ok |^[^#]*# SKIP|ERROR|runtime error|^# [0-9.]+ s ' ;; esac
         echo "== $1"
-        grep -E "$shown" "$results/$1.tap" || true
+        grep -aE "$shown" "$results/$1.tap" || true
         read -r ok not_ok skip < <(awk '/^not ok / { n++ } /^ok / && /# SKIP/ { s++ } /^ok / && !/# SKIP/ { p++ }
                 END { print p + 0, n + 0, s + 0 }' "$results/$1.tap")
         passed=$((passed + ok)) failed=$((failed + not_ok)) skipped=$((skipped + skip))

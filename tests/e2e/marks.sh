@@ -90,7 +90,7 @@ EOS
         same 10 "$(count t.kts '.event == "print" and (.fields.buf | startswith("step "))')" "marks"
 }
 
-case_marks_many_writers() { # [asan] many at once by one pipe: each one's are all there and in its order; the long and the odd are made to fit
+case_marks_many_writers() { # many at once by one pipe: each one's are all there and in its order; the long and the odd are made to fit
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         marked
         cat >mark.py <<'EOS'
