@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent.h"
@@ -167,6 +168,10 @@ static void on_answer(int result, const Reason *reason, ProxyAnswer *answer, voi
         *answer = (ProxyAnswer){ .fd = -1 };
 }
 
+static bool is_cancelled(const Proxy *proxy) {
+        return proxy->cancelled && *proxy->cancelled;
+}
+
 int proxy_await(Proxy *proxy,
                 const ProxyRequest *request,
                 int (*turn)(Proxy *proxy),
@@ -180,7 +185,7 @@ int proxy_await(Proxy *proxy,
         if (r != 0)
                 return r;
         while (!waiting.is_answered) {
-                if (proxy->cancelled && *proxy->cancelled)
+                if (is_cancelled(proxy))
                         return reason_set(reason, KT_E_CANCELLED, "interrupted");
                 r = turn(proxy);
                 if (r < 0)
@@ -203,11 +208,24 @@ static bool is_too_early(int result, const Reason *reason) {
         return result == KT_E_LIMIT_REACHED && strstr(reason->text, "(max-call-usec-per-sec)");
 }
 
+static uint64_t get_now_usec(void) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* The loop serves what comes meanwhile, one source in each run. */
 static void wait_a_second(Proxy *proxy) {
-        if (!proxy->event)
+        uint64_t now = get_now_usec(), end = now + 1000000;
+        int r = 0;
+
+        if (!proxy->event) {
                 (void)sleep(1);
-        else /* what comes meanwhile may end it earlier; then the next try is too early again */
-                (void)sd_event_run(proxy->event, 1000000);
+                return;
+        }
+        for (; r >= 0 && now < end && !is_cancelled(proxy); now = get_now_usec())
+                r = sd_event_run(proxy->event, end - now);
 }
 
 static int try(Proxy *proxy, const ProxyRequest *request, ProxyAnswer *ret, Reason *reason) {
@@ -217,8 +235,7 @@ static int try(Proxy *proxy, const ProxyRequest *request, ProxyAnswer *ret, Reas
                 *reason = (Reason){};
                 r = proxy->event ? proxy_await(proxy, request, run_loop, ret, reason)
                                  : proxy->backend->call(proxy, request, ret, reason);
-                if (!is_too_early(r, reason) || i == PACE_TRIES ||
-                                (proxy->cancelled && *proxy->cancelled))
+                if (!is_too_early(r, reason) || i == PACE_TRIES || is_cancelled(proxy))
                         return r;
                 wait_a_second(proxy);
         }

@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "proxy-backend.h"
 #include "proxy-bus.h"
 #include "proxy-method.h"
 #include "proxy.h"
@@ -149,6 +150,82 @@ static void test_methods(void) {
         g_dbus_node_info_unref(nodes[1]);
 }
 
+/* A daemon that refuses the first call as too early. */
+typedef struct Busy {
+        Proxy proxy;
+        ProxyPending *pending;
+        sd_event_source *answer, *noise;
+        unsigned n_calls;
+} Busy;
+
+static int busy_on_answer(sd_event_source *source, void *userdata) {
+        const Reason reason = { "too much time (max-call-usec-per-sec)" };
+        ProxyAnswer answer = { .fd = -1 };
+        Busy *busy = userdata;
+
+        (void)source;
+        proxy_pending_settle(busy->pending,
+                        busy->n_calls == 1 ? KT_E_LIMIT_REACHED : 0,
+                        &reason,
+                        &answer);
+        return 0;
+}
+
+static int busy_begin(Proxy *proxy,
+                const ProxyRequest *request,
+                ProxyPending *pending,
+                Reason *reason) {
+        Busy *busy = (Busy *)proxy;
+
+        (void)request;
+        (void)reason;
+        busy->n_calls++;
+        busy->pending = pending;
+        sd_event_source_disable_unref(busy->answer);
+        return sd_event_add_defer(proxy->event, &busy->answer, busy_on_answer, busy) < 0 ? -EIO : 0;
+}
+
+static void busy_forget(ProxyPending *pending) {
+        (void)pending;
+}
+
+/* Every 10 ms, as a stream that is read meanwhile. */
+static int busy_on_noise(sd_event_source *source, uint64_t usec, void *userdata) {
+        (void)usec;
+        (void)userdata;
+        g_assert_cmpint(sd_event_source_set_time_relative(source, 10000), >=, 0);
+        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* A second is waited for, whatever the loop has to do meanwhile. */
+static void test_too_early(void) {
+        static const ProxyBackend backend = { .begin = busy_begin, .forget = busy_forget };
+        const ProxyCall call = { .method = "Administrate" };
+        Busy busy = { .proxy = { .backend = &backend } };
+        ProxyAnswer answer = { .fd = -1 };
+        sd_event *event = NULL;
+        Reason reason;
+
+        g_assert_cmpint(sd_event_new(&event), >=, 0);
+        busy.proxy.event = event;
+        g_assert_cmpint(sd_event_add_time_relative(event,
+                                        &busy.noise,
+                                        CLOCK_MONOTONIC,
+                                        10000,
+                                        1,
+                                        busy_on_noise,
+                                        NULL),
+                        >=,
+                        0);
+        g_test_timer_start();
+        g_assert_cmpint(proxy_perform(&busy.proxy, &call, &answer, &reason), ==, 0);
+        g_assert_cmpfloat(g_test_timer_elapsed(), >, 0.9);
+        g_assert_cmpuint(busy.n_calls, ==, 2);
+        sd_event_source_disable_unref(busy.noise);
+        sd_event_source_disable_unref(busy.answer);
+        sd_event_unref(event);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/client/proxy/own-errors", test_own_errors);
@@ -156,6 +233,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/proxy/errnos", test_errnos);
         g_test_add_func("/client/proxy/no-bus", test_no_bus);
         g_test_add_func("/client/proxy/no-daemon", test_no_daemon);
+        g_test_add_func("/client/proxy/too-early", test_too_early);
         g_test_add_func("/client/proxy/methods", test_methods);
         return g_test_run();
 }
