@@ -241,29 +241,64 @@ int arm_check(Arm *arm, Reason *reason) {
         return r;
 }
 
-/* The time is taken before the check. Taken after it, a task that ends in between would be a member
- * whose end is not noticed: its number may belong to another user's task by the time the kernel's
- * list forgets it. */
-int arm_prove(Arm *arm, clockid_t clock) {
-        TaskSet *verified = &arm->verified;
+static int take_time(clockid_t clock, uint64_t *ret) {
         struct timespec now;
-        size_t n = 0;
 
         if (clock_gettime(clock, &now) < 0)
                 return -errno;
-        arm->since_nsec = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-        for (size_t i = 0; defence_is_on("proof") && i < verified->n; i++) {
-                const Task *task = &verified->tasks[i];
-                TaskStat stat;
-
-                int r = process_read_stat(task->tid, task->tid, &stat);
-                if (r < 0 && r != -ESRCH)
-                        return r;
-                if (r < 0 || stat.start_time != task->start_time || stat.is_exiting)
-                        continue;
-                verified->tasks[n] = *task;
-                memcpy(verified->tasks[n++].comm, stat.comm, sizeof(stat.comm));
-        }
-        verified->n = defence_is_on("proof") ? n : verified->n;
+        *ret = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
         return 0;
+}
+
+/* Is it the same task still, and has it not begun to exit? Takes its name. 0 or 1, -errno. */
+static int prove_task(Task *task) {
+        TaskStat stat;
+
+        int r = process_read_stat(task->tid, task->tid, &stat);
+        if (r < 0)
+                return r == -ESRCH ? 0 : r;
+        if (stat.start_time != task->start_time || stat.is_exiting)
+                return 0;
+        memcpy(task->comm, stat.comm, sizeof(task->comm));
+        return 1;
+}
+
+/* A turn of it. The set is whole afterwards: first those that are proven, then the rest. */
+static int prove_some(Arm *arm) {
+        TaskSet *verified = &arm->verified;
+        size_t next = arm->n_proven;
+        int r = 0;
+
+        for (; next < verified->n && !arm_turn_is_over(arm); next++) {
+                Task task = verified->tasks[next];
+
+                r = prove_task(&task);
+                if (r < 0)
+                        break;
+                if (r > 0)
+                        verified->tasks[arm->n_proven++] = task;
+                arm->turn.n_tasks++;
+        }
+        size_t n_left = verified->n - next;
+        if (n_left > 0)
+                memmove(verified->tasks + arm->n_proven,
+                                verified->tasks + next,
+                                n_left * sizeof(Task));
+        verified->n = arm->n_proven + n_left;
+        return r < 0 ? r : n_left > 0 ? PLAN_AGAIN : 0;
+}
+
+/* With the time taken after the check, a task that ends in between would be a member whose end
+ * nobody learns of: its number may be another user's by the time the kernel's list forgets it. */
+int arm_prove(Arm *arm, clockid_t clock) {
+        arm_begin_turn(arm);
+        if (!arm->is_proving) {
+                int r = take_time(clock, &arm->since_nsec);
+                if (r < 0)
+                        return r;
+                arm->n_proven = 0;
+        }
+        int r = defence_is_on("proof") ? prove_some(arm) : 0;
+        arm->is_proving = r == PLAN_AGAIN;
+        return r;
 }

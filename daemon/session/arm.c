@@ -52,6 +52,7 @@ void arm_forget_turns(Arm *arm) {
         task_set_clear(&arm->settled);
         arm->n_rounds = arm->n_process_rounds = arm->n_list_rounds = 0;
         arm->next = 0;
+        arm->is_proving = false;
 }
 
 void arm_begin_turn(Arm *arm) {

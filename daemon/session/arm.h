@@ -47,6 +47,8 @@ typedef struct Arm {
         TaskSet settled;  /* of the check under way: they need no further look */
         unsigned n_rounds;
         uint64_t since_nsec; /* taken by arm_prove() */
+        bool is_proving;     /* arm_prove is not done yet */
+        size_t n_proven;     /* of the verified, from the first on */
         bool is_running;     /* events are on: the unfit are left out, nothing can be refused */
         bool has_news;       /* the last look for newcomers has listed some */
         ArmTurn turn;
@@ -70,8 +72,8 @@ typedef struct ArmGroup {
 void arm_clear(Arm *arm);
 /* A plan that was cancelled may have left a part undone, which is not to be continued. */
 void arm_forget_turns(Arm *arm);
-/* All functions that list or check do a part of it: one write to the list, or ARM_TASKS_PER_TURN
- * tasks. PLAN_AGAIN: not done yet, call again with the same arguments. */
+/* All functions that list, check or prove do a part of it: one write to the list, or
+ * ARM_TASKS_PER_TURN tasks. PLAN_AGAIN: not done yet, call again with the same arguments. */
 /* Lists every thread of each process in the instance's set_event_pid. A process that is unfit now
  * is refused before anything of it is listed; it counts what arm_check says later. Events must be
  * off. KT_E_NO_SUCH_PROCESS, KT_E_ACCESS_DENIED, KT_E_LIMIT_REACHED, KT_E_KERNEL_REFUSED (its
@@ -91,7 +93,7 @@ int arm_list_newcomers(Arm *arm, const ArmGroup *group);
 int arm_check(Arm *arm, Reason *reason);
 /* Takes the time by this clock (since_nsec), then keeps of the verified tasks only those that have
  * not begun to exit. If exits are recorded by now, the record of each one's exit comes after
- * since_nsec. -errno. */
+ * since_nsec. PLAN_AGAIN, -errno. */
 int arm_prove(Arm *arm, clockid_t clock);
 /* Is this process fit, with each of its threads? For what is not on the list yet; 0 when the arm
  * does not judge. */

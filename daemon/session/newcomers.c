@@ -253,6 +253,7 @@ static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
 
 static void newcomers_look(Newcomers *newcomers, bool is_proof) {
         newcomers->is_proof = is_proof;
+        arm_forget_turns(&newcomers->arm); /* of a look that was cancelled */
         newcomers->plan = (Plan){
                 .uid = newcomers->trace->owner->uid,
                 .context = newcomers,

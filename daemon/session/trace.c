@@ -466,7 +466,7 @@ static int step_members(void *context, Reason *reason) {
                 return 0;
         if (!metadata_get_clock(trace->spec->clock, &clock))
                 return -EINVAL;
-        if (trace->arm.since_nsec == 0)
+        if (trace->arm.since_nsec == 0 || trace->arm.is_proving)
                 r = arm_prove(&trace->arm, clock);
         return r ?: defence_is_on("proof") ? arm_check(&trace->arm, reason) : 0;
 }

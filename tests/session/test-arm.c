@@ -188,6 +188,35 @@ static void test_proof(Bench *b, gconstpointer userdata) {
         waitpid(zombie, NULL, 0);
 }
 
+/* Other users have their turn in between. Those that are dead go, the time stays the first one. */
+static void test_proof_in_turns(Bench *b, gconstpointer userdata) {
+        Task dead[2 * ARM_TASKS_PER_TURN];
+        uint64_t since;
+
+        (void)userdata;
+        g_assert_cmpint(check(b), ==, 0);
+        g_assert_cmpuint(b->arm.verified.n, ==, 1);
+        for (size_t i = 0; i < G_N_ELEMENTS(dead); i++)
+                dead[i] = (Task){ .tid = 4190000 + (pid_t)i, .start_time = 1 };
+        g_assert_cmpint(task_set_add(&b->arm.verified, dead, G_N_ELEMENTS(dead)), ==, 0);
+        g_assert_cmpint(arm_prove(&b->arm, CLOCK_BOOTTIME), ==, PLAN_AGAIN);
+        since = b->arm.since_nsec;
+        g_assert_cmpuint(b->arm.verified.n, ==, 1 + G_N_ELEMENTS(dead) - (ARM_TASKS_PER_TURN - 1));
+        g_assert_cmpint(arm_prove(&b->arm, CLOCK_BOOTTIME), ==, PLAN_AGAIN);
+        g_assert_cmpint(arm_prove(&b->arm, CLOCK_BOOTTIME), ==, 0);
+        g_assert_cmpuint(b->arm.since_nsec, ==, since);
+        g_assert_cmpuint(b->arm.verified.n, ==, 1);
+        g_assert_cmpint(b->arm.verified.tasks[0].tid, ==, b->target);
+
+        /* A cancelled one begins anew. */
+        g_assert_cmpint(task_set_add(&b->arm.verified, dead, G_N_ELEMENTS(dead)), ==, 0);
+        g_assert_cmpint(arm_prove(&b->arm, CLOCK_BOOTTIME), ==, PLAN_AGAIN);
+        since = b->arm.since_nsec;
+        arm_forget_turns(&b->arm);
+        g_assert_cmpint(arm_prove(&b->arm, CLOCK_BOOTTIME), ==, PLAN_AGAIN);
+        g_assert_cmpuint(b->arm.since_nsec, >, since);
+}
+
 static void test_not_judged(Bench *b, gconstpointer userdata) {
         pid_t ours = getpid();
 
@@ -340,6 +369,7 @@ int main(int argc, char **argv) {
         ADD("one-group-for-all", test_one_group);
         ADD("not-whole-not-a-member", test_partial);
         ADD("members-are-proven-alive", test_proof);
+        ADD("members-are-proven-in-turns", test_proof_in_turns);
         ADD("no-judgement-for-root", test_not_judged);
         ADD("one-write-a-turn", test_one_write_a_turn);
         ADD("threads-that-come-and-go", test_churn);
