@@ -288,8 +288,9 @@ static int prove_some(Arm *arm) {
         return r < 0 ? r : n_left > 0 ? PLAN_AGAIN : 0;
 }
 
-/* With the time taken after the check, a task that ends in between would be a member whose end
- * nobody learns of: its number may be another user's by the time the kernel's list forgets it. */
+/* The time is taken before the check. Taken after it, a task that ends in between would be a member
+ * whose end is not noticed: its number may belong to another user's task by the time the kernel's
+ * list forgets it. */
 int arm_prove(Arm *arm, clockid_t clock) {
         arm_begin_turn(arm);
         if (!arm->is_proving) {

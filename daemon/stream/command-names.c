@@ -14,6 +14,7 @@
 #include "command-names.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "count-field.h"
@@ -41,6 +42,7 @@ struct CommandNames {
         size_t n_sources;
         Name *names;
         uint32_t n, n_room, n_after_sweep;
+        uint64_t full_since; /* a name from this time or later may be missing; UINT64_MAX: none */
         uint32_t buckets[N_BUCKETS];
 };
 
@@ -77,6 +79,7 @@ int command_names_new(json_object *list, CommandNames **ret) {
         if (r < 0)
                 return r;
         memset(names->buckets, 0xff, sizeof(names->buckets));
+        names->full_since = UINT64_MAX;
         *ret = TAKE_PTR(names);
         return 0;
 }
@@ -119,26 +122,41 @@ void command_names_find(const CommandNames *names,
                 char ret[static COUNT_NAME_SIZE]) {
         const Name *name = find_name(names, tid, nsec);
 
+        /* The number may be another task's by then, whose name had no room. */
+        if (name && nsec >= names->full_since && name->nsec < names->full_since)
+                name = NULL;
         (void)snprintf(ret, COUNT_NAME_SIZE, "%s", name ? name->comm : "<...>");
+}
+
+static int compare_names(const void *a, const void *b) {
+        const Name *x = a, *y = b;
+
+        if (x->tid != y->tid)
+                return x->tid < y->tid ? -1 : 1;
+        if (x->nsec != y->nsec)
+                return x->nsec < y->nsec ? -1 : 1;
+        return x->next < y->next ? -1 : x->next > y->next;
+}
+
+/* Of the names of a task, in order of time: does a newer one count at that time? */
+static bool is_replaced(const CommandNames *names, uint32_t at, uint64_t before) {
+        const Name *name = &names->names[at], *next = name + 1;
+
+        return at + 1 < names->n && next->tid == name->tid && next->nsec <= before;
 }
 
 /* Removes a name when a newer name is valid at that time. all_old: also every name that is older
  * than that time. */
 static void sweep(CommandNames *names, uint64_t before, bool all_old) {
-        _cleanup_free_ bool *stays = calloc(names->n + 1, sizeof(*stays));
         uint32_t n = 0;
 
-        if (!stays)
-                return;
-        for (uint32_t i = 0; i < names->n; i++) {
-                const Name *name = &names->names[i];
-
-                stays[i] = name->nsec > before ||
-                           (!all_old && find_name(names, name->tid, before) == name);
-        }
+        for (uint32_t i = 0; i < names->n; i++)
+                names->names[i].next = i; /* of one time the last that was added counts */
+        if (names->n > 0)
+                qsort(names->names, names->n, sizeof(*names->names), compare_names);
         memset(names->buckets, 0xff, sizeof(names->buckets));
         for (uint32_t i = 0; i < names->n; i++) {
-                if (!stays[i])
+                if (names->names[i].nsec <= before && (all_old || is_replaced(names, i, before)))
                         continue;
                 uint32_t *bucket = &names->buckets[get_bucket(names->names[i].tid)];
 
@@ -157,8 +175,10 @@ void command_names_forget(CommandNames *names, uint64_t before) {
 }
 
 int command_names_add(CommandNames *names, uint32_t tid, uint64_t nsec, const char *comm) {
-        if (names->n == NAMES_MAX)
-                return 0; /* the task is shown without its name */
+        if (names->n == NAMES_MAX) { /* the task is shown without its name */
+                names->full_since = MIN_OF(names->full_since, nsec);
+                return 0;
+        }
         if (names->n == names->n_room) {
                 uint32_t n_room = names->n_room * 2 + 64;
                 Name *bigger = reallocarray(names->names, n_room, sizeof(*bigger));

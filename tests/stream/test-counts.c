@@ -213,6 +213,58 @@ static void test_names(void) {
         counts_free(counts);
 }
 
+static void assert_name(const CommandNames *names,
+                uint32_t tid,
+                uint64_t nsec,
+                const char *wanted) {
+        char name[COUNT_NAME_SIZE];
+
+        command_names_find(names, tid, nsec, name);
+        g_assert_cmpstr(name, ==, wanted);
+}
+
+static CommandNames *make_names(void) {
+        _cleanup_json_ json_object *list = json_object_new_array();
+        CommandNames *names = NULL;
+
+        g_assert_cmpint(command_names_new(list, &names), ==, 0);
+        return names;
+}
+
+/* Also of one task that renames itself all the time. */
+static void test_names_forgotten(void) {
+        CommandNames *names = make_names();
+
+        g_assert_cmpint(command_names_add(names, 7, 10, "seven"), ==, 0);
+        for (unsigned i = 0; i < 100000; i++)
+                g_assert_cmpint(command_names_add(names, 8, i, "eight"), ==, 0);
+        g_assert_cmpint(command_names_add(names, 8, 50, "one"), ==, 0);
+        g_assert_cmpint(command_names_add(names, 8, 99999, "last"), ==, 0);
+        command_names_forget(names, 99990);
+        assert_name(names, 7, 99995, "seven");
+        assert_name(names, 8, 50, "<...>");
+        assert_name(names, 8, 99995, "eight");
+        assert_name(names, 8, 100000, "last");
+        command_names_free(names);
+}
+
+/* An older name may be of another task that had the number. */
+static void test_names_full(void) {
+        CommandNames *names = make_names();
+
+        g_assert_cmpint(command_names_add(names, 7, 10, "seven"), ==, 0);
+        for (unsigned i = 1; i < 1U << 18; i++)
+                g_assert_cmpint(command_names_add(names, 1000 + i, 20, "other"), ==, 0);
+        assert_name(names, 7, 200, "seven");
+        g_assert_cmpint(command_names_add(names, 7, 100, "new"), ==, 0);
+        assert_name(names, 7, 99, "seven");
+        assert_name(names, 7, 200, "<...>");
+        command_names_forget(names, 150);
+        g_assert_cmpint(command_names_add(names, 7, 160, "newer"), ==, 0);
+        assert_name(names, 7, 200, "newer");
+        command_names_free(names);
+}
+
 /* Rows that do not fit into the socket at once follow when there is room. */
 static void test_telling(void) {
         Counts *counts = make("{\"field\":\"big\",\"kind\":0}", "", "{\"column\":1}", 4096, "");
@@ -325,6 +377,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/counts/size", test_size);
         g_test_add_func("/counts/conditions", test_conditions);
         g_test_add_func("/counts/names", test_names);
+        g_test_add_func("/counts/names-forgotten", test_names_forgotten);
+        g_test_add_func("/counts/names-full", test_names_full);
         g_test_add_func("/counts/telling", test_telling);
         g_test_add_func("/counts/reused-number", test_reused_number);
         return g_test_run();
