@@ -66,6 +66,12 @@ int registry_list_events(Registry *registry,
         const Tracefs *tracefs;
         size_t n = 0;
 
+        /* The caller may send megabytes, and each event would be compared with them. */
+        if (strnlen(glob, SPEC_EVENT_NAME_MAX + 1) > SPEC_EVENT_NAME_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "glob: expected at most %d bytes, got more",
+                                SPEC_EVENT_NAME_MAX);
         int r = registry_get_tracefs(registry, &tracefs, reason);
         r = r ?: event_list_load(tracefs, &list);
         if (r != 0)

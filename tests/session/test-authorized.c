@@ -179,7 +179,7 @@ static void test_another_grant(Fixture *f, gconstpointer userdata) {
                 g_test_message("change %zu", i);
                 create(f, request, answer.spec);
                 g_assert_cmpint(answer.result, ==, KT_E_ACCESS_DENIED);
-                g_assert_nonnull(strstr(answer.reason.text, "ask again"));
+                g_assert_nonnull(strstr(answer.reason.text, "try again"));
         }
         g_autofree char *now = fake_kernel_describe();
         g_assert_cmpstr(now, ==, f->baseline);

@@ -504,6 +504,21 @@ static void test_long_event_name(Fixture *f, gconstpointer userdata) {
                         "'ktracectl events' lists what you may use"));
 }
 
+/* Each event would be compared with all of it. */
+static void test_long_glob(Fixture *f, gconstpointer userdata) {
+        g_autofree char *glob = g_strnfill((gsize)8 << 20, '[');
+        const Subject subject = fixture_subject(0);
+        char **names = NULL;
+        Reason reason = {};
+
+        (void)userdata;
+        g_assert_cmpint(registry_list_events(f->registry, &subject, glob, &names, &reason),
+                        ==,
+                        KT_E_INVALID_SPEC);
+        g_assert_cmpstr(reason.text, ==, "glob: expected at most 256 bytes, got more");
+        g_assert_null(names);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -525,6 +540,7 @@ int main(int argc, char **argv) {
                 { "/check/rules-allow-meanwhile", test_rules_allow_meanwhile },
                 { "/check/rules-change-in-any-turn", test_rules_change_any_turn },
                 { "/check/long-event-name", test_long_event_name },
+                { "/check/long-glob", test_long_glob },
         };
 
         g_test_init(&argc, &argv, NULL);
