@@ -431,11 +431,16 @@ static int on_control(Consumer *c) {
         return r;
 }
 
-/* The client's file that is not written to. Its close may hang, so another thread does it; one
- * that hangs already gets no second file. */
-static void drop_file(Consumer *c, int fd) {
-        if (fd >= 0 && !syncer_is_busy(&c->syncer))
-                syncer_push(&c->syncer, fd, false, true);
+/* The client's file that is not written to. Its close may hang, so another thread does it. To a
+ * stream that is counted one reader after the other may come. -EMFILE: too many of their files
+ * hang, and the stream ends. */
+static int drop_file(Consumer *c, int fd) {
+        if (fd < 0)
+                return 0;
+        if (!syncer_has_room(&c->syncer))
+                return -EMFILE;
+        syncer_push(&c->syncer, fd, false, true);
+        return 0;
 }
 
 /* No sink has come. */
@@ -471,9 +476,9 @@ static int on_client(Consumer *c) {
         /* A client that no longer waits may be writing to the file itself. */
         if (r == 0 && answer_client(c, 0, "", false))
                 return attach(c, fds[0], kind);
-        drop_file(c, fds[0]);
+        int dropped = drop_file(c, fds[0]);
         if (r == 0)
-                return leave_client(c);
+                return dropped ?: leave_client(c);
         if (text[0] == '\0')
                 snprintf(text,
                                 sizeof(text),
@@ -483,7 +488,7 @@ static int on_client(Consumer *c) {
         answer_client(c, -r, text, false);
         close_cleanup(&c->client_fd);
         consumer_tell(c, CONTROL_REFUSED, -r, text);
-        return leave_client(c);
+        return dropped ?: leave_client(c);
 }
 
 static int on_tick(Consumer *c) {

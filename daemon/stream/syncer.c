@@ -79,6 +79,13 @@ bool syncer_is_busy(Syncer *syncer) {
         return is_busy;
 }
 
+bool syncer_has_room(Syncer *syncer) {
+        pthread_mutex_lock(&syncer->lock);
+        bool has_room = syncer->n_jobs < SYNCER_JOBS_MAX;
+        pthread_mutex_unlock(&syncer->lock);
+        return has_room;
+}
+
 void syncer_wait(Syncer *syncer) {
         pthread_mutex_lock(&syncer->lock);
         while (syncer->n_jobs > 0)

@@ -27,5 +27,7 @@ int syncer_start(Syncer *syncer);
  * disk is behind by SYNCER_JOBS_MAX files. */
 void syncer_push(Syncer *syncer, int fd, bool syncs, bool closes);
 bool syncer_is_busy(Syncer *syncer);
+/* The next push does not wait. */
+bool syncer_has_room(Syncer *syncer);
 /* Until all is done. */
 void syncer_wait(Syncer *syncer);
