@@ -27,8 +27,8 @@ parts_of() {
         native/ | asan/) echo "$1-programs $1-cases" ;;
         native/1) echo native-programs native-cases native-upgrade ;;
         asan/1) echo asan-programs asan-cases ;;
-        guest/) echo guest-1 guest-2 guest-boots ;;
-        guest/1) echo guest-1 guest-2 guest-3 guest-boots ;;
+        guest/) echo guest-boots guest-1 guest-2 ;;
+        guest/1) echo guest-boots guest-1 guest-2 guest-3 ;;
         attack/) echo attack-closed ;;
         attack/1) echo attack-closed attack-open ;;
         trixie/1) echo trixie ;;
@@ -36,7 +36,7 @@ parts_of() {
         *) return 1 ;;
         esac
 }
-suites='tree unit attack guest native asan tsan trixie'
+suites='tree unit guest attack native asan tsan trixie'
 guest_parts=3
 [ -n "$deep" ] || guest_parts=2
 

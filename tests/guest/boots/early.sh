@@ -35,7 +35,7 @@ boot1_untouched() { # before the daemon's first start the recording goes on, and
 boot1_taken() { # the daemon's first start takes it into the spool, from before PID 1, with the probe's hits
         local id started first
         systemctl start ktrace-collect.service
-        within 60 n_entries boot 1 || fail "no entry: $(journalctl -u ktraced -u ktrace-collect -b -o cat)"
+        within 120 n_entries boot 1 || fail "no entry: $(journalctl -u ktraced -u ktrace-collect -b -o cat)"
         within 60 test -e $STATE || fail "not noted: $(journalctl -u ktraced -b -o cat)"
         id=$(entries boot)
         expect 0 ktracectl spool fetch "$id" -o early.kts
@@ -84,7 +84,7 @@ boot1_strangers_see_nothing() { # another user neither lists nor reads nor remov
 end_1() { systemctl -q enable ktrace-collect.service; } # for the boots that follow
 
 boot2_by_itself() { # the next boot's is taken without anybody's doing; that of the first is there still
-        within 60 n_entries boot 2 || fail "$(ktracectl spool list; journalctl -u ktraced -b -o cat)"
+        within 120 n_entries boot 2 || fail "$(ktracectl spool list; journalctl -u ktraced -b -o cat)"
         for id in $(entries boot); do
                 expect 0 ktracectl spool fetch "$id" -o "$id.kts"
                 [ "$(count "$id.kts" '.fields.filename == "/init"')" -ge 1 ] || fail "$id has no /init"
