@@ -68,11 +68,9 @@ static void session_on_feed_tripped(Feed *feed _unused_, const char *text, void 
         session_end(userdata, "guard", text);
 }
 
-static void session_on_feed_closed(Feed *feed, int error, const char *text, void *userdata) {
-        Session *session = userdata;
+/* Logs the error of a reader's stream and adds its bytes to the session's. */
+static void session_end_stream(Session *session, const Feed *feed, int error, const char *text) {
         FeedCounters counters;
-        bool is_lost = (session->spec->spool.is_on || session_has_counted(session, feed)) &&
-                       session->end == END_NOT && session->state != SESSION_CREATING;
 
         if (error != 0 && error != EPIPE)
                 log_write(LOG_NOTICE,
@@ -83,11 +81,19 @@ static void session_on_feed_closed(Feed *feed, int error, const char *text, void
         feed_get_counters(feed, &counters);
         session->counters.written_bytes += counters.written_bytes;
         session->counters.discarded_bytes += counters.discarded_bytes;
+}
+
+static void session_on_feed_closed(Feed *feed, int error, const char *text, void *userdata) {
+        Session *session = userdata;
+        bool is_lost = (session->spec->spool.is_on || session_has_counted(session, feed)) &&
+                       session->end == END_NOT && session->state != SESSION_CREATING;
+
+        session_end_stream(session, feed, error, text);
         session->feed = feed_free(feed);
         registry_changed(session->registry);
         session_unkeep_fd(session, KEEP_STREAM);
         session_keep(session);
-        if (is_lost) /* what it had in memory nobody has */
+        if (is_lost) /* the data in the worker's memory is lost */
                 session_end(session,
                                 "failed",
                                 session->spec->spool.is_on && error != 0
@@ -98,17 +104,8 @@ static void session_on_feed_closed(Feed *feed, int error, const char *text, void
 /* The reader of a session whose histograms are counted. */
 static void session_on_feed_detached(Feed *feed, int error, const char *text, void *userdata) {
         Session *session = userdata;
-        FeedCounters counters;
 
-        if (error != 0 && error != EPIPE)
-                log_write(LOG_NOTICE,
-                                SESSION_CONTEXT(session),
-                                "stream ended: %s (%s)",
-                                text,
-                                strerror(error));
-        feed_get_counters(feed, &counters);
-        session->counters.written_bytes += counters.written_bytes;
-        session->counters.discarded_bytes += counters.discarded_bytes;
+        session_end_stream(session, feed, error, text);
         registry_changed(session->registry);
         session_keep(session);
 }
