@@ -93,10 +93,15 @@ int output_begin(Output *output, Reason *reason) {
                 return 0;
         /* What an earlier try has left goes. */
         int r = output_empty(fd);
-        if (r < 0)
-                return target_refuse(output->target, -r, reason);
+        return r < 0 ? target_refuse(output->target, -r, reason)
+                     : target_check(output->target, reason);
+}
+
+int output_publish(Output *output, Reason *reason) {
         /* A converted format replaces an older file only once it is whole. */
-        return output->format == EXPORT_KTS ? target_publish(output->target, reason) : 0;
+        if (!output->regular || output->format != EXPORT_KTS)
+                return 0;
+        return target_publish(output->target, reason);
 }
 
 int output_get_sink_fd(const Output *output) {
@@ -162,7 +167,7 @@ int output_finish(Output *output, ExportSummary *ret, bool *ret_summarized, Reas
         int r;
 
         if (!output->regular || output->format == EXPORT_KTS)
-                return 0;
+                return output_publish(output, reason);
         r = output_convert(output, ret, &why);
         if (r == 0) {
                 *ret_summarized = true;

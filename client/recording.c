@@ -35,6 +35,7 @@ typedef struct Recording {
         Progress *progress;
         char *id;
         bool failed;
+        bool is_published; /* the output file has its name */
         bool cut_told, sink_told;
         bool has_statistics;
         uint64_t n_recorded, n_lost, n_unpaired;
@@ -123,6 +124,19 @@ static int recording_attach(Recording *recording, Reason *reason) {
                                                   reason);
 }
 
+/* An older file keeps its name until a recording has begun that replaces it: until the session has
+ * started and the command, if there is one, runs. */
+static int recording_publish(Recording *recording, Reason *reason) {
+        const RecordingOptions *options = recording->options;
+        const Watch *watch = &recording->watch;
+        bool runs = !options->child || (watch->child_tried && watch->exec_errno == 0);
+
+        if (!recording->tap || recording->is_published || !runs)
+                return 0;
+        recording->is_published = true;
+        return output_publish(options->output, reason);
+}
+
 static int recording_open(Recording *recording, Reason *reason) {
         int r = proxy_open(&recording->proxy, reason);
 
@@ -142,6 +156,8 @@ static int recording_open(Recording *recording, Reason *reason) {
                 r = proxy_order(recording->proxy, recording->id, "Start", NULL, reason);
         if (r == 0 && recording->tap)
                 tap_go_on(recording->tap);
+        if (r == 0)
+                r = recording_publish(recording, reason);
         if (r == KT_E_CANCELLED && recording->watch.ended)
                 r = reason_set(reason,
                                 r,
@@ -268,11 +284,15 @@ static void recording_take_snapshot(Recording *recording) {
 }
 
 static int recording_wait(Recording *recording) {
+        Reason ignored;
+
         while (!recording_may_end(recording)) {
                 int r = watch_run(&recording->watch, UINT64_MAX);
 
                 if (r < 0)
                         return r;
+                /* When this fails, output_finish tries again and reports it. */
+                (void)recording_publish(recording, &ignored);
                 /* With a command these end nothing: it runs on, and its user is told now. */
                 recording_tell_cut(recording);
                 if (is_stream_done(recording))

@@ -231,12 +231,16 @@ int target_keep_draft(Target *target, char **ret_path) {
         return r;
 }
 
+int target_check(const Target *target, Reason *reason) {
+        return target_is_new_file(target) ? place_check_file(target->place, reason) : 0;
+}
+
 int target_publish(Target *target, Reason *reason) {
         const Place *place = target->place;
 
         if (target->is_published || !target_is_new_file(target))
                 return 0;
-        int r = place_check_file(place, reason);
+        int r = target_check(target, reason);
         if (r != 0)
                 return r;
         r = new_file_replace(&target->file, place->dir_fd, place->name);

@@ -22,6 +22,8 @@ int target_open_draft(Target *target, Reason *reason);
 int target_get_draft_fd(const Target *target); /* -1: none */
 /* Names the draft PATH.kts; fails when there is such a file. -errno. */
 int target_keep_draft(Target *target, char **ret_path);
+/* Whether target_publish would be refused now. */
+int target_check(const Target *target, Reason *reason);
 /* Gives the new file its name and replaces an older file of the caller. It keeps the name when it
  * has it already. */
 int target_publish(Target *target, Reason *reason);

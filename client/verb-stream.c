@@ -100,7 +100,7 @@ static int stream_open(StreamJob *job, Reason *reason) {
         if (r == 0)
                 r = (job->is_snapshot ? tap_open_snapshot : tap_open_by_pipe)(
                                 job->proxy, session, job->output, &job->tap, reason);
-        return r;
+        return r != 0 || job->is_snapshot ? r : output_publish(job->output, reason);
 }
 
 /* Until the stream's end, or ^C: then what has come so far is the recording. */

@@ -40,7 +40,7 @@ static void test_refused(void) {
         g_assert_cmpint(g_rmdir(is_directory), ==, 0);
 }
 
-static void test_untouched_until_begun(void) {
+static void test_untouched_until_published(void) {
         g_autofree char *path = path_of("t.kts"), *text = NULL, *after = NULL;
         Output *output = NULL;
         Reason reason = {};
@@ -51,6 +51,9 @@ static void test_untouched_until_begun(void) {
         g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
         g_assert_cmpstr(text, ==, "precious");
         g_assert_cmpint(output_begin(output, &reason), ==, 0);
+        output_discard(output); /* it is still the older one */
+        g_assert_cmpint(access(path, F_OK), ==, 0);
+        g_assert_cmpint(output_publish(output, &reason), ==, 0);
         g_assert_cmpint(output_get_size(output), ==, 0);
         g_assert_true(g_file_get_contents(path, &after, NULL, NULL));
         g_assert_cmpstr(after, ==, "");
@@ -66,6 +69,8 @@ static void test_discarded(void) {
         g_assert_cmpint(output_open(path, NULL, &output, &reason), ==, 0);
         g_assert_cmpint(access(path, F_OK), <, 0);
         g_assert_cmpint(output_begin(output, &reason), ==, 0);
+        g_assert_cmpint(access(path, F_OK), <, 0);
+        g_assert_cmpint(output_publish(output, &reason), ==, 0);
         g_assert_cmpint(access(path, F_OK), ==, 0);
         output_discard(output);
         g_assert_cmpint(access(path, F_OK), <, 0);
@@ -91,6 +96,26 @@ static void test_sinks(void) {
         g_assert_cmpint(output_open("/dev/null", "kts", &output, &reason), ==, 0);
         g_assert_cmpint(output_get_sink_fd(output), <, 0);
         output_free(output);
+}
+
+/* A .kts file that was not published before is published when it is whole. */
+static void test_finished(void) {
+        g_autofree char *path = path_of("f.kts"), *text = NULL;
+        Output *output = NULL;
+        ExportSummary summary;
+        bool summarized = false;
+        Reason reason = {};
+
+        g_assert_true(g_file_set_contents(path, "precious", -1, NULL));
+        g_assert_cmpint(output_open(path, NULL, &output, &reason), ==, 0);
+        g_assert_cmpint(output_begin(output, &reason), ==, 0);
+        g_assert_cmpint(write(output_get_sink_fd(output), "stream", 6), ==, 6);
+        g_assert_cmpint(output_finish(output, &summary, &summarized, &reason), ==, 0);
+        g_assert_false(summarized);
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        g_assert_cmpstr(text, ==, "stream");
+        output_free(output);
+        g_unlink(path);
 }
 
 /* What cannot be converted is kept as it came, and the message says where. */
@@ -120,9 +145,10 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         directory = g_dir_make_tmp("ktrace-output-XXXXXX", NULL);
         g_test_add_func("/client/output/refused", test_refused);
-        g_test_add_func("/client/output/untouched-until-begun", test_untouched_until_begun);
+        g_test_add_func("/client/output/untouched-until-published", test_untouched_until_published);
         g_test_add_func("/client/output/discarded", test_discarded);
         g_test_add_func("/client/output/sinks", test_sinks);
+        g_test_add_func("/client/output/finished", test_finished);
         g_test_add_func("/client/output/kept", test_kept);
         r = g_test_run();
         /* Fails when a test left a file behind, temporary ones too. */

@@ -35,6 +35,8 @@ static gboolean on_interrupt(void *process) {
         return G_SOURCE_REMOVE;
 }
 
+static const char *older; /* what FILE holds before the run; NULL: there is none */
+
 /* Runs `ktracectl record -o FILE WORDS…` to its end; with `interrupt`, SIGINT comes after a while.
  */
 static void run(Run *run, const FakePlan *plan, bool interrupt, const char *const *words) {
@@ -47,6 +49,8 @@ static void run(Run *run, const FakePlan *plan, bool interrupt, const char *cons
         run->directory = g_dir_make_tmp("ktrace-record-XXXXXX", &error);
         g_assert_no_error(error);
         run->file = g_build_filename(run->directory, "t.kts", NULL);
+        if (older)
+                g_assert_true(g_file_set_contents(run->file, older, -1, NULL));
         g_ptr_array_add(argv, (char *)g_getenv("KTRACECTL"));
         g_ptr_array_add(argv, (char *)"record");
         g_ptr_array_add(argv, (char *)"-o");
@@ -136,7 +140,12 @@ static void test_narrowed(void) {
 }
 
 static void assert_nothing_left(const Run *run) {
-        g_assert_cmpint(access(run->file, F_OK), <, 0);
+        g_autofree char *text = NULL;
+
+        if (g_file_get_contents(run->file, &text, NULL, NULL))
+                g_assert_cmpstr(text, ==, older);
+        else
+                g_assert_null(older);
 }
 
 static void test_cannot_run(void) {
@@ -175,6 +184,14 @@ static void test_refused(void) {
         assert_refusal("CreateSession", "LimitReached", 1, "CreateSession");
         assert_refusal("Start", "AccessDenied", 3, "CreateSession Describe OpenSink Start Destroy");
         assert_refusal("OpenSink", "NoConsumer", 1, "CreateSession Describe OpenSink Destroy");
+}
+
+/* A file that an earlier recording has made is neither removed nor changed. */
+static void test_older_stays(void) {
+        older = "precious";
+        test_cannot_run();
+        test_refused();
+        older = NULL;
 }
 
 /* Only a call that is refused for it is sent again as one that may ask. */
@@ -358,6 +375,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/record/narrowed", test_narrowed);
         g_test_add_func("/client/record/cannot-run", test_cannot_run);
         g_test_add_func("/client/record/refused", test_refused);
+        g_test_add_func("/client/record/older-stays", test_older_stays);
         g_test_add_func("/client/record/password", test_password);
         g_test_add_func("/client/record/lost", test_lost);
         g_test_add_func("/client/record/worker-cut", test_worker_cut);

@@ -192,3 +192,28 @@ for arguments in (["report", "pipe"], ["convert", "pipe", "--to", "text"], ["rep
         os.close(terminal)
 EOS
 }
+
+case_outputs_older_stays() { # an older file stays until a new one can replace it: not after a refusal, nor a failed fetch
+        outputs_begin
+        recorder
+        cp t.dat old.kts
+        keeps() {
+                "$@" >/dev/null 2>keeps.err && fail "not refused: $*"
+                cmp -s t.dat old.kts || fail "the older file is gone: $*: $(cat keeps.err)"
+        }
+        keeps ktracectl record -q $EXECS -o old.kts -- /nonexistent
+        # Create accepts this filter, and the kernel refuses it at the start (or create does, before Linux 6.3).
+        keeps ktracectl record -q -a -e kmem:kmalloc -f 'call_site.function == no_such_function_1' -o old.kts
+        keeps ktracectl stream box -o old.kts # it is a flight recorder
+        keeps ktracectl snapshot events -o old.kts
+        keeps ktracectl spool fetch "$id" --file nothing -o old.kts
+        expect 0 ktracectl spool fetch "$id" -o old.kts
+        expect 0 ktracectl report old.kts
+        # Whoever looks at a file sees it grow.
+        rm old.kts
+        recording ktracectl record -a $EXECS -o old.kts
+        within 30 test -s old.kts || fail "not seen while it grows: $(cat background.err)"
+        kill -INT "$RECORDING"
+        wait "$RECORDING" || true
+        ktracectl destroy box events
+}
