@@ -34,6 +34,13 @@ static void put(FILE *out, const void *data, size_t size) {
         (void)fwrite(data, 1, size, out);
 }
 
+/* A FILE with an error tries each further write again, so errno is of the last one. */
+static int put_result(FILE *out) {
+        if (!ferror(out))
+                return 0;
+        return errno > 0 ? -errno : -EIO;
+}
+
 static void put_number(FILE *out, uint64_t number, size_t size) {
         number = htole64(number);
         put(out, &number, size);
@@ -317,7 +324,7 @@ static int put_chunk(FILE *out,
                 if (n < unit && fseeko(out, (off_t)(unit - n), SEEK_CUR) < 0)
                         return -errno;
         }
-        return ferror(out) ? -EIO : 0;
+        return put_result(out);
 }
 
 static int put_lane(FILE *out, const Trace *trace, const TraceLane *lane, uint8_t *buffer) {
@@ -407,7 +414,7 @@ static int put_file(FILE *out,
                 return r;
         if (fflush(out) != 0 || ftruncate(fileno(out), (off_t)end) < 0)
                 return -errno;
-        return ferror(out) ? -EIO : 0;
+        return put_result(out);
 }
 
 int dat_write(Trace *trace, FILE *out, bool with_date, Reason *reason) {

@@ -176,8 +176,9 @@ static int record_go(Record *record, const Context *context, Output *output, boo
                 output_discard(output);
                 return tell_failure(r, &reason);
         }
-        /* After the fork: the command keeps what it had. Our writers see EPIPE. */
+        /* After the fork: the command keeps what it had. Our writers see EPIPE and EFBIG. */
         (void)signal(SIGPIPE, SIG_IGN);
+        (void)signal(SIGXFSZ, SIG_IGN);
         r = record_build_spec(record, child ? child_get_pid(child) : 0, &spec, &status);
         if (r == 0)
                 r = spec_to_json(spec, &object);

@@ -94,8 +94,9 @@ static int stream_open(StreamJob *job, Reason *reason) {
                 r = watch_set_session(&job->watch, session);
         if (r < 0)
                 return r;
-        /* Our writers see EPIPE. */
+        /* Our writers see EPIPE and EFBIG. */
         (void)signal(SIGPIPE, SIG_IGN);
+        (void)signal(SIGXFSZ, SIG_IGN);
         r = output_begin(job->output, reason);
         if (r == 0)
                 r = (job->is_snapshot ? tap_open_snapshot : tap_open_by_pipe)(

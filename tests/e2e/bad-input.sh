@@ -124,6 +124,19 @@ case_disk_full() { # [asan] disk full while recording: 125, and the file is read
         umount small
 }
 
+case_disk_full_converting() { # a disk too small for the other formats: the cause is named, and the recording is kept
+        mkdir small
+        mount -t tmpfs -o "size=300k,uid=$USER_UID" small small
+        expect 0 user ktracectl record -q $E -o t.kts -- "$TARGET" calls 30000 110
+        refused 1 'small/t.dat: .*No space left on device' user ktracectl convert t.kts -o small/t.dat
+        same '' "$(ls -A small)" "files of a conversion that failed"
+        umount small
+        # The same for a limit on the size of files: no signal ends the recording.
+        expect 125 user bash -c "ulimit -f 200; exec ktracectl record -q $E -o l.dat -- '$TARGET' calls 30000 110"
+        grep -q 'l.dat: cannot be written: File too large; the recording is kept in l.dat.kts' err || fail "$(cat err)"
+        [ -s l.dat.kts ] || fail "no recording is kept"
+}
+
 case_disk_hangs() { # a disk that does not answer, under a recording: nobody else waits, and when it answers nothing is lost untold
         mkdir disk
         disk_to_freeze "$T/disk"
