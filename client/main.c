@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl: finds the verb, hands it the rest of the command line and leaves with its exit status.
- * Owns the table of verbs and the pager. Opens neither the bus nor a file. */
+ * Owns the table of verbs and the pager. Does not open the bus. */
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "help.h"
 #include "nearest.h"
@@ -120,11 +122,27 @@ static int verb_run(Context *context, int argc, char **argv) {
         return status;
 }
 
+/* A descriptor from 0 to 2 that is closed would be given to the next file that is opened: messages
+ * would go into the recording. The file that stands in its place refuses what would be done with
+ * it, and the command of `record` does not inherit it. */
+static int fill_closed_descriptors(void) {
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+                if (fcntl(fd, F_GETFD) >= 0)
+                        continue;
+                /* The lowest number that is free is this one. */
+                if (open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+                        return -errno;
+        }
+        return 0;
+}
+
 int main(int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL, {} };
         Context context = { .legend = true, .pager = true, .ask_password = true };
         int option, status;
 
+        if (fill_closed_descriptors() < 0)
+                return KT_EXIT_FAILED;
         (void)setlocale(LC_ALL, "");
         option = options_next(&context, argc, argv, "+hq", options, &status);
         if (option == OPTIONS_EXIT)

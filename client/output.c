@@ -61,13 +61,26 @@ static int output_open_file(Output *output, const char *path, Reason *reason) {
         return 0;
 }
 
+/* main.c opens a closed standard output for reading. */
+static int output_check_stdout(Reason *reason) {
+        int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+        if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+                return 0;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "standard output: cannot be written: it is closed, or open for reading only; "
+                        "choose a file with -o");
+}
+
 int output_open(const char *path, const char *format_name, Output **ret, Reason *reason) {
         _cleanup_(output_free_cleanup) Output *output = malloc(sizeof(*output));
 
         if (!output)
                 return -ENOMEM;
         *output = (Output){ .fd = STDOUT_FILENO };
-        int r = strcmp(path, "-") == 0 ? 0 : output_open_file(output, path, reason);
+        int r = strcmp(path, "-") == 0 ? output_check_stdout(reason)
+                                       : output_open_file(output, path, reason);
         r = r ?: output_choose_format(output, format_name, reason);
         if (r == 0 && export_format_is_dat(output->format) && !output->regular)
                 r = reason_set(reason,

@@ -137,6 +137,19 @@ case_disk_full_converting() { # a disk too small for the other formats: the caus
         [ -s l.dat.kts ] || fail "no recording is kept"
 }
 
+case_descriptors_closed() { # stdin, stdout or stderr closed: no message gets into a recording, and the command has them closed too
+        local closed
+        for closed in '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+                expect 0 user bash -c "exec ktracectl record $E -o t.kts -- '$TARGET' calls 10 110 $closed"
+                expect 0 user ktracectl report t.kts
+        done
+        expect 0 user bash -c "exec ktracectl record -q $E -o t.kts -- sh -c 'ls -l /proc/\$\$/fd >fds' <&-"
+        ! grep -q ' 0 -> ' fds || fail "the command has a stdin: $(cat fds)"
+        refused 1 'standard output: cannot be written: it is closed' user bash -c "exec ktracectl record $E -o - -- touch ran >&-"
+        [ ! -e ran ] || fail "the command ran"
+        expect 1 user bash -c 'exec ktracectl list >&-'
+}
+
 case_disk_hangs() { # a disk that does not answer, under a recording: nobody else waits, and when it answers nothing is lost untold
         mkdir disk
         disk_to_freeze "$T/disk"
