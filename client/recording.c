@@ -550,9 +550,13 @@ static void recording_close(Recording *recording) {
 static int recording_refuse_exec(Recording *recording) {
         int exec_errno = recording->watch.exec_errno;
 
-        tell("cannot run '%s': %s; nothing is recorded",
+        /* Text that is already on standard output stays there. */
+        tell("cannot run '%s': %s%s",
                         recording->options->command,
-                        strerror(exec_errno));
+                        strerror(exec_errno),
+                        output_get_sink_fd(recording->options->output) >= 0
+                                        ? "; no recording is kept"
+                                        : "");
         output_discard(recording->options->output);
         return child_exec_status(exec_errno);
 }

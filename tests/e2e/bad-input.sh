@@ -150,6 +150,14 @@ case_descriptors_closed() { # stdin, stdout or stderr closed: no message gets in
         expect 1 user bash -c 'exec ktracectl list >&-'
 }
 
+case_command_missing() { # a command that cannot be run: what has been printed is not denied
+        refused 127 "cannot run '/no-such-command': No such file or directory; no recording is kept" user ktracectl record $E -o t.dat -- /no-such-command
+        [ ! -e t.dat ] || fail "a recording is kept"
+        expect 127 user ktracectl record $E -o - -- /no-such-command
+        grep -q sys_enter out || fail "nothing was printed"
+        same "ktracectl: cannot run '/no-such-command': No such file or directory" "$(cat err)" message
+}
+
 case_disk_hangs() { # a disk that does not answer, under a recording: nobody else waits, and when it answers nothing is lost untold
         mkdir disk
         disk_to_freeze "$T/disk"
