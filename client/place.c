@@ -106,7 +106,7 @@ static int walk_enter(Walk *walk, int fd, Reason *reason) {
 }
 
 /* Begins at the root or, for a relative path, in the working directory. The directories above the
- * working directory are not examined. */
+ * working directory need no check: their owners can rename it, but it stays the same directory. */
 static int walk_begin(Walk *walk, Reason *reason) {
         walk->is_exchangeable = walk->is_shared = walk->is_sticky = false;
         return walk_enter(walk, open(walk->rest[0] == '/' ? "/" : ".", DIRECTORY_OPEN), reason);

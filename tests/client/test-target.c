@@ -232,6 +232,33 @@ static void test_moved(Fixture *fixture, gconstpointer data _unused_) {
         target_free(target);
 }
 
+/* A relative path begins at the working directory itself: who can rename that directory, because a
+ * directory above it is theirs, redirects nothing. `..` is examined like any directory. */
+static void test_working_directory(Fixture *fixture, gconstpointer data _unused_) {
+        g_autofree char *before = g_get_current_dir(), *dir = in(fixture->shared, "dir"),
+                        *away = in(fixture->shared, "away"), *moved = in(away, "new.kts"),
+                        *outside = in(fixture->top, "new.kts"),
+                        *link = in(fixture->shared, "link.kts");
+        Target *target;
+        Reason reason = {};
+
+        g_assert_cmpint(g_mkdir(dir, 0700), ==, 0);
+        g_assert_cmpint(symlink(fixture->secret, link), ==, 0);
+        g_assert_cmpint(chdir(dir), ==, 0);
+        g_assert_cmpint(g_rename(dir, away), ==, 0);
+        g_assert_cmpint(symlink(fixture->top, dir), ==, 0);
+        target = open_target("new.kts");
+        g_assert_cmpint(g_unlink(dir), ==, 0);
+        g_assert_cmpint(symlink("/", dir), ==, 0);
+        g_assert_cmpint(target_publish(target, &reason), ==, 0);
+        g_assert_cmpint(access(moved, F_OK), ==, 0);
+        g_assert_cmpint(access(outside, F_OK), <, 0);
+        target_free(target);
+        assert_refused("../link.kts", "symbolic link");
+        assert_refused("../away/../link.kts", "symbolic link");
+        g_assert_cmpint(chdir(before), ==, 0);
+}
+
 /* What another user has put in place of the output is not removed. */
 static void test_exchanged(Fixture *fixture, gconstpointer data _unused_) {
         g_autofree char *path = in(fixture->shared, "t.kts");
@@ -361,6 +388,7 @@ int main(int argc, char **argv) {
         add("/client/target/replaced", test_replaced);
         add("/client/target/planted-late", test_planted_late);
         add("/client/target/moved", test_moved);
+        add("/client/target/working-directory", test_working_directory);
         add("/client/target/exchanged", test_exchanged);
         add("/client/target/foreign", test_foreign);
         add("/client/target/group", test_group);
