@@ -59,13 +59,21 @@ static bool fields_are_covered(const GrantEvent *now, const GrantEvent *then) {
         return true;
 }
 
+/* Both decisions have their events in the same order, so the search begins after the event that
+ * was found last: *next. */
 static const GrantEvent *find_event(const GrantEvent *events,
                 size_t n_events,
+                size_t *next,
                 const GrantEvent *wanted) {
-        for (size_t i = 0; i < n_events; i++)
-                if (strcmp(events[i].system, wanted->system) == 0 &&
-                                strcmp(events[i].name, wanted->name) == 0)
-                        return &events[i];
+        for (size_t i = 0; i < n_events; i++) {
+                size_t at = (*next + i) % n_events;
+
+                if (strcmp(events[at].system, wanted->system) == 0 &&
+                                strcmp(events[at].name, wanted->name) == 0) {
+                        *next = at + 1;
+                        return &events[at];
+                }
+        }
         return NULL;
 }
 
@@ -82,6 +90,7 @@ static const char *find_lack(const GrantEvent *now, const GrantEvent *then) {
 }
 
 int grant_check_covers(const Grant *now, const Grant *then, Reason *reason) {
+        size_t next_event = 0, next_source = 0;
         const char *what = NULL;
 
         if (now->fenced && !then->fenced)
@@ -107,9 +116,14 @@ int grant_check_covers(const Grant *now, const Grant *then, Reason *reason) {
                 bool is_source = i >= then->n_events;
                 const GrantEvent *event =
                                 is_source ? &then->sources[i - then->n_events] : &then->events[i];
-                const GrantEvent *found =
-                                is_source ? find_event(now->sources, now->n_sources, event)
-                                          : find_event(now->events, now->n_events, event);
+                const GrantEvent *found = is_source ? find_event(now->sources,
+                                                                      now->n_sources,
+                                                                      &next_source,
+                                                                      event)
+                                                    : find_event(now->events,
+                                                                      now->n_events,
+                                                                      &next_event,
+                                                                      event);
                 const char *lack = find_lack(found, event);
 
                 if (lack)
