@@ -6,8 +6,9 @@
 #include "waiting.h"
 
 typedef struct DeskHandlers {
-        /* Rules and limits are to be read anew. 0, or KT_E_* with the reason: the old ones stay. */
-        int (*on_reload)(void *userdata, Reason *reason);
+        /* Rules and limits are to be read anew. 0: `request` is taken over, and answered when they
+         * hold for every session. KT_E_* with the reason: the old ones stay. */
+        int (*on_reload)(void *userdata, Request *request, Reason *reason);
 } DeskHandlers;
 
 /* What all doors share: nobody gets more by knocking at two of them. */

@@ -9,7 +9,8 @@
 
 typedef struct Privilege {
         const char *action;
-        int (*use)(Desk *desk, const Request *request, Reason *reason);
+        /* 0: the request is answered, or will be. */
+        int (*use)(Desk *desk, Request *request, Reason *reason);
 } Privilege;
 
 typedef struct Asking {
@@ -23,7 +24,8 @@ static void finish(const Asking *asking, int result, const Reason *said) {
 
         if (result == 0)
                 result = asking->privilege->use(asking->desk, asking->request, &reason);
-        asking->request->done(asking->request, result, &reason); /* frees it */
+        if (result != 0)
+                asking->request->done(asking->request, result, &reason); /* frees it */
 }
 
 static void on_polkit(int result, const Reason *said, void *userdata) {
@@ -61,8 +63,8 @@ static int ask(Desk *desk, Request *request, const Privilege *privilege, Reason 
         return r;
 }
 
-static int use_reload(Desk *desk, const Request *request _unused_, Reason *reason) {
-        return desk->handlers.on_reload(desk->userdata, reason);
+static int use_reload(Desk *desk, Request *request, Reason *reason) {
+        return desk->handlers.on_reload(desk->userdata, request, reason);
 }
 
 int privilege_reload(Desk *desk, Request *request, Reason *reason) {
@@ -71,8 +73,12 @@ int privilege_reload(Desk *desk, Request *request, Reason *reason) {
         return ask(desk, request, &reload, reason);
 }
 
-static int use_administrate(Desk *desk, const Request *request, Reason *reason _unused_) {
-        return auth_make_administrator(desk->auth, request->peer);
+static int use_administrate(Desk *desk, Request *request, Reason *reason) {
+        int r = auth_make_administrator(desk->auth, request->peer);
+
+        if (r == 0)
+                request->done(request, 0, reason);
+        return r;
 }
 
 int privilege_administrate(Desk *desk, Request *request, Reason *reason) {

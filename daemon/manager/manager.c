@@ -111,50 +111,81 @@ static void log_policy_warning(const char *text, void *userdata _unused_) {
         log_warning("%s", text);
 }
 
+/* A reload on its way. */
+typedef struct Reloading {
+        Manager *manager;
+        Request *request; /* NULL: by a signal */
+} Reloading;
+
+static void record_reload(const Manager *manager, int result, const Reason *reason) {
+        audit_write(registry_get_audit(manager->registry),
+                        &(AuditRecord){
+                                        .kind = result == 0 ? AUDIT_RELOADED : AUDIT_RELOAD_FAILED,
+                                        .uid = (uid_t)-1,
+                                        .text = result == 0 ? NULL : reason->text,
+                        });
+        sd_notify(0, "READY=1");
+}
+
+/* The new rules hold for every session. */
+static void on_reloaded(int result, void *userdata) {
+        _cleanup_free_ Reloading *reloading = userdata;
+        Request *request = reloading->request;
+
+        if (result == 0)
+                record_reload(reloading->manager, 0, NULL);
+        if (request)
+                request->done(request, result, &(Reason){ "" });
+}
+
 /* Both are read whole beside what is in force, which stays when either is broken. */
-static int read_anew(Manager *manager, Reason *reason) {
+static int read_anew(Manager *manager, Request *request, Reason *reason) {
+        _cleanup_free_ Reloading *reloading = malloc(sizeof(*reloading));
         _cleanup_(policy_free_cleanup) Policy *policy = NULL;
         Configuration configuration = *manager->configuration;
 
         /* What a file no longer says is as it was shipped. */
+        if (!reloading)
+                return -ENOMEM;
+        *reloading = (Reloading){ manager, request };
         limits_init(&configuration.limits);
         int r = configuration_load(&configuration, reason);
         r = r ?: policy_load(configuration.lib_dir, configuration.config_dir, &policy, reason);
         if (r != 0)
                 return r;
         policy_visit_warnings(policy, log_policy_warning, NULL);
+        r = registry_set_rules(
+                        manager->registry, policy, &configuration.limits, on_reloaded, reloading);
+        if (r < 0)
+                return r;
+        reloading = NULL; /* its handler's */
         registry_load_catalogue(manager->registry, configuration.lib_dir, configuration.config_dir);
-        registry_set_rules(manager->registry, policy, &configuration.limits);
         policy_free(manager->policy);
         manager->policy = TAKE_PTR(policy);
         return 0;
 }
 
-static int manager_reload(Manager *manager, Reason *reason) {
+/* 0: the request (NULL: nobody waits) is answered when it is over. */
+static int manager_reload(Manager *manager, Request *request, Reason *reason) {
         sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, get_now_usec());
-        int r = read_anew(manager, reason);
+        int r = read_anew(manager, request, reason);
 
         if (r < 0)
                 reason_set(reason, r, "the rules cannot be read: %s", strerror(-r));
-        audit_write(registry_get_audit(manager->registry),
-                        &(AuditRecord){
-                                        .kind = r == 0 ? AUDIT_RELOADED : AUDIT_RELOAD_FAILED,
-                                        .uid = (uid_t)-1,
-                                        .text = r == 0 ? NULL : reason->text,
-                        });
-        sd_notify(0, "READY=1");
+        if (r != 0)
+                record_reload(manager, r, reason);
         return r;
 }
 
-static int on_reload(void *userdata, Reason *reason) {
-        return manager_reload(userdata, reason);
+static int on_reload(void *userdata, Request *request, Reason *reason) {
+        return manager_reload(userdata, request, reason);
 }
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Reason reason = { "" };
 
         /* Recorded there; who sent the signal reads the journal. */
-        (void)manager_reload(userdata, &reason);
+        (void)manager_reload(userdata, NULL, &reason);
         return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Policy's decision on a spec, on the events that the kernel has now. Called by create.c and
- * check.c with a part of the work in each turn of the event loop, and by those that need the answer
- * at once (reload.c, adopt.c).
+ * check.c and reload.c with a part of the work in each turn of the event loop, and by adopt.c,
+ * which needs the answer at once.
  *
  * The rules and the probes of the spec may change between two parts: then the judgement begins
  * anew. What other users do to their own probes does not matter to it. Events and their formats may

@@ -125,13 +125,14 @@ Spool *registry_get_spool(Registry *registry) {
 static bool may_run(uid_t uid, void *userdata) {
         const RegistryOptions *options = &((const Registry *)userdata)->options;
 
-        return !options->handlers.has_time || options->handlers.has_time(uid, options->userdata);
+        return uid == UID_OF_RULES || !options->handlers.has_time ||
+               options->handlers.has_time(uid, options->userdata);
 }
 
 static void on_spent(uid_t uid, uint64_t usec, void *userdata) {
         const RegistryOptions *options = &((const Registry *)userdata)->options;
 
-        if (options->handlers.on_spent)
+        if (options->handlers.on_spent && uid != UID_OF_RULES)
                 options->handlers.on_spent(uid, usec, options->userdata);
 }
 
@@ -147,6 +148,7 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         TAILQ_INIT(&registry->drains);
         TAILQ_INIT(&registry->judgements);
         TAILQ_INIT(&registry->creations);
+        TAILQ_INIT(&registry->reloads);
         registry->n_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
         int r = worker_new(options->event, &registry->worker);
         if (r < 0)

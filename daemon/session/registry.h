@@ -40,6 +40,7 @@ typedef struct Look Look;
 typedef struct Orphans Orphans;
 typedef struct Judgement Judgement;
 typedef struct Creation Creation;
+typedef struct Reload Reload;
 
 struct Session {
         Registry *registry;
@@ -50,6 +51,7 @@ struct Session {
         Spec *spec;
         Grant *grant;
         SessionState state;
+        uint64_t rules; /* by which it was judged: registry->rules of that time */
 
         Trace trace;
         ArmReport report; /* of the last start */
@@ -120,6 +122,8 @@ struct Registry {
         Turns *turns;
         TAILQ_HEAD(, Judgement) judgements; /* under way */
         TAILQ_HEAD(, Creation) creations;   /* calls of CreateSession that are being judged */
+        TAILQ_HEAD(, Reload) reloads;       /* calls of registry_set_rules that are not over */
+        uint64_t rules;                     /* how often these have changed */
         FormatCache *formats;
         Format *made_format; /* see registry_get_format */
         Audit *audit;
@@ -192,6 +196,11 @@ int registry_judge_rest(Registry *registry,
                 Reason *reason);
 /* The peer has left, so its calls of CreateSession are cancelled. */
 void creation_peer_gone(Registry *registry, const char *peer);
+/* In turns.c, whose plans are those of a reload: they take turns with root's own, and may use all
+ * the time they need. */
+#define UID_OF_RULES ((uid_t)-1)
+/* The session is about to be freed. */
+void reload_forget_session(Registry *registry, const Session *session);
 /* Takes over what the session's client has not read yet. */
 void registry_drain(Registry *registry, Feed *feed, uid_t uid);
 Spool *registry_get_spool(Registry *registry);

@@ -5,7 +5,13 @@
  * (its groups, its seat and its unit are not asked for again: who has left a group keeps what
  * runs). One that is denied now, or gets less of anything than it has, ends; what is wider than
  * before counts from the next session on. A creation that is under way ends as well: its plan is
- * cancelled before its next step. What waits for polkit's answer is judged when that comes. */
+ * cancelled before its next step. What waits for polkit's answer is judged when that comes.
+ *
+ * A decision may take long, so the loop serves others in between (turns.c). All that is decided
+ * from the first turn on is decided by the new rules. A session that exists keeps what it has until
+ * its own turn has come; the caller is told when that is true of no session. Rules that come
+ * meanwhile are the ones that count: what is being judged begins anew, and what was judged is
+ * judged once more. A session may end, and be freed, between two turns. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -50,41 +56,133 @@ int session_check_limits(const Session *session, const Grant *grant, Reason *rea
         return reason_set(reason, KT_E_LIMIT_REACHED, "%s is lower now", what);
 }
 
-/* 0: it may go on. */
-static int judge(Registry *registry, const Session *session, Reason *reason) {
-        _cleanup_(grant_free_cleanup) Grant *now = NULL;
+/* One call of registry_set_rules. */
+struct Reload {
+        Registry *registry;
+        Session *session; /* the one that is being judged; NULL: none */
+        Judgement judgement;
+        Plan plan;
+        RulesHandler done;
+        void *userdata;
+        TAILQ_ENTRY(Reload) others;
+};
 
-        int r = registry_decide(registry, &session->owner, session->spec, &now, reason);
-        r = r ?: trace_check_fence(session->spec, now, reason);
+static Session *find_next(const Registry *registry) {
+        Session *session;
+
+        TAILQ_FOREACH(session, &registry->sessions, sessions)
+                if (session->end == END_NOT && session->rules != registry->rules)
+                        return session;
+        return NULL;
+}
+
+static void reload_forget(Reload *reload) {
+        judgement_clear(&reload->judgement);
+        reload->session = NULL;
+}
+
+void reload_forget_session(Registry *registry, const Session *session) {
+        Reload *reload;
+
+        TAILQ_FOREACH(reload, &registry->reloads, others)
+                if (reload->session == session)
+                        reload_forget(reload);
+}
+
+static void end_for_rules(Session *session, int result, const Reason *reason) {
+        Reason text;
+
+        if (result < 0) /* fail closed */
+                log_errno(result, LOG_ERR, NULL, "cannot judge a session by the new rules");
+        reason_set(&text,
+                        0,
+                        "the rules were changed (it had %s): %s",
+                        session->grant->rule,
+                        reason->text[0] ? reason->text : error_get(result)->text);
+        session_end(session, "policy", text.text);
+}
+
+/* What follows the decision is done in the same turn, so both are about one state. */
+static int judge(Reload *reload, Reason *reason) {
+        const Session *session = reload->session;
+        const Grant *now;
+
+        int r = judgement_advance(&reload->judgement, JUDGEMENT_WORK, reason);
+        if (r != 0)
+                return r;
+        now = reload->judgement.grant;
+        r = trace_check_fence(session->spec, now, reason);
         r = r ?: grant_check_covers(now, session->grant, reason);
         return r ?: session_check_limits(session, now, reason);
 }
 
-void registry_set_rules(Registry *registry, const Policy *policy, const Limits *limits) {
-        Session *session, *next;
+static int reload_judge(void *context, Reason *unused _unused_) {
+        Reload *reload = context;
+        Registry *registry = reload->registry;
+        Reason reason = {};
 
+        if (reload->session && reload->session->end != END_NOT)
+                reload_forget(reload);
+        if (!reload->session) {
+                reload->session = find_next(registry);
+                if (!reload->session)
+                        return 0;
+                judgement_init(&reload->judgement,
+                                registry,
+                                &reload->session->owner,
+                                reload->session->spec);
+        }
+        int r = judge(reload, &reason);
+        if (r == DECISION_AGAIN)
+                return PLAN_AGAIN;
+        Session *session = reload->session;
+        session->rules = registry->rules;
+        reload_forget(reload);
+        if (r != 0)
+                end_for_rules(session, r, &reason);
+        return PLAN_AGAIN;
+}
+
+static void reload_on_over(Plan *plan, int result, const Reason *reason _unused_) {
+        Reload *reload = plan->userdata;
+        Registry *registry = reload->registry;
+
+        TAILQ_REMOVE(&registry->reloads, reload, others);
+        reload_forget(reload);
+        if (reload->done)
+                reload->done(result, reload->userdata);
+        free(reload);
+        registry_changed(registry);
+}
+
+int registry_set_rules(Registry *registry,
+                const Policy *policy,
+                const Limits *limits,
+                RulesHandler done,
+                void *userdata) {
+        static const PlanStep steps[] = { { "judge", reload_judge, NULL } };
+        Reload *reload = calloc(1, sizeof(*reload));
+
+        if (!reload)
+                return -ENOMEM;
         judgement_restart_all(registry);
         audit_forget_names(registry->audit);
+        registry->rules++;
         registry->options.policy = policy;
         registry->options.limits = *limits;
         if (registry->spool)
                 spool_set_limits(registry->spool, limits);
-        for (session = TAILQ_FIRST(&registry->sessions); session; session = next) {
-                Reason reason = {}, text;
-
-                next = TAILQ_NEXT(session, sessions);
-                if (session->end != END_NOT)
-                        continue;
-                int r = judge(registry, session, &reason);
-                if (r == 0)
-                        continue;
-                if (r < 0) /* fail closed */
-                        log_errno(r, LOG_ERR, NULL, "cannot judge a session by the new rules");
-                reason_set(&text,
-                                0,
-                                "the rules were changed (it had %s): %s",
-                                session->grant->rule,
-                                reason.text[0] ? reason.text : error_get(r)->text);
-                session_end(session, "policy", text.text);
-        }
+        *reload = (Reload){
+                .registry = registry,
+                .plan = { .uid = UID_OF_RULES,
+                                .context = reload,
+                                .done = reload_on_over,
+                                .userdata = reload },
+                .done = done,
+                .userdata = userdata,
+        };
+        plan_init(&reload->plan, steps, ELEMENTSOF(steps), NULL);
+        TAILQ_INSERT_TAIL(&registry->reloads, reload, others);
+        turns_submit(registry->turns, &reload->plan);
+        return 0;
 }

@@ -121,6 +121,8 @@ Session *session_free(Session *session) {
         assert(!session->plan_in_flight && !session->feed && !session->request &&
                         TAILQ_EMPTY(&session->snapshots) && TAILQ_EMPTY(&session->hist_calls));
         Registry *registry = session->registry;
+        if (registry)
+                reload_forget_session(registry, session);
         session_forget_spool(session);
         session_forget_looks(session);
         windows_clear(&session->windows);
@@ -283,6 +285,7 @@ int session_new(Registry *registry, const char *id, Session **ret) {
         (void)sd_event_source_set_description(session->timer, "session");
         session_set_timer(session, 0);
         session->registry = registry;
+        session->rules = registry->rules;
         TAILQ_INSERT_TAIL(&registry->sessions, session, sessions);
         *ret = TAKE_PTR(session);
         return 0;

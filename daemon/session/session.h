@@ -128,9 +128,16 @@ const Limits *registry_get_limits(const Registry *registry);
 void registry_load_catalogue(Registry *registry, const char *lib_dir, const char *config_dir);
 /* Some of its programs have not been looked into yet: probes in them are not ready. */
 bool registry_is_looking(const Registry *registry);
+/* KT_E_CANCELLED: the daemon ends first. */
+typedef void (*RulesHandler)(int result, void *userdata);
 /* From now on these rules (borrowed) and limits; sessions that no longer fit them end, with code
- * "policy". */
-void registry_set_rules(Registry *registry, const Policy *policy, const Limits *limits);
+ * "policy". done: all sessions were judged; from a later turn of the loop, exactly once. NULL: not
+ * called. Else than 0: the old ones stay. */
+int registry_set_rules(Registry *registry,
+                const Policy *policy,
+                const Limits *limits,
+                RulesHandler done,
+                void *userdata);
 /* Where decisions of other floors are recorded. */
 Audit *registry_get_audit(const Registry *registry);
 /* {"max-sessions":…, "sessions":…} for this uid. */

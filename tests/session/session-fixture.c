@@ -53,7 +53,14 @@ static void write_policy(Fixture *f, const char *text) {
                         file, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0644, NULL));
 }
 
-void fixture_set_rules(Fixture *f, const char *text, const Limits *limits) {
+static void on_rules_set(int result, void *userdata) {
+        Fixture *f = userdata;
+
+        g_assert_true(result == 0 || result == KT_E_CANCELLED);
+        f->n_reloads--;
+}
+
+void fixture_begin_rules(Fixture *f, const char *text, const Limits *limits) {
         Limits same = *registry_get_limits(f->registry);
         Policy *policy = NULL;
         Reason reason = {};
@@ -61,9 +68,21 @@ void fixture_set_rules(Fixture *f, const char *text, const Limits *limits) {
         write_policy(f, text ?: policy_text);
         if (policy_load(f->dir, "/nonexistent", &policy, &reason) != 0)
                 g_error("%s", reason.text);
-        registry_set_rules(f->registry, policy, limits ?: &same);
+        g_assert_cmpint(registry_set_rules(f->registry, policy, limits ?: &same, on_rules_set, f),
+                        ==,
+                        0);
+        f->n_reloads++;
         policy_free(f->policy);
         f->policy = policy;
+}
+
+static bool are_rules_set(void *userdata) {
+        return ((const Fixture *)userdata)->n_reloads == 0;
+}
+
+void fixture_set_rules(Fixture *f, const char *text, const Limits *limits) {
+        fixture_begin_rules(f, text, limits);
+        fixture_run_until(f, are_rules_set, f);
 }
 
 uid_t fixture_user(void) {
@@ -130,6 +149,7 @@ void fixture_set_up(Fixture *f, gconstpointer userdata) {
 void fixture_tear_down(Fixture *f, gconstpointer userdata) {
         (void)userdata;
         registry_free(f->registry);
+        g_assert_cmpuint(f->n_reloads, ==, 0); /* each was answered */
         g_autofree char *now = fake_kernel_describe();
         g_assert_cmpstr(now, ==, f->baseline);
         policy_free(f->policy);

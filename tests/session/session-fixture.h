@@ -12,8 +12,9 @@ typedef struct Fixture {
         Registry *registry;
         Policy *policy;
         char *dir, *state_dir;
-        GString *told;  /* "state STATE" and "ended CODE" a line */
-        char *baseline; /* fake_kernel_describe before anything */
+        GString *told;      /* "state STATE" and "ended CODE" a line */
+        char *baseline;     /* fake_kernel_describe before anything */
+        unsigned n_reloads; /* that are not over */
 } Fixture;
 
 /* Of this run alone: other tests make processes at the same time, and scope own sees all of a user.
@@ -33,8 +34,10 @@ bool fixture_find_member(Fixture *f, Session *session, pid_t tid, uint64_t *ret_
 void fixture_restart(Fixture *f);
 /* NULL: the bus is not there yet. */
 void fixture_restart_on_bus(Fixture *f, const char *bus_id);
-/* A reload. NULL: as they are. */
+/* A reload, until all sessions are judged. NULL: as they are. */
 void fixture_set_rules(Fixture *f, const char *text, const Limits *limits);
+/* The first turn of it. */
+void fixture_begin_rules(Fixture *f, const char *text, const Limits *limits);
 /* Runs the loop until `done` says so, five seconds at most. */
 void fixture_run_until(Fixture *f, bool (*done)(void *userdata), void *userdata);
 
