@@ -297,6 +297,31 @@ EOS
         verdict "$(grep -ac secret-name t.kts || true)" "names of root's processes"
 }
 
+reborn() { "$ATTACK_TOOLS/actor" reborn "$USER_UID" $VICTIM_CALL armed "$1" && touch reused; }
+
+# The kernel remembers the first event of a pair by a number. A traced process has it, then a process of root's, which
+# is traced until the kernel's list forgets the number, then a traced process again.
+case_pid_reuse_and_pairs() { # calls of root's process, as the first events of pairs of one's own process that got its number
+        defended_by pair-start
+        roots_part reborn 20
+        attack <<'EOS'
+from attack import *
+wait_for("pids")
+manager.AddProbe(dbus.Dictionary({"name": "pair", "from": "syscalls:sys_enter_getpgrp", "to": "syscalls:sys_enter_getppid",
+    "key": dbus.Array(["common_pid"]), "args": dbus.Array(["nr = from.__syscall_nr", "$latency"])}, signature="sv"))
+s = Session("pids:" + ",".join(open("pids").read().split()), ["raw_syscalls:sys_enter"], probes=dbus.Array(["pair"]))
+s.start()
+open("armed", "w").close()
+wait_for("reused", 120)
+pause(0.5)
+s.save()
+EOS
+        roots_end
+        ktracectl probes remove "ktrace_u$USER_UID:pair" || true
+        [ "$(calls_in t.kts $OWN_CALL)" -gt 0 ] || fail "no own process had such a number"
+        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "pair" && $4 == nr { n++ } END { print n + 0 }')" "calls of root's processes, in pairs"
+}
+
 case_setuid_in_flight() { # root's program, executed in the window of a flight recorder, by a snapshot after its end
         defended_by credentials guard guard-hist
         rooted 4755 rooted

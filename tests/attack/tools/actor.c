@@ -10,6 +10,14 @@
  * pause; their numbers go into the file `pids`. The new owners are called `secret-name` and make
  * system call NR for 30 ms each
  *
+ *   actor reborn UID NR GO N    as root: N processes of UID, and one more of UID that forks when it
+ * is told to; the numbers go into the file `pids`, that of the one more last. When the file GO is
+ * there each number but the last goes to a process of root's, as above, and when that has ended to
+ * a child of the one more, which calls getppid
+ *
+ *   actor mother                for `reborn`: forks for each byte of its input, and writes the
+ * number
+ *
  *   actor chain GO PROGRAM ARG  threads that start one another and end, without pause; when the
  * file GO is there the last of them, never the leader, executes PROGRAM
  *
@@ -18,6 +26,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +35,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define PREYS_MAX 1000
 
 static char *const *program;
 static const char *go;
@@ -47,14 +58,18 @@ static int set_last_pid(pid_t pid) {
         return r;
 }
 
+static void become(uid_t uid) {
+        if (setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0 ||
+                        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+                _exit(1);
+}
+
 static pid_t start_prey(uid_t uid) {
         pid_t pid = fork();
 
         if (pid != 0)
                 return pid;
-        if (setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0 ||
-                        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                _exit(1);
+        become(uid);
         execlp("sleep", "sleep", "1000", NULL); /* makes it dumpable again */
         _exit(1);
 }
@@ -110,16 +125,31 @@ static int hand_on(pid_t prey, long nr) {
         return pid == prey;
 }
 
-static int swarm(uid_t uid, long nr, const char *file, int n) {
+static int start_preys(uid_t uid, pid_t *preys, int n) {
+        for (int i = 0; i < n; i++) {
+                preys[i] = start_prey(uid);
+                if (preys[i] < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+/* The numbers, in the file `pids`. */
+static int tell(const pid_t *pids, int n) {
         FILE *f = fopen("pids.new", "we");
-        pid_t preys[1000];
+
+        if (!f)
+                return -1;
+        for (int i = 0; i < n; i++)
+                fprintf(f, "%d\n", pids[i]);
+        return fclose(f) != 0 ? -1 : rename("pids.new", "pids");
+}
+
+static int swarm(uid_t uid, long nr, const char *file, int n) {
+        pid_t preys[PREYS_MAX];
         int n_reused = 0;
 
-        if (!f || n < 1 || n > 1000)
-                return 1;
-        for (int i = 0; i < n; i++)
-                fprintf(f, "%d\n", preys[i] = start_prey(uid));
-        if (fclose(f) != 0 || rename("pids.new", "pids") < 0)
+        if (n < 1 || n > PREYS_MAX || start_preys(uid, preys, n) < 0 || tell(preys, n) < 0)
                 return 1;
         wait_for(file);
         for (int i = 0; i < n; i++)
@@ -128,6 +158,83 @@ static int swarm(uid_t uid, long nr, const char *file, int n) {
                 ;
         printf("%d of %d numbers came again\n", n_reused, n);
         return n_reused == 0;
+}
+
+static int mother(void) {
+        char byte;
+
+        while (read(STDIN_FILENO, &byte, 1) == 1) {
+                pid_t pid = fork();
+
+                if (pid == 0) {
+                        syscall(SYS_getppid);
+                        _exit(0);
+                }
+                waitpid(pid, NULL, 0);
+                if (write(STDOUT_FILENO, &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
+                        return 1;
+        }
+        return 0;
+}
+
+/* fds: to what it reads, from what it writes. */
+static pid_t start_mother(uid_t uid, const char *self, int fds[2]) {
+        int in[2], out[2];
+
+        if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+                return -1;
+        pid_t pid = fork();
+        if (pid == 0) {
+                if (dup2(in[0], STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0)
+                        _exit(1);
+                become(uid);
+                execl(self, self, "mother", NULL); /* makes it dumpable again */
+                _exit(1);
+        }
+        close(in[0]);
+        close(out[1]);
+        fds[0] = in[1];
+        fds[1] = out[0];
+        return pid;
+}
+
+/* Is the number that of the next child now? */
+static bool bear(pid_t number, const int fds[2]) {
+        pid_t pid = -1;
+
+        for (int i = 0; i < 20 && pid != number; i++)
+                if (set_last_pid(number - 1) < 0 || write(fds[0], "x", 1) != 1 ||
+                                read(fds[1], &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
+                        return false;
+        return pid == number;
+}
+
+static int reborn(uid_t uid, long nr, const char *file, int n, const char *self) {
+        pid_t preys[PREYS_MAX];
+        int fds[2], n_reborn = 0;
+
+        if (n < 1 || n >= PREYS_MAX || start_preys(uid, preys, n) < 0)
+                return 1;
+        preys[n] = start_mother(uid, self, fds);
+        if (preys[n] < 0 || tell(preys, n + 1) < 0)
+                return 1;
+        wait_for(file);
+        for (int i = 0; i < n; i++)
+                if (hand_on(preys[i], nr) != 1)
+                        preys[i] = 0;
+        for (int i = 0; i < n; i++)
+                if (preys[i] != 0)
+                        waitpid(preys[i], NULL, 0);
+        for (int i = 0; i < n; i++)
+                n_reborn += preys[i] != 0 && bear(preys[i], fds);
+        close(fds[0]);
+        while (wait(NULL) > 0)
+                ;
+        /* Whoever executes a program with a number that is still listed sets off the guard. */
+        if (set_last_pid(preys[n] + PREYS_MAX) < 0)
+                return 1;
+        printf("%d of %d numbers came again twice\n", n_reborn, n);
+        return n_reborn == 0;
 }
 
 static void *chain(void *userdata) {
@@ -150,6 +257,10 @@ int main(int argc, char **argv) {
                 return reuse((uid_t)atol(argv[2]), atol(argv[3]), argv[4]);
         if (argc == 6 && strcmp(argv[1], "swarm") == 0)
                 return swarm((uid_t)atol(argv[2]), atol(argv[3]), argv[4], atoi(argv[5]));
+        if (argc == 6 && strcmp(argv[1], "reborn") == 0)
+                return reborn((uid_t)atol(argv[2]), atol(argv[3]), argv[4], atoi(argv[5]), argv[0]);
+        if (argc == 2 && strcmp(argv[1], "mother") == 0)
+                return mother();
         if (argc >= 4 && strcmp(argv[1], "chain") == 0) {
                 go = argv[2];
                 program = argv + 3;
