@@ -50,11 +50,14 @@ static bool has_no_hits(int fd) {
 }
 
 int guard_check(const Guard *guard, char *text, size_t size) {
-        if (defence_is_on("latch") && guard->tracing_fd >= 0 && !is_on(guard->tracing_fd))
-                return refuse(text,
-                                size,
-                                "tracing is off: a traced process changed its credentials, or somebody else switched it off");
+        bool is_off = defence_is_on("latch") && guard->tracing_fd >= 0 && !is_on(guard->tracing_fd);
+
+        /* Asked second: the guard that switches tracing off counts in the same moment, and then the
+         * reason is certain. */
         if (defence_is_on("guard-hist") && guard->hist_fd >= 0 && !has_no_hits(guard->hist_fd))
                 return refuse(text, size, "a traced process changed its credentials");
-        return 0;
+        return is_off ? refuse(text,
+                                        size,
+                                        "tracing is off: a traced process changed its credentials, or another program switched it off")
+                      : 0;
 }

@@ -85,6 +85,45 @@ case_fence_setuid_while_stopped() { # [guest] … also while it is stopped
         within 30 sh -c '! ktracectl list --json=short | grep -q halted' || fail "it is still there"
 }
 
+# fence_sudo: a set-uid program that takes the user's own ids again, as sudo does for the user's own name.
+fence_sudo() {
+        install -d -m 755 "$T.door"
+        install -m 4755 "$TARGET" "$T.door/sudo"
+}
+# guard_ended FILE: the stream has an end that names the guard and what happened.
+guard_ended() {
+        ktracectl report --receipt --json=short "$1" | jq -c .end >end.json || fail "no receipt of $1"
+        same guard "$(jq -r .code end.json)" "the code at the end of $1"
+        jq -r .reason end.json | grep -q '^a traced process changed its credentials' || fail "the end of $1: $(cat end.json)"
+}
+
+case_fence_sudo_to_oneself() { # [guest] a set-uid program that takes the user's own ids again: the stream names the guard
+        needs_kprobes
+        fence_sudo
+        background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; "$0" own sleep 100' "$T.door/sudo"
+        fence_recording -p "$BACKGROUND"
+        within 30 has_calls || fail "nothing is recorded"
+        touch go
+        fence_ends 'changed its credentials'
+        guard_ended t.kts
+}
+
+case_fence_sudo_at_create() { # [guest] set-uid programs while sessions are created: each stream that began names the guard
+        needs_kprobes
+        fence_sudo
+        local n=0
+        # Most sessions are refused at the start: the program is not the user's then. An own process goes on in between.
+        background user sh -c 'while :; do "$0" own true; "$0" own sleep 1; done' "$T.door/sudo"
+        for i in $(seq 20); do
+                ! user ktracectl record -q -e raw_syscalls:sys_enter -p "$BACKGROUND" -o "t$i.kts" 2>err || fail "not ended"
+                [ -e "t$i.kts" ] || continue
+                guard_ended "t$i.kts"
+                n=$((n + 1))
+                [ $n -lt 3 ] || return 0
+        done
+        [ $n -gt 0 ] || fail "no stream began"
+}
+
 case_fence_harmless() { # [guest] a process that may gain privileges and does not is traced to its end
         needs_kprobes
         background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; i=0; while [ $i -lt 5 ]; do /bin/true; i=$((i + 1)); done

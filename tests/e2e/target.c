@@ -12,6 +12,8 @@
  *   target orphan N NR   the same, when the first thread has ended long ago
  *   target paced N USEC  makes getppid N times, one every USEC microseconds; its first argument is
  * the number of the call, from 1
+ *   target own PROGRAM ARG...  with its set-uid bit: takes the user's own ids again and executes
+ * PROGRAM, as sudo does for the user's own name
  *   target until FILE USEC  the same until FILE is there, or its parent is not; prints how
  * often */
 #include <pthread.h>
@@ -120,6 +122,15 @@ static int until(const char *file, useconds_t usec) {
         return printf("%ld\n", n) < 0;
 }
 
+static int own(char **program) {
+        uid_t uid = getuid();
+
+        if (geteuid() == uid || setresuid(uid, uid, uid) < 0)
+                return 1;
+        execvp(program[0], program);
+        return 127;
+}
+
 int main(int argc, char **argv) {
         if (argc == 4 && strcmp(argv[1], "calls") == 0) {
                 long nr = atol(argv[3]);
@@ -148,6 +159,8 @@ int main(int argc, char **argv) {
                 return exec_in_thread(strcmp(argv[1], "orphan") == 0, argv + 2);
         if (argc == 4 && strcmp(argv[1], "paced") == 0)
                 return paced(atol(argv[2]), (useconds_t)atol(argv[3]));
+        if (argc >= 3 && strcmp(argv[1], "own") == 0)
+                return own(argv + 2);
         if (argc == 4 && strcmp(argv[1], "until") == 0)
                 return until(argv[2], (useconds_t)atol(argv[3]));
         fprintf(stderr, "target: see the head of target.c\n");

@@ -20,14 +20,20 @@ static int make_file(const char *text) {
         return fd;
 }
 
-static void check(const char *tracing_on, const char *hist, int wanted) {
+static void check_text(const char *tracing_on, const char *hist, int wanted, const char *said) {
         Guard guard = { make_file(tracing_on), hist ? make_file(hist) : -1 };
         char text[256] = "";
 
         g_assert_cmpint(guard_check(&guard, text, sizeof(text)), ==, wanted);
         g_assert_cmpint(text[0] != '\0', ==, wanted != 0);
+        if (said && !g_str_has_prefix(text, said))
+                g_error("\"%s\" does not begin with \"%s\"", text, said);
         close_cleanup(&guard.tracing_fd);
         close_cleanup(&guard.hist_fd);
+}
+
+static void check(const char *tracing_on, const char *hist, int wanted) {
+        check_text(tracing_on, hist, wanted, NULL);
 }
 
 static void test_quiet(void) {
@@ -53,6 +59,9 @@ static void test_hist(void) {
         check("1\n", second, -ECANCELED);
         check("1\n", late, -ECANCELED); /* it is long only when it has entries */
         check("1\n", "", -ECANCELED);
+        /* The guard has switched tracing off, not another program. */
+        check_text("0\n", hit, -ECANCELED, "a traced process changed");
+        check_text("0\n", HEAD TOTALS, -ECANCELED, "tracing is off");
         check("1\n", HEAD, -ECANCELED); /* the trigger is gone */
         check("1\n", HEAD "\nTotals:\n    Hits: 01\n", -ECANCELED);
 }
