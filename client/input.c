@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "stream.h"
 
 int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *reason) {
         bool is_stdin = strcmp(path, "-") == 0;
@@ -49,6 +50,22 @@ static int append(int to, int from) {
         }
 }
 
+/* What has been appended at offset is a stream: only streams can be joined. */
+static int check_part(int all, off_t offset, const char *name, Reason *reason) {
+        uint8_t magic[sizeof(STREAM_MAGIC) - 1];
+
+        ssize_t n = pread(all, magic, sizeof(magic), offset);
+        if (n < 0)
+                return -errno;
+        if (stream_is_header(magic, (size_t)n))
+                return 0;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "%s: not a ktrace stream: several files are read as the parts of one recording "
+                        "('ktracectl spool fetch' makes them); read other files one at a time",
+                        name);
+}
+
 int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reason *reason) {
         const char *directory = getenv("TMPDIR");
         int r = 0;
@@ -63,8 +80,11 @@ int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reas
         for (int i = 0; r == 0 && i < n; i++) {
                 _cleanup_close_ int fd = -1;
 
+                off_t offset = lseek(all, 0, SEEK_CUR);
+
                 r = input_open(paths[i], &fd, ret_name, reason);
                 r = r ?: append(all, fd);
+                r = r ?: check_part(all, offset, *ret_name, reason);
         }
         if (r == 0 && lseek(all, 0, SEEK_SET) < 0)
                 r = -errno;

@@ -30,6 +30,14 @@ case_report_no_such_cpu() { # CPUs that the trace does not have are refused, not
         grep -q sched_process_exec out || fail "nothing of those that are there"
 }
 
+case_report_of_several() { # several files are the parts of one recording: another kind of file among them is named
+        expect 0 user ktracectl record -q $EXECS -o t.kts -- true
+        expect 0 user ktracectl convert t.kts -o t.dat
+        refused 1 '^ktracectl: t.dat: not a ktrace stream: several files are read as the parts of one' user ktracectl report t.kts t.dat
+        refused 1 '^ktracectl: t.dat: not a ktrace stream' user ktracectl report t.dat t.kts
+        expect 0 user ktracectl report t.kts t.kts
+}
+
 case_report_wall_of_dat() { # the default trace.dat leads to the time of day too
         expect 0 user ktracectl record -q $EXECS -o t.kts -- true
         expect 0 user ktracectl convert t.kts --to dat -o t.dat
