@@ -9,6 +9,7 @@
 #include "collect.h"
 #include "log.h"
 #include "manager.h"
+#include "names.h"
 #include "policy.h"
 
 enum {
@@ -97,6 +98,17 @@ static void print_warning(const char *text, void *userdata _unused_) {
         fprintf(stderr, "warning: %s\n", text);
 }
 
+static void print_no_rules(const Configuration *configuration, const char *file) {
+        if (file)
+                fprintf(stderr, "warning: %s: the file has no rules\n", file);
+        else
+                fprintf(stderr,
+                                "warning: no rules in %s/" KT_POLICY_SUBDIR
+                                " and %s/" KT_POLICY_SUBDIR ": only root may record\n",
+                                configuration->config_dir,
+                                configuration->lib_dir);
+}
+
 /* What a start or a reload would read; whoever may read the files may ask. file: this one alone, or
  * NULL. Returns an exit status. */
 static int check_policy(Configuration *configuration, const char *file) {
@@ -123,6 +135,8 @@ static int check_policy(Configuration *configuration, const char *file) {
                 return KT_EXIT_FAILED;
         }
         policy_visit_warnings(policy, print_warning, NULL);
+        if (policy_get_n_rules(policy) == 0)
+                print_no_rules(configuration, file);
         if (file)
                 printf("%s: good; rules: %zu\n", file, policy_get_n_rules(policy));
         else

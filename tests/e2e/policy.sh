@@ -34,6 +34,9 @@ case_policy_check() { # policy check: a good file, and where broken ones are bro
         same 2 "$(wc -l <err)" "warnings: $(cat err)"
         grep -q '^warning: who.json: a: subjects: there is no user "alcie"' err || fail "$(cat err)"
         grep -q '^warning: who.json: a: subjects: there is no group "weel"' err || fail "$(cat err)"
+        echo '{"rules": []}' >none.json
+        expect 0 user ktracectl policy check none.json
+        same 'warning: none.json: the file has no rules' "$(cat err)" warning
         printf '{"rules": [\n {"name": "a" "subjects": []}]}' >comma.json
         refused 1 'comma.json:2: ' user ktracectl policy check comma.json
         printf '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["own"], "events": ["task:*"], "frob": 1}]}' >key.json
