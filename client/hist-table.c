@@ -378,10 +378,12 @@ static void print_legend(FILE *file, const Table *table) {
                  lost = get_number(table->head, "lost");
 
         (void)fprintf(file,
-                        "\n%s: %s hits in %s rows",
+                        "\n%s: %s hit%s in %s row%s",
                         json_object_get_string(get(table->head, "name")),
                         table_format_number(n[0], get_number(table->head, "hits")),
-                        table_format_number(n[1], entries));
+                        get_number(table->head, "hits") == 1 ? "" : "s",
+                        table_format_number(n[1], entries),
+                        entries == 1 ? "" : "s");
         if (told < entries)
                 (void)fprintf(file, ", the first %s are shown", table_format_number(n[2], told));
         if (dropped > 0)

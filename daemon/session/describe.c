@@ -165,10 +165,11 @@ int describe_cost(const Grant *grant, json_object *notes) {
                 return 0;
         snprintf(note,
                         sizeof(note),
-                        "while it runs, every process of this machine pays about %d to %d ns for each hit of one of "
-                        "these %zu event%s",
+                        "while it runs, every process of this machine pays about %d to %d ns for each hit of %s "
+                        "%zu event%s",
                         HIT_NSEC_MIN,
                         HIT_NSEC_MAX,
+                        grant->n_events == 1 ? "its" : "one of its",
                         grant->n_events,
                         grant->n_events == 1 ? "" : "s");
         return describe_append(notes, json_object_new_string(note));
@@ -183,9 +184,11 @@ static int describe_notes(const Session *session, json_object *notes) {
                 return r;
         snprintf(note,
                         sizeof(note),
-                        "%zu processes with %zu threads listed at the start",
+                        "%zu process%s with %zu thread%s listed at the start",
                         report->n_processes,
-                        report->n_threads);
+                        report->n_processes == 1 ? "" : "es",
+                        report->n_threads,
+                        report->n_threads == 1 ? "" : "s");
         r = describe_append(notes, json_object_new_string(note));
         if (r == 0 && report->n_joined > 0) {
                 snprintf(note,

@@ -41,6 +41,12 @@ static void test_ranges(void) {
                         " 513 .. 1024     0  \n"
                         "1025 .. 2048    40  ########################################\n"
                         "\nx: 50 hits in 2 rows\n");
+        expect("[{\"name\":\"x\",\"keys\":[\"id\"],\"values\":[],\"sort\":[],\"hits\":1,\"entries\":1,"
+               "\"told\":1,\"dropped\":0,\"paused\":false},{\"keys\":{\"id\":7},\"hitcount\":1}]",
+                        &bars,
+                        "id  hits\n"
+                        " 7     1  ##################################################\n"
+                        "\nx: 1 hit in 1 row\n");
         expect(HEAD("\"n_us.buckets=10\"",
                                "") ",{\"keys\":{\"n_us\":{\"from\":30,\"to\":39}},\"hitcount\":1}"
                                    ",{\"keys\":{\"n_us\":{\"from\":10,\"to\":19}},\"hitcount\":2}]",
