@@ -188,8 +188,8 @@ static int choose_form(const Spec *spec,
         if (wish->persistent && (form != BOOT_INSTANCE || !kernel->has_persistent))
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
-                                "--persistent: reserve_mem= and trace_instance=…@ are wanted, of "
-                                "Linux 6.12 and later, in no other form: leave it out");
+                                "--persistent requires reserve_mem= and trace_instance=…@ of Linux "
+                                "6.12 and later, and no other form: leave it out");
         if (form == BOOT_INSTANCE && top_only)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,

@@ -51,8 +51,8 @@ static int make_raw(const char *name, size_t index, const char *raw, char **ret,
                         *rest == '/' || strchr(rest, '#'))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "probes[%zu]: %s: raw: at boot \"p:NAME FUNCTION ARG…\" or \"r:NAME "
-                                "FUNCTION ARG…\" is wanted, on a function of the kernel",
+                                "probes[%zu]: %s: raw: at boot expected \"p:NAME FUNCTION ARG…\" or "
+                                "\"r:NAME FUNCTION ARG…\", on a function of the kernel",
                                 index,
                                 name);
         return asprintf(ret, "%.*s:" BOOT_GROUP "/%s %s", (int)type, raw, name, rest) < 0 ? -ENOMEM

@@ -131,7 +131,7 @@ static int take(Context *context, BootWish *wish, const char **which, int option
         case OPTION_PERSISTENT:
                 if (!is_size(optarg))
                         return tell_usage(context,
-                                        "--persistent=%s: a number and K, M or G is wanted, as 12M",
+                                        "--persistent: expected a number with K, M or G such as 12M, got \"%s\"",
                                         optarg);
                 wish->persistent = optarg;
                 return 0;

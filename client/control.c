@@ -100,8 +100,8 @@ static int set_run(Context *context, int argc, char **argv) {
         bool is_size = strcmp(what, "buffer-kb") == 0;
         uint64_t kb = 0;
         if (is_size ? !parse_kb(how, &kb) : strcmp(how, "on") != 0 && strcmp(how, "off") != 0) {
-                tell(is_size ? "%s: '%s': a number of kB per CPU is wanted"
-                             : "%s: '%s': on or off is wanted for an event; what else can be set is buffer-kb",
+                tell(is_size ? "%s: expected a number of kB per CPU such as 4096, got \"%s\""
+                             : "%s: expected on or off, got \"%s\"; a number is for buffer-kb only",
                                 what,
                                 how);
                 return KT_EXIT_USAGE;

@@ -97,13 +97,13 @@ static int run(Context *context, int argc, char **argv) {
         if (option == OPTIONS_EXIT)
                 return status;
         if (argc - optind != 1)
-                return tell_usage(context, "one FILE is wanted, '-' for standard input");
+                return tell_usage(context, "expected one FILE, or '-' for standard input");
         if (!to && strcmp(out_path, "-") != 0 && export_format_from_suffix(out_path, &format) == 0)
                 to = export_format_to_string(format);
         if (!to && context->json != JSON_OFF)
                 to = export_format_to_string(EXPORT_JSON);
         if (!to)
-                return tell_usage(context, "--to is wanted, one of " EXPORT_FORMAT_NAMES);
+                return tell_usage(context, "--to is missing: expected one of " EXPORT_FORMAT_NAMES);
         if (export_format_from_string(to, &format) < 0)
                 return tell_usage(context,
                                 "--to %s: no such format, there are " EXPORT_FORMAT_NAMES,

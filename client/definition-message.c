@@ -105,7 +105,7 @@ static int check_definitions(json_object *definitions, Reason *reason) {
                                     json_object_array_get_idx(definitions, i), json_type_object))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "probes[%zu]: an object is wanted",
+                                        "probes[%zu]: expected an object",
                                         i);
         return 0;
 }

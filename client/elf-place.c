@@ -143,8 +143,8 @@ int elf_place_parse(const char *text, ElfPlace *ret, Reason *reason) {
         if (r == 0 && (!rest || !*rest || !*place.file))
                 r = reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: FILE:SYMBOL[+OFFSET], FILE:SOURCE:LINE, FILE:PROVIDER:MARKER "
-                                "or FILE:0xOFFSET is wanted",
+                                "%s: expected FILE:SYMBOL[+OFFSET], FILE:SOURCE:LINE, "
+                                "FILE:PROVIDER:MARKER or FILE:0xOFFSET",
                                 quote(text).text);
         if (r == 0)
                 r = split_line(rest, &place);

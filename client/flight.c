@@ -66,8 +66,8 @@ int flight_add(Flight *flight, const char *text, Reason *reason) {
         if (!memchr(text, ':', length) || memchr(text, ' ', length))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "--snapshot-on '%s': " SIGNAL_NAME ", " EXIT_NAME
-                                ", or SYSTEM:EVENT, also with 'if FILTER' behind it, is wanted",
+                                "--snapshot-on: expected " SIGNAL_NAME ", " EXIT_NAME
+                                " or SYSTEM:EVENT [if FILTER], got \"%s\"",
                                 text);
         const char **events = reallocarray(flight->events, flight->n_events + 1, sizeof(*events));
         if (!events)

@@ -201,7 +201,7 @@ static int set_size(SpecTriggerList *list, const char *text, Reason *reason) {
         if (*text < '0' || *text > '9' || *end)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "--size %.40s: a number of rows is wanted",
+                                "--size: expected a number of rows such as 2048, got \"%.40s\"",
                                 text);
         int r = spec_triggers_find_field(list, "size", &field, reason);
         return r ?: spec_triggers_set_number(list, field, n, reason);

@@ -57,7 +57,7 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
         case OPTION_JSON:
                 if (json_mode_from_string(optarg, &context->json) < 0)
                         *ret_status = tell_usage(context,
-                                        "--json=%s: pretty, short or off is wanted",
+                                        "--json: expected pretty, short or off, got \"%s\"",
                                         optarg);
                 return true;
         case OPTION_NO_PAGER:
@@ -155,7 +155,7 @@ int options_count(const Context *context,
 
         if (argc - optind < min)
                 *ret_status = tell_usage(context,
-                                strchr(wanted, '|') ? "%s: one of %s is wanted"
+                                strchr(wanted, '|') ? "%s: expected one of %s"
                                                     : "%s: %s is missing",
                                 argv[0],
                                 wanted);

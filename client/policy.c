@@ -322,10 +322,12 @@ static int policy_run(Context *context, int argc, char **argv) {
                 return argc == 1 ? reload(context)
                                  : tell_usage(context, "%s: one argument too many", argv[1]);
         if (strcmp(argv[0], "explain") != 0)
-                return tell_usage(
-                                context, "policy %s: check, explain or reload is wanted", argv[0]);
+                return tell_usage(context,
+                                "policy: expected check, explain or reload, got \"%s\"",
+                                argv[0]);
         return argc == 2 ? explain(context, argv[1], user)
-                         : tell_usage(context, "policy explain: one SPEC.json, or -, is wanted");
+                         : tell_usage(context,
+                                           "policy explain: expected one SPEC.json, or '-' for standard input");
 }
 
 const Verb verb_policy = {

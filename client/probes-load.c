@@ -28,7 +28,7 @@ static int load(const char *path, json_object **ret, Reason *reason) {
                         json_object_object_length(*ret) != 1)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: an object with the list \"probes\" alone is wanted",
+                                "%s: expected an object with the list \"probes\" and nothing else",
                                 path);
         return 0;
 }

@@ -375,7 +375,7 @@ static int check_options(const Context *context, const ProbeOptions *o, const ch
                                 "options of add");
         if (is_add && !o->on && !o->raw && !o->event && !o->from && !o->to)
                 return tell_usage(context,
-                                "probes add: --on FUNCTION or --event SYSTEM:EVENT is wanted");
+                                "probes add: expected --on FUNCTION or --event SYSTEM:EVENT");
         if ((o->verbose || o->usdt) && strcmp(what, "list") != 0)
                 return tell_usage(context, "-v and --usdt are options of list");
         return KT_EXIT_OK;
@@ -401,11 +401,11 @@ static int probes_go(const Context *context, const ProbeOptions *options, int ar
                 i++;
         if (i == ELEMENTSOF(words))
                 return tell_usage(context,
-                                "probes %s: add, list, load, remove, resolve or show is wanted",
+                                "probes: expected add, list, load, remove, resolve or show, got \"%s\"",
                                 argv[0]);
         if (argc < words[i].min || argc > words[i].max)
                 return tell_usage(context,
-                                argc < words[i].min ? "probes %s: a name is wanted"
+                                argc < words[i].min ? "probes %s: expected a name"
                                                     : "probes %s: too many arguments",
                                 argv[0]);
         int status = check_options(context, options, argv[0]);

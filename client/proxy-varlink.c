@@ -379,8 +379,8 @@ static int find_path(const char **ret, Reason *reason) {
         if (strncmp(address, ADDRESS_PREFIX "/", strlen(ADDRESS_PREFIX "/")) != 0)
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                ADDRESS_VARIABLE "=%s: " ADDRESS_PREFIX
-                                                 "PATH with the path of a socket is wanted",
+                                ADDRESS_VARIABLE ": expected " ADDRESS_PREFIX
+                                                 "PATH with the path of a socket, got \"%s\"",
                                 address);
         *ret = address + strlen(ADDRESS_PREFIX);
         return 0;

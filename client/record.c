@@ -142,12 +142,10 @@ static int record_build_spec(Record *record, pid_t child, Spec **ret, int *ret_s
         if (r == 0 && !spec->has_scope)
                 r = reason_set(&reason,
                                 KT_E_INVALID_SPEC,
-                                "nobody is named to be traced: give a command behind '--', -p PID, "
+                                "no processes to trace: give a command after '--', -p PID, "
                                 "--scope own, or -a for the whole system");
         if (r == 0 && record->has_moments && spec->mode != MODE_FLIGHT)
-                r = reason_set(&reason,
-                                KT_E_INVALID_SPEC,
-                                "--snapshot-on is for flight recorders: it wants --flight");
+                r = reason_set(&reason, KT_E_INVALID_SPEC, "--snapshot-on requires --flight");
         if (r == 0)
                 r = spec_complete(spec, &reason);
         if (r != 0) {

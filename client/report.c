@@ -143,7 +143,7 @@ static int run(Context *context, int argc, char **argv) {
         if (option != OPTIONS_END)
                 return status;
         if (argc - optind < 1)
-                return tell_usage(context, "a FILE is wanted, '-' for standard input");
+                return tell_usage(context, "expected a FILE, or '-' for standard input");
 
         r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
         if (r != 0)

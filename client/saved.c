@@ -185,7 +185,9 @@ static int go(Context *context, const SavedDirs *dirs, int argc, char **argv) {
                                 return status;
                         return words[i].run(context, dirs, argv[optind]);
                 }
-        return tell_usage(context, "saved %s: list, show, check or run is wanted", argv[optind]);
+        return tell_usage(context,
+                        "saved: expected list, show, check or run, got \"%s\"",
+                        argv[optind]);
 }
 
 static int run(Context *context, int argc, char **argv) {

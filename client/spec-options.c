@@ -312,7 +312,7 @@ static int spec_options_set_buffer(const char *text, Spec *spec, Reason *reason)
         if (*text < '0' || *text > '9' || *end)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "--buffer=%s: a number of kB per CPU is wanted",
+                                "--buffer: expected a number of kB per CPU such as 4096, got \"%s\"",
                                 text);
         return spec_set_number(spec, "buffer-kb", kb, reason);
 }
@@ -353,7 +353,7 @@ static int spec_options_set_spool(const SpecOptions *options, Spec *spec, Reason
         if (parse_bytes(options->spool, &bytes) < 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "--spool=%s: a whole number of bytes is wanted, or with K, M, G or T, as 2G",
+                                "--spool: expected a number of bytes, or a number with K, M, G or T such as 2G, got \"%s\"",
                                 options->spool);
         spec->spool.max_bytes = 0;
         return spec_spool_set_number(spec, "max-bytes", bytes, reason);

@@ -141,8 +141,9 @@ static int spool_go(Context *context, const SpoolOptions *o, int n, char **argum
         while (i < ELEMENTSOF(words) && strcmp(arguments[0], words[i].what) != 0)
                 i++;
         if (i == ELEMENTSOF(words))
-                return tell_usage(
-                                context, "spool %s: list, fetch or remove is wanted", arguments[0]);
+                return tell_usage(context,
+                                "spool: expected list, fetch or remove, got \"%s\"",
+                                arguments[0]);
         if (n - 1 < words[i].min)
                 return tell_usage(context,
                                 "spool %s: ID is missing, 'ktracectl spool list' shows them",

@@ -127,6 +127,9 @@ static void test_scope(void) {
 static void test_numbers(void) {
         assert_built((Word[]){ { 'b', "64" }, {} }, 1, "\"buffer-kb\":64");
         assert_refused((Word[]){ { 'b', "0" }, {} }, KT_E_INVALID_SPEC, "buffer-kb");
+        assert_refused((Word[]){ { 'b', "64Q" }, {} },
+                        KT_E_INVALID_SPEC,
+                        "--buffer: expected a number of kB per CPU such as 4096, got \"64Q\"");
         assert_refused((Word[]){ { 'b', "10000000000" }, {} }, KT_E_INVALID_SPEC, "buffer-kb");
         /* Beyond 64 bits. */
         assert_refused((Word[]){ { 'b', "99999999999999999999999" }, {} },

@@ -268,7 +268,7 @@ case_flight_record_refused() { # what is no occasion, and occasions of a stream
         expect 2 user ktracectl record --flight --snapshot-on 'sched:sched_process_exec if nosuch == 1' -o t.kts -e sched:sched_process_exec -- true
         grep -qF 'sched:sched_process_exec: --snapshot-on "sched:sched_process_exec if nosuch == 1" column 29: no field "nosuch"' err || fail "$(cat err)"
         same '                              ^' "$(sed -n 3p err)" "the caret"
-        refused 2 'wants --flight' ktracectl record --snapshot-on exit -o t.kts -e raw_syscalls:sys_enter -- true
+        refused 2 'requires --flight' ktracectl record --snapshot-on exit -o t.kts -e raw_syscalls:sys_enter -- true
         refused 2 'twice' ktracectl record --flight --mode stream -o t.kts -e raw_syscalls:sys_enter -- true
         refused 127 'cannot run' ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -- /no/such
         [ ! -e t.kts ] || fail "a file"
