@@ -110,13 +110,12 @@ int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         if (r == 0)
                 r = read_definitions(m, &definitions, &n, &reason);
         if (r == 0)
-                r = registry_add_probes(door->desk->registry, request, definitions, n, &reason);
+                r = registry_add_probes(door->desk->registry, request, definitions, n);
         if (r != 0) {
                 definitions_free(definitions, n);
                 return call_refuse(m, r, &reason);
         }
         /* They and the request are the session floor's now. */
-        free(definitions);
         request = NULL;
         return 1;
 }

@@ -209,9 +209,8 @@ int registry_add_probe(Registry *registry,
  * with the names of their events, a line each; a reason begins with "probes[N]: ". */
 int registry_add_probes(Registry *registry,
                 Request *request,
-                Definition **definitions /* all consumed on 0 */,
-                size_t n,
-                Reason *reason);
+                Definition **definitions /* the list and all in it are consumed on 0 */,
+                size_t n);
 /* One of the caller's own. KT_E_NO_SUCH_PROBE, KT_E_BUSY while a session has it. */
 int registry_remove_probe(Registry *registry, Request *request, const char *name, Reason *reason);
 /* [{"name","event","about","source","uid","definition","resolved","state","why","users","fields",

@@ -145,14 +145,13 @@ void varlink_add_probes(VarlinkCall *call, json_object *parameters, void *userda
                                 &definitions,
                                 &n,
                                 &reason);
-        r = r ?: registry_add_probes(door->desk->registry, request, definitions, n, &reason);
+        r = r ?: registry_add_probes(door->desk->registry, request, definitions, n);
         if (r != 0) {
                 definitions_free(definitions, n);
                 reply_refuse(call, r, &reason);
                 return;
         }
         /* They and the request are the session floor's now. */
-        free(definitions);
         request = NULL;
 }
 

@@ -469,6 +469,129 @@ static void test_gone_meanwhile(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(answer.result, ==, KT_E_ACCESS_DENIED);
 }
 
+/* Probes b0, b1, ... on an event, as root; the last one on `last`. */
+static void add_all(Fixture *f, size_t n, const char *last, Answer *answer) {
+        Definition **definitions = calloc(n, sizeof(Definition *));
+        Request *request = make_request(0, answer);
+
+        for (size_t i = 0; i < n; i++) {
+                g_autofree char *name = g_strdup_printf("b%zu", i);
+                Definition *d = definitions[i] = definition_new();
+
+                g_assert_cmpint(definition_set_string(d, "name", name, NULL), ==, 0);
+                g_assert_cmpint(definition_set_string(d,
+                                                "event",
+                                                i + 1 < n ? "sched:sched_switch" : last,
+                                                NULL),
+                                ==,
+                                0);
+                g_assert_cmpint(definition_add_arg(d, "pid", NULL), ==, 0);
+        }
+        g_assert_cmpint(registry_add_probes(f->registry, request, definitions, n), ==, 0);
+}
+
+static size_t count_probes(Fixture *f) {
+        Subject root = fixture_subject(0);
+        json_object *list = NULL;
+
+        g_assert_cmpint(registry_list_probes(f->registry, &root, &list, NULL), ==, 0);
+        size_t n = json_object_array_length(list);
+        json_object_put(list);
+        return n;
+}
+
+static void ask_small(Fixture *f, uid_t uid, Answer *answer) {
+        _cleanup_json_ json_object *object = json_tokener_parse(
+                        "{\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"]}");
+        Subject subject = fixture_subject(uid);
+        Spec *spec = spec_new();
+
+        g_assert_cmpint(spec_from_json(spec, object, NULL), ==, 0);
+        Request *request = make_request(uid, answer);
+        request->done = on_checked;
+        g_assert_cmpint(registry_check(f->registry, request, &subject, spec, NULL), ==, 0);
+}
+
+/* One turn of the loop takes some definitions, and others are served in between. */
+static void test_batch_in_turns(Fixture *f, gconstpointer userdata) {
+        Answer answer, other, taken;
+        unsigned n_turns = 0, n_turns_other = 0;
+
+        (void)userdata;
+        for (unsigned round = 0; round < 2; round++) { /* again: the same are shared */
+                (void)fake_kernel_take_format_reads();
+                add_all(f, DEFINITIONS_MAX, "sched:sched_switch", &answer);
+                g_assert_cmpuint(fake_kernel_take_format_reads(), ==, 0);
+                ask_small(f, FIXTURE_USER, &other);
+                for (n_turns = n_turns_other = 0; !answer.is_answered; n_turns++) {
+                        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+                        g_assert_cmpuint(fake_kernel_take_format_reads(), <=, 16);
+                        n_turns_other += !other.is_answered;
+                }
+                g_assert_cmpint(answer.result, ==, 0);
+                g_assert_true(g_str_has_prefix(answer.text, "ktrace_u0:b0\nktrace_u0:b1\n"));
+                g_assert_cmpuint(n_turns, >=, DEFINITIONS_MAX / 8);
+                /* The other user's three steps take turns with these. */
+                g_assert_cmpuint(n_turns_other, <=, 8);
+                g_assert_cmpuint(count_probes(f), ==, DEFINITIONS_MAX);
+        }
+        for (unsigned i = 0; i < DEFINITIONS_MAX; i++) {
+                g_autofree char *name = g_strdup_printf("b%u", i);
+
+                g_assert_cmpint(take_away(f, 0, name, &taken), ==, 0);
+        }
+}
+
+/* All or none, also where the bad one is found in a late turn; meanwhile nobody removes one. */
+static void test_batch_refused(Fixture *f, gconstpointer userdata) {
+        static Answer answer; /* the last one comes when the fixture ends */
+        Answer taken;
+
+        (void)userdata;
+        add_all(f, 100, "sched:no_such", &answer);
+        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        g_assert_cmpuint(count_probes(f), ==, 8);
+        g_assert_cmpint(take_away(f, 0, "b0", &taken), ==, KT_E_BUSY);
+        fixture_run_until(f, is_answered, &answer);
+        g_assert_cmpint(answer.result, ==, KT_E_NO_SUCH_EVENT);
+        g_assert_true(g_str_has_prefix(answer.reason.text, "probes[99]: "));
+        g_assert_cmpuint(count_probes(f), ==, 0);
+        g_assert_true(registry_is_idle(f->registry));
+        /* The daemon ends in between: the fixture's end. */
+        add_all(f, 100, "sched:sched_switch", &answer);
+        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+}
+
+/* The kernel refuses the call's probes when a session has been given one of them: that one stays.
+ */
+static void test_batch_fails_late(Fixture *f, gconstpointer userdata) {
+        Answer answer, taken;
+        Call call, end;
+
+        (void)userdata;
+        fake_kernel_fail_verb(FAKE_WRITE, 1, -EIO);
+        fake_kernel_hold(FAKE_WRITE);
+        add_all(f, 2, "sched:sched_switch", &answer);
+        fixture_wait_held(f);
+        fixture_create(f,
+                        &call,
+                        0,
+                        NULL,
+                        "{\"scope\":\"system\",\"probes\":[\"b0\"],\"lifetime\":\"linger\"}");
+        for (unsigned i = 0; i < 10; i++) /* it is decided */
+                g_assert_cmpint(sd_event_run(f->event, 1000), >=, 0);
+        fake_kernel_release();
+        fixture_run_until(f, is_answered, &answer);
+        g_assert_cmpint(answer.result, ==, KT_E_KERNEL_REFUSED);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_assert_cmpuint(count_probes(f), ==, 1);
+        g_assert_true(stands("ktrace_u0/b0"));
+        fixture_destroy(f, &end, call.session);
+        fixture_wait(f, &end);
+        g_assert_cmpint(take_away(f, 0, "b0", &taken), ==, 0);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -481,6 +604,9 @@ int main(int argc, char **argv) {
                 { "/probes/refused", test_refused },
                 { "/probes/refused-while-another-is-judged", test_refused_meanwhile },
                 { "/probes/gone-while-judged", test_gone_meanwhile },
+                { "/probes/batch-in-turns", test_batch_in_turns },
+                { "/probes/batch-refused", test_batch_refused },
+                { "/probes/batch-fails-late", test_batch_fails_late },
                 { "/probes/place", test_place },
                 { "/probes/raw-names", test_raw_names },
                 { "/probes/gone", test_gone },
