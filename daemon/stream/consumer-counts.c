@@ -11,6 +11,8 @@
 #include "consumer-parts.h"
 #include "fd.h"
 
+#define QUESTION_WAIT_NSEC (UINT64_C(5) * 1000 * 1000 * 1000)
+
 int consumer_take_counts(Consumer *c, int fd) {
         _cleanup_free_ char *plan = NULL;
 
@@ -64,6 +66,28 @@ static int catch_up(Consumer *c, int fd) {
         return r ?: -ESHUTDOWN;
 }
 
+/* Records after a loss are not counted before the daemon has proven whose they are. The wait is
+ * limited: then the answer lacks what is still in doubt. While a reader is slow, nothing is read
+ * and no tick comes, so the question does not wait. */
+static bool question_must_wait(Consumer *c) {
+        const Fence *fence = &c->pump.fence;
+        bool is_reading = c->queue.spool || queue_is_empty(&c->queue);
+
+        return is_reading && !c->is_released && !c->pump.is_tripped && fence->waits_since != 0 &&
+               !hold_is_past(&fence->hold, c->question_nsec) &&
+               fence_get_now(fence) - c->question_nsec < QUESTION_WAIT_NSEC;
+}
+
+bool consumer_awaits_proof(Consumer *c) {
+        return c->question.type != 0 && question_must_wait(c);
+}
+
+static void keep_question(Consumer *c, const ControlMessage *message, int *fd) {
+        close_cleanup(&c->question_fd);
+        c->question = *message;
+        c->question_fd = TAKE_FD(*fd);
+}
+
 static int take_question(Consumer *c, const ControlMessage *message, int *fd) {
         uint32_t table = message->counts.table;
         ControlCountsVerb verb = (ControlCountsVerb)message->counts.verb;
@@ -71,6 +95,10 @@ static int take_question(Consumer *c, const ControlMessage *message, int *fd) {
         int r = catch_up(c, *fd);
         if (r < 0)
                 return r == -ESHUTDOWN ? 0 : r;
+        if (*fd >= 0 && question_must_wait(c)) {
+                keep_question(c, message, fd);
+                return 0;
+        }
         if (verb == CONTROL_COUNTS_ASK)
                 return begin_telling(c, table, TAKE_FD(*fd));
         counts_change(c->pump.counts, table, verb, pump_get_lost(&c->pump));
@@ -96,12 +124,12 @@ int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, siz
                         (!counts_has(c->pump.counts, table) &&
                                         (is_asked || table != CONTROL_COUNTS_ALL)))
                 return -EBADMSG;
+        if (n_fds > 0)
+                c->question_nsec = fence_get_now(&c->pump.fence);
         if (n_fds > 0 && !c->is_released && !rings_are_complete(&c->pump.rings)) {
                 /* What is in the rings is to be counted first. The daemon asks one question at a
                  * time. */
-                close_cleanup(&c->question_fd);
-                c->question = *message;
-                c->question_fd = TAKE_FD(fds[0]);
+                keep_question(c, message, &fds[0]);
                 return 0;
         }
         int none = -1;

@@ -44,7 +44,8 @@ typedef struct Consumer {
         size_t metadata_size;
         CountsTeller teller;
         bool teller_is_watched;
-        ControlMessage question; /* that came before the rings; type 0: none */
+        ControlMessage question; /* waits for the rings or for a proof; type 0: none */
+        uint64_t question_nsec;  /* when it came */
         int question_fd;
 } Consumer;
 
@@ -63,6 +64,8 @@ int consumer_take_counts(Consumer *c, int fd);
 int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds);
 /* All rings are there: answers what came before them. */
 int consumer_answer_early(Consumer *c);
+/* A question that came early waits for a proof of the members. */
+bool consumer_awaits_proof(Consumer *c);
 /* There is room for more of an answer. */
 void consumer_on_teller(Consumer *c);
 /* Tells the daemon how often notify triggers were hit. */

@@ -109,13 +109,17 @@ static void set_active(Consumer *c, bool active) {
 
 static int finish(Consumer *c);
 
+static void ask_for_proof(Consumer *c) {
+        if (c->pump.fence.wants_proof)
+                consumer_tell(c, CONTROL_DOUBT, 0, "");
+        c->pump.fence.wants_proof = false;
+}
+
 static int drain_rings(Consumer *c) {
         int r = pump_run(&c->pump, c->is_flushing);
 
         consumer_tell_hits(c);
-        if (c->pump.fence.wants_proof)
-                consumer_tell(c, CONTROL_DOUBT, 0, "");
-        c->pump.fence.wants_proof = false;
+        ask_for_proof(c);
         return r == -ECANCELED ? finish(c) : r;
 }
 
@@ -582,6 +586,19 @@ static bool is_done(Consumer *c) {
         return c->queue.error != 0 || (c->is_finishing && queue_is_empty(&c->queue));
 }
 
+/* A question about what is counted waits until the members are proven. */
+static int answer_question(Consumer *c) {
+        if (c->question.type == 0 || (!c->is_released && !rings_are_complete(&c->pump.rings)))
+                return 0;
+        int r = consumer_awaits_proof(c) ? 0 : consumer_answer_early(c);
+        if (r == 0 && consumer_awaits_proof(c)) {
+                ask_for_proof(c);
+                if (!c->is_active) /* a tick asks again, and ends the wait */
+                        set_active(c, true);
+        }
+        return r == -ECANCELED ? finish(c) : r;
+}
+
 static int run(Consumer *c) {
         while (!is_done(c)) {
                 struct epoll_event events[16];
@@ -603,7 +620,8 @@ static int run(Consumer *c) {
                                 return r;
                         has_ring = has_ring || source == SOURCE_RING;
                 }
-                int r = balance(c);
+                int r = answer_question(c);
+                r = r ?: balance(c);
                 if (r < 0)
                         return r;
         }

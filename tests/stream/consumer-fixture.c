@@ -66,7 +66,7 @@ void rig_send_type(Rig *rig, ControlType type) {
         rig_send(rig, &(ControlMessage){ .type = type }, NULL, 0);
 }
 
-static void set_up(Rig *rig, ControlMessage *setup) {
+static void set_up(Rig *rig, ControlMessage *setup, const char *plan) {
         bool is_pipe = setup->setup.sink == CONTROL_SINK_PIPE;
         g_autofree char *metadata = page_metadata_new();
         int ends[2];
@@ -85,7 +85,9 @@ static void set_up(Rig *rig, ControlMessage *setup) {
                 g_assert_no_errno(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
         rig->sink = ends[0];
         _cleanup_close_ int fd = fd_memfd_sealed("metadata", metadata, strlen(metadata));
-        rig_send(rig, setup, (int[]){ fd, ends[1] }, 2);
+        _cleanup_close_ int plan_fd = plan ? fd_memfd_sealed("plan", plan, strlen(plan)) : -1;
+        setup->setup.counted = plan != NULL;
+        rig_send(rig, setup, (int[]){ fd, ends[1], plan_fd }, plan ? 3 : 2);
         close(ends[1]);
         rig_await(rig, CONTROL_READY, NULL);
 }
@@ -94,10 +96,15 @@ void rig_set_up(Rig *rig, ControlSink sink, unsigned n_cpus, bool fenced) {
         set_up(rig,
                         &(ControlMessage){ .setup = { .sink = sink,
                                                            .n_cpus = n_cpus,
-                                                           .fenced = fenced } });
+                                                           .fenced = fenced } },
+                        NULL);
 }
 
 void rig_set_up_judged(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec) {
+        rig_set_up_counted(rig, n_cpus, bytes_per_sec, NULL);
+}
+
+void rig_set_up_counted(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec, const char *plan) {
         set_up(rig,
                         &(ControlMessage){ .setup = { .sink = CONTROL_SINK_PIPE,
                                                            .n_cpus = n_cpus,
@@ -107,7 +114,8 @@ void rig_set_up_judged(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec) {
                                                            .fork_child_offset = 8,
                                                            .exit_id = EVENT_ID_EXIT,
                                                            .clock = CLOCK_MONOTONIC,
-                                                           .bytes_per_sec = bytes_per_sec } });
+                                                           .bytes_per_sec = bytes_per_sec } },
+                        plan);
         rig_await(rig, CONTROL_ATTACHED, NULL);
 }
 

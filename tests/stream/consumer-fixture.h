@@ -39,6 +39,8 @@ void rig_set_up(Rig *rig, ControlSink sink, unsigned n_cpus, bool fenced);
 void rig_run(Rig *rig, unsigned n_cpus, bool fenced);
 /* As rig_run, of a judged stream and up to ATTACHED: members, guard and rings are to follow. */
 void rig_set_up_judged(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec);
+/* The same; with a plan (JSON) histograms are counted. */
+void rig_set_up_counted(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec, const char *plan);
 void rig_add_member(Rig *rig, uint32_t tid, uint64_t since_nsec);
 /* It is the same task still. */
 void rig_prove_member(Rig *rig, uint32_t tid, uint64_t since_nsec, uint64_t until_nsec);

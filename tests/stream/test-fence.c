@@ -3,7 +3,9 @@
 /* The whole ktrace-consumer with a judged stream. */
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "consumer-fixture.h"
@@ -194,13 +196,20 @@ static void test_younger_than_the_end(void) {
 }
 
 /* Two records on both sides of a loss. The consumer asks who lives. */
-static void run_into_loss(Rig *rig) {
-        run(rig, 2, 0);
+static void lose(Rig *rig) {
+        rig_add_member(rig, 12, 0);
+        rig_give_guard(rig);
+        rig_give_rings(rig);
         feed(rig, 0, 30 * SEC, EVENT_ID_NAMES, 12, 0);
         rig_read_frames(rig, 2);
         rig_set_stats(rig, 1, 0, 0, 3);
         feed(rig, 1, 31 * SEC, EVENT_ID_NAMES, 12, 0);
         rig_await(rig, CONTROL_DOUBT, NULL);
+}
+
+static void run_into_loss(Rig *rig) {
+        rig_set_up_judged(rig, 2, 0);
+        lose(rig);
 }
 
 /* Without an answer, whoever lived before the loss is doubtful. */
@@ -233,6 +242,77 @@ static void test_proven(void) {
         g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
         g_assert_cmpuint(frames[2].header.lost, ==, 3);
         g_assert_cmpuint(get_pid(&frames[2]), ==, 12);
+        rig_free(&rig);
+}
+
+/* The totals that come before the answer; the answer is in ret. */
+static ControlMessage take_answer(int fd, ControlMessage *ret) {
+        ControlMessage totals = {};
+
+        do {
+                struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+                g_assert_cmpint(poll(&wait, 1, 20000), ==, 1);
+                g_assert_cmpint(recv(fd, ret, sizeof(*ret), 0), ==, sizeof(*ret));
+                if (ret->type == CONTROL_TOTALS)
+                        totals = *ret;
+        } while (ret->type == CONTROL_ENTRY || ret->type == CONTROL_TOTALS);
+        close(fd);
+        return totals;
+}
+
+/* A question about a histogram while the proof after a loss is awaited. */
+static int ask_in_doubt(Rig *rig) {
+        static const char plan[] =
+                        "{\"tables\":[{\"trigger\":0,\"event\":302,\"keys\":[{\"field\":\"last\","
+                        "\"kind\":0}],\"values\":[],\"sort\":[{\"column\":1}],\"size\":64}]}";
+        const ControlMessage question = {
+                .type = CONTROL_COUNTS,
+                .counts = { .table = 0, .verb = CONTROL_COUNTS_ASK },
+        };
+        int ends[2];
+
+        g_assert_cmpint(EVENT_ID_NAMES, ==, 302); /* in the plan */
+        rig_set_up_counted(rig, 2, 0, plan);
+        lose(rig);
+        g_assert_no_errno(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
+        rig_send(rig, &question, &ends[1], 1);
+        close(ends[1]);
+        return ends[0];
+}
+
+/* The answer has the records that were in doubt. */
+static void test_asked_in_doubt(void) {
+        ControlMessage answer;
+        Rig rig;
+
+        int fd = ask_in_doubt(&rig);
+        rig_prove_member(&rig, 12, 0, now_nsec());
+        g_assert_cmpuint(take_answer(fd, &answer).totals.hits, ==, 2);
+        g_assert_cmpuint(answer.type, ==, CONTROL_ANSWER);
+        rig_free(&rig);
+}
+
+/* Without a proof it lacks them. */
+static void test_asked_unanswered(void) {
+        ControlMessage answer;
+        Rig rig;
+
+        int fd = ask_in_doubt(&rig);
+        g_assert_cmpuint(take_answer(fd, &answer).totals.hits, ==, 1);
+        g_assert_cmpuint(answer.type, ==, CONTROL_ANSWER);
+        rig_free(&rig);
+}
+
+static void test_asked_at_the_end(void) {
+        ControlMessage answer;
+        Rig rig;
+
+        int fd = ask_in_doubt(&rig);
+        rig_finish(&rig, NULL);
+        (void)take_answer(fd, &answer);
+        g_assert_cmpuint(answer.type, ==, CONTROL_REFUSED);
+        g_assert_cmpint(answer.status.error, ==, ESHUTDOWN);
         rig_free(&rig);
 }
 
@@ -346,6 +426,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/fence/doubtful", test_doubtful);
         g_test_add_func("/fence/waits-asleep", test_waits_asleep);
         g_test_add_func("/fence/proven", test_proven);
+        g_test_add_func("/fence/asked-in-doubt", test_asked_in_doubt);
+        g_test_add_func("/fence/asked-unanswered", test_asked_unanswered);
+        g_test_add_func("/fence/asked-at-the-end", test_asked_at_the_end);
         g_test_add_func("/fence/unanswered", test_unanswered);
         g_test_add_func("/fence/limited", test_limited);
         g_test_add_func("/fence/bad-messages", test_bad_messages);
