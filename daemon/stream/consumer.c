@@ -85,6 +85,19 @@ static void unwatch(Consumer *c, int fd) {
         (void)epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL); /* not there: as wanted */
 }
 
+/* The daemon's pipe is always watched, for its reader's end: EPOLLERR needs no event to be asked
+ * for (epoll_ctl(2)). Other sinks are watched while they take nothing. */
+static int watch_sink(Consumer *c, bool is_waiting) {
+        struct epoll_event event = { .events = is_waiting ? EPOLLOUT : 0, .data.u64 = SOURCE_SINK };
+
+        if (c->queue.kind == OUTLET_OWN_PIPE)
+                return epoll_ctl(c->epoll_fd, EPOLL_CTL_MOD, c->queue.fd, &event) < 0 ? -errno : 0;
+        if (is_waiting)
+                return consumer_watch(c, c->queue.fd, SOURCE_SINK, EPOLLOUT);
+        unwatch(c, c->queue.fd);
+        return 0;
+}
+
 static void set_tick(Consumer *c, bool on) {
         struct itimerspec spec = { .it_interval.tv_nsec = on ? FLUSH_NSEC : 0,
                 .it_value.tv_nsec = on ? FLUSH_NSEC : 0 };
@@ -230,7 +243,8 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
         c->has_sink = true;
         c->pump.is_muted = false;
         stream_header_encode(head);
-        int r = queue_put(&c->queue, NULL, head, sizeof(head));
+        int r = kind == OUTLET_OWN_PIPE ? consumer_watch(c, fd, SOURCE_SINK, 0) : 0;
+        r = r ?: queue_put(&c->queue, NULL, head, sizeof(head));
         if (r == 0)
                 r = queue_put(&c->queue, &header, c->metadata, c->metadata_size);
         if (!c->pump.counts) {
@@ -245,8 +259,7 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
 static void detach(Consumer *c) {
         int error = c->queue.error;
 
-        if (c->sink_is_watched)
-                unwatch(c, c->queue.fd);
+        unwatch(c, c->queue.fd);
         queue_clear(&c->queue);
         answer_client(c, error, error ? strerror(error) : "", true);
         if (c->client_fd >= 0)
@@ -545,10 +558,8 @@ static int balance(Consumer *c) {
         int r = 0;
         if (c->queue.spool) /* the tick looks after it */
                 c->n_spool_ticks = 0;
-        else if (is_waiting)
-                r = consumer_watch(c, c->queue.fd, SOURCE_SINK, EPOLLOUT);
         else
-                unwatch(c, c->queue.fd);
+                r = watch_sink(c, is_waiting);
         c->sink_is_watched = is_waiting;
         if (!c->is_released && rings_are_complete(&c->pump.rings)) {
                 watch_rings(c, !is_waiting);
@@ -557,7 +568,15 @@ static int balance(Consumer *c) {
         return r;
 }
 
-static int handle(Consumer *c, Source source) {
+static int on_sink(Consumer *c, uint32_t events) {
+        queue_flush(&c->queue);
+        /* While nothing has to be written, this is the only sign that the reader has gone. */
+        if ((events & EPOLLERR) && c->queue.error == 0)
+                queue_fail(&c->queue, EPIPE);
+        return c->is_flushing && queue_is_empty(&c->queue) ? flush(c) : 0;
+}
+
+static int handle(Consumer *c, Source source, uint32_t events) {
         switch (source) {
         case SOURCE_CONTROL:
                 return on_control(c);
@@ -574,8 +593,7 @@ static int handle(Consumer *c, Source source) {
         case SOURCE_RING:
                 return on_ring(c);
         case SOURCE_SINK:
-                queue_flush(&c->queue);
-                return c->is_flushing && queue_is_empty(&c->queue) ? flush(c) : 0;
+                return on_sink(c, events);
         }
         return -EBADMSG;
 }
@@ -614,7 +632,9 @@ static int run(Consumer *c) {
                 bool has_ring = false;
                 for (int i = 0; i < n; i++) {
                         Source source = (Source)events[i].data.u64;
-                        int r = source == SOURCE_RING && has_ring ? 0 : handle(c, source);
+                        int r = source == SOURCE_RING && has_ring
+                                                ? 0
+                                                : handle(c, source, events[i].events);
 
                         if (r < 0)
                                 return r;

@@ -51,7 +51,7 @@ static void queue_cut_file(Queue *queue) {
                 queue->written_bytes = queue->whole_bytes;
 }
 
-static void queue_fail(Queue *queue, int error) {
+void queue_fail(Queue *queue, int error) {
         if (queue->error != 0)
                 return;
         queue->error = error;

@@ -24,6 +24,8 @@ void queue_clear(Queue *queue);
  * is no error here: see queue->error. */
 int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t size);
 /* Goes on with what is kept. */
+/* The sink takes nothing more. */
+void queue_fail(Queue *queue, int error);
 void queue_flush(Queue *queue);
 /* All of it, which was never written, as one; NULL: no memory, or a mistake. Of a queue without a
  * sink. */

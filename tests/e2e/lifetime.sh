@@ -87,3 +87,20 @@ case_restart_while_sessions() { # what a killed daemon left is removed at the ne
         within 30 user ktracectl status || fail "the daemon does not come"
         within 30 no_instance || fail "the orphan is still there"
 }
+
+case_stream_opened_again() { # a reader that leaves while nothing happens leaves room for the next one
+        sleep 100 &
+        started+=($!)
+        ktracectl create idle --scope "pids:$!" -e raw_syscalls:sys_enter >id
+        ktracectl start idle
+        local i
+        for i in 1 2; do
+                ktracectl stream idle -o - --to kts >t.kts &
+                within 20 test -s t.kts || fail "no stream"
+                kill -INT $!
+                wait $! || fail "status $?"
+                within 20 no_worker idle || fail "the stream is open"
+        done
+        expect 0 ktracectl destroy idle
+}
+no_worker() { ! ktracectl status "$1" | grep -q Worker; }
