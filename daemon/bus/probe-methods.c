@@ -11,10 +11,13 @@
 #include "probe-admission.h"
 #include "variant.h"
 
+static int answer_resolved(sd_bus_message *m, Request *request) {
+        return call_reply_json(m, 0, request->list, NULL);
+}
+
 int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_json_ json_object *o = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Door *door = userdata;
-        const Peer *peer = call_get_peer(door, m);
         Reason reason = { "" };
         const char *function;
         int r;
@@ -22,10 +25,13 @@ int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret
         r = sd_bus_message_read(m, "s", &function);
         if (r < 0)
                 return call_refuse(m, r, NULL);
-        if (!peer)
-                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = registry_resolve_function(door->desk->registry, &peer->subject, function, &o, &reason);
-        return call_reply_json(m, r, o, &reason);
+        r = call_new(door, m, answer_resolved, &request, &reason);
+        if (r == 0)
+                r = registry_resolve_function(door->desk->registry, request, function, &reason);
+        if (r != 0)
+                return call_refuse(m, r, &reason);
+        request = NULL; /* the session floor's now */
+        return 1;
 }
 
 static int answer_added(sd_bus_message *m, Request *request) {

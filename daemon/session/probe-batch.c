@@ -253,6 +253,46 @@ static void on_taken(Plan *plan, int result, const Reason *reason) {
         batch = NULL; /* the plan's */
 }
 
+static void on_loaded(int result, void *userdata) {
+        ProbeBatch *batch = userdata;
+
+        if (result == KT_E_CANCELLED || batch->registry->is_closing)
+                on_taken(&batch->plan, KT_E_CANCELLED, &(Reason){ "" });
+        else /* a definition that needs what was not read is refused */
+                turns_submit(batch->registry->turns, &batch->plan);
+}
+
+/* Does it take the kernel's functions and types to judge them, as far as the caller may? */
+static bool batch_needs_kernel(const ProbeBatch *batch) {
+        const Registry *registry = batch->registry;
+        const char *action;
+
+        for (size_t i = 0; i < batch->n_definitions; i++)
+                if ((batch->definitions[i]->on || batch->definitions[i]->raw) &&
+                                probe_check_define(batch->registry,
+                                                &batch->request->subject,
+                                                batch->definitions[i],
+                                                0,
+                                                &action,
+                                                NULL) == 0)
+                        return registry->tracefs && !probes_are_loaded(registry->probes->kernel);
+        return false;
+}
+
+static int batch_begin(ProbeBatch *batch) {
+        ProbeSet *set = batch->registry->probes;
+
+        if (batch_needs_kernel(batch))
+                return probes_load(set->kernel,
+                                set->worker,
+                                batch->registry->tracefs,
+                                batch->plan.uid,
+                                on_loaded,
+                                batch);
+        turns_submit(batch->registry->turns, &batch->plan);
+        return 0;
+}
+
 int registry_add_probes(Registry *registry, Request *request, Definition **definitions, size_t n) {
         static const PlanStep step = { "take", step_take, NULL };
         _cleanup_(batch_free_cleanup) ProbeBatch *batch = calloc(1, sizeof(*batch));
@@ -274,7 +314,10 @@ int registry_add_probes(Registry *registry, Request *request, Definition **defin
                 .userdata = batch,
         };
         plan_init(&batch->plan, &step, 1, NULL);
-        turns_submit(registry->turns, &batch->plan);
-        batch = NULL; /* the plan's */
-        return 0;
+        int r = batch_begin(batch);
+        if (r == 0)
+                batch = NULL; /* the plan's */
+        else
+                batch->definitions = NULL; /* the caller's still */
+        return r;
 }

@@ -11,23 +11,99 @@
 #include "probe-origin.h"
 #include "registry.h"
 
+/* One call of ResolveFunction. */
+typedef struct Resolving {
+        Registry *registry;
+        Request *request;
+        char *function;
+        Plan plan;
+} Resolving;
+
+static Resolving *resolving_free(Resolving *resolving) {
+        if (resolving)
+                free(resolving->function);
+        free(resolving);
+        return NULL;
+}
+
+DEFINE_CLEANUP(Resolving, resolving_free);
+
+static int step_resolve(void *context, Reason *reason) {
+        const Resolving *resolving = context;
+
+        return probes_resolve_function(resolving->registry->probes->kernel,
+                        resolving->registry->tracefs,
+                        resolving->function,
+                        &resolving->request->list,
+                        reason);
+}
+
+static void on_resolved(Plan *plan, int result, const Reason *reason) {
+        _cleanup_(resolving_free_cleanup) Resolving *resolving = plan->userdata;
+        Registry *registry = resolving->registry;
+
+        resolving->request->done(resolving->request, result, reason);
+        registry_changed(registry);
+}
+
+static void on_loaded(int result, void *userdata) {
+        Resolving *resolving = userdata;
+
+        if (result == 0 && resolving->registry->is_closing)
+                result = KT_E_CANCELLED;
+        if (result != 0)
+                on_resolved(&resolving->plan, result, &(Reason){ "" });
+        else
+                turns_submit(resolving->registry->turns, &resolving->plan);
+}
+
+static int resolving_begin(Resolving *resolving) {
+        Registry *registry = resolving->registry;
+        ProbeSet *set = registry->probes;
+
+        if (!probes_are_loaded(set->kernel))
+                return probes_load(set->kernel,
+                                set->worker,
+                                registry->tracefs,
+                                resolving->plan.uid,
+                                on_loaded,
+                                resolving);
+        turns_submit(registry->turns, &resolving->plan);
+        return 0;
+}
+
 int registry_resolve_function(Registry *registry,
-                const Subject *subject,
+                Request *request,
                 const char *function,
-                json_object **ret,
                 Reason *reason) {
+        static const PlanStep step = { "resolve", step_resolve, NULL };
+        _cleanup_(resolving_free_cleanup) Resolving *resolving = NULL;
         const Definition definition = { .on = (char *)function };
         const char *action; /* what may be defined is asked for when it is */
-        const Tracefs *tracefs;
 
-        int r = probe_check_define(registry, subject, &definition, 0, &action, reason);
-        r = r ?: registry_get_tracefs(registry, &tracefs, reason);
-        return r
-                               ?: probes_resolve_function(registry->probes->kernel,
-                                                  tracefs,
-                                                  function,
-                                                  ret,
-                                                  reason);
+        int r = probe_check_define(registry, &request->subject, &definition, 0, &action, reason);
+        r = r ?: registry_get_tracefs(registry, NULL, reason);
+        if (r != 0)
+                return r;
+        resolving = calloc(1, sizeof(*resolving));
+        if (!resolving)
+                return -ENOMEM;
+        resolving->function = strdup(function);
+        if (!resolving->function)
+                return -ENOMEM;
+        resolving->registry = registry;
+        resolving->request = request;
+        resolving->plan = (Plan){
+                .uid = request->subject.uid,
+                .context = resolving,
+                .done = on_resolved,
+                .userdata = resolving,
+        };
+        plan_init(&resolving->plan, &step, 1, NULL);
+        r = resolving_begin(resolving);
+        if (r == 0)
+                resolving = NULL; /* the plan's */
+        return r;
 }
 
 static size_t count_programs(const ProbeSet *set) {

@@ -4,6 +4,7 @@
 #include <systemd/sd-event.h>
 
 #include "compile.h"
+#include "worker.h"
 
 /* The kernel's functions and types, kept for a while. */
 typedef struct Probes Probes;
@@ -11,6 +12,18 @@ typedef struct Probes Probes;
 int probes_new(sd_event *event, Probes **ret);
 Probes *probes_free(Probes *probes);
 DEFINE_CLEANUP(Probes, probes_free);
+
+/* Reads them in the worker thread for this user, unless they are there or being read: it takes up
+ * to 0.2 s. done: from a later turn of the loop, exactly once; -errno, KT_E_CANCELLED. The
+ * functions below read them at once where that was not done before. */
+typedef void (*ProbesHandler)(int result, void *userdata);
+int probes_load(Probes *probes,
+                Worker *worker,
+                const Tracefs *tracefs,
+                uid_t uid,
+                ProbesHandler done,
+                void *userdata);
+bool probes_are_loaded(const Probes *probes);
 
 int probes_resolve_function(Probes *probes,
                 const Tracefs *tracefs,

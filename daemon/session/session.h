@@ -177,12 +177,11 @@ int registry_describe_event(Registry *registry,
                 json_object **ret,
                 Reason *reason);
 
-/* Probes. {"name","module","signature","arguments":[…],"takes":[…]}: what a definition may say of
- * this function of the kernel. */
+/* Probes. Answers with request->list, {"name","module","signature","arguments":[…],"takes":[…]}:
+ * what a definition may say of this function of the kernel. */
 int registry_resolve_function(Registry *registry,
-                const Subject *subject,
+                Request *request,
                 const char *function,
-                json_object **ret,
                 Reason *reason);
 /* See inspections_open. */
 int registry_open_probe_file(Registry *registry, Request *request, Reason *reason);

@@ -9,20 +9,25 @@
 #include "probe-admission.h"
 #include "reply.h"
 
+static void answer_resolved(VarlinkCall *call, Request *request) {
+        reply_value(call, "description", json_object_get(request->list));
+}
+
 void varlink_resolve_function(VarlinkCall *call, json_object *parameters, void *userdata) {
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         VarlinkDoor *door = userdata;
-        const Peer *peer = visitor_get_peer(door, call);
-        json_object *description = NULL;
         Reason reason = { "" };
 
-        int r = KT_E_ACCESS_DENIED;
-        if (peer)
-                r = registry_resolve_function(door->desk->registry,
-                                &peer->subject,
-                                methods_get_text(parameters, "function"),
-                                &description,
-                                &reason);
-        reply_result(call, r, "description", description, &reason);
+        int r = reply_later(door, call, parameters, answer_resolved, &request, &reason);
+        r = r
+                            ?: registry_resolve_function(door->desk->registry,
+                                               request,
+                                               methods_get_text(parameters, "function"),
+                                               &reason);
+        if (r != 0)
+                reply_refuse(call, r, &reason);
+        else
+                request = NULL; /* the session floor's now */
 }
 
 static int read_file(json_object *object, uint32_t *ret, Reason *reason) {

@@ -592,6 +592,46 @@ static void test_batch_fails_late(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(take_away(f, 0, "b0", &taken), ==, 0);
 }
 
+static void resolve(Fixture *f, Answer *answer) {
+        Request *request = make_request(0, answer);
+
+        g_assert_cmpint(registry_resolve_function(f->registry, request, "vfs_read", NULL), ==, 0);
+}
+
+/* The kernel's lists are read in the worker thread: the loop goes on while that has other work.
+ * (The fake kernel has no such lists.) */
+static void test_resolve_in_worker(Fixture *f, gconstpointer userdata) {
+        static Answer last;
+        Answer answers[3], other, taken;
+        Call call, end;
+
+        (void)userdata;
+        fake_kernel_hold(FAKE_CREATE);
+        fixture_create(f, &call, 0, NULL, SPEC_ROOT);
+        fixture_wait_held(f);
+        for (size_t i = 0; i < G_N_ELEMENTS(answers); i++)
+                resolve(f, &answers[i]);
+        ask_small(f, FIXTURE_USER, &other);
+        fixture_run_until(f, is_answered, &other);
+        for (size_t i = 0; i < G_N_ELEMENTS(answers); i++)
+                g_assert_false(answers[i].is_answered);
+        fake_kernel_release();
+        for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
+                fixture_run_until(f, is_answered, &answers[i]);
+                g_assert_cmpint(answers[i].result, ==, -ENOTDIR);
+        }
+        fixture_wait(f, &call);
+        fixture_destroy(f, &end, call.session);
+        fixture_wait(f, &end);
+        /* Who may define nothing has nothing read. */
+        Request *request = make_request(FIXTURE_USER, &taken);
+        g_assert_cmpint(registry_resolve_function(f->registry, request, "vfs_read", NULL),
+                        ==,
+                        KT_E_ACCESS_DENIED);
+        request_free(request);
+        resolve(f, &last); /* the daemon ends meanwhile: the fixture's end */
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -607,6 +647,7 @@ int main(int argc, char **argv) {
                 { "/probes/batch-in-turns", test_batch_in_turns },
                 { "/probes/batch-refused", test_batch_refused },
                 { "/probes/batch-fails-late", test_batch_fails_late },
+                { "/probes/resolve-in-the-worker", test_resolve_in_worker },
                 { "/probes/place", test_place },
                 { "/probes/raw-names", test_raw_names },
                 { "/probes/gone", test_gone },
