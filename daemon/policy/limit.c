@@ -5,6 +5,12 @@
 
 #include "limit.h"
 
+#include <errno.h>
+
+#include "cleanup.h"
+#include "describe.h"
+#include "json.h"
+
 #define USEC_PER_SEC 1000000ULL
 #define LIMIT(n, member, lo, hi, def, u, d)                                          \
         {                                                                            \
@@ -154,4 +160,21 @@ const size_t n_limit_fields = sizeof(limit_fields) / sizeof(limit_fields[0]);
 void limits_init(Limits *limits) {
         for (size_t i = 0; i < n_limit_fields; i++)
                 *(uint64_t *)((char *)limits + limit_fields[i].offset) = limit_fields[i].preset;
+}
+
+int limits_describe(const Limits *limits, json_object **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        if (!object)
+                return -ENOMEM;
+        for (size_t i = 0; i < n_limit_fields; i++) {
+                const char *at = (const char *)limits + limit_fields[i].offset;
+                int r = describe_put(object,
+                                limit_fields[i].name,
+                                json_object_new_uint64(*(const uint64_t *)at));
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(object);
+        return 0;
 }

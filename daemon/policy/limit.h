@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,3 +45,5 @@ extern const LimitField limit_fields[];
 extern const size_t n_limit_fields;
 
 void limits_init(Limits *limits);
+/* Each limit by its name. 0 or -ENOMEM. */
+int limits_describe(const Limits *limits, json_object **ret);

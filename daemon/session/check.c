@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "describe.h"
+#include "grant-describe.h"
 #include "judgement.h"
 #include "spec-trigger.h"
 #include "trace-triggers.h"
@@ -138,7 +139,7 @@ static int describe_event(const Check *check, const GrantEvent *event, json_obje
         if (r < 0 || !(grant->fenced || grant->redacted))
                 return r;
         r = registry_get_format(check->registry, event->system, event->name, &format);
-        return r ?: describe_cuts(grant, event, format, redacted);
+        return r ?: grant_describe_cuts(grant, event, format, redacted);
 }
 
 /* Some of the granted events in each turn. */
@@ -166,7 +167,7 @@ static int describe_events(Check *check) {
 
 /* Globs that were narrowed, and what it costs. */
 static int describe_notes(const Grant *grant, json_object *notes) {
-        int r = describe_cost(grant, notes);
+        int r = grant_describe_cost(grant, notes);
 
         for (size_t i = 0; r == 0 && i < grant->n_requests; i++) {
                 const GrantRequest *request = &grant->requests[i];
@@ -266,9 +267,9 @@ static int describe_grant(Check *check) {
         r = r ?: put_text(object, "rule", grant->rule);
         r = r ?: put_text(object, "polkit", grant->polkit_action ?: "");
         r = r ?: put_text(object, "processes", grant->fenced ? "own" : "any");
-        r = r ?: describe_requests(grant, requests);
+        r = r ?: grant_describe_requests(grant, requests);
         r = r ?: describe_notes(grant, notes);
-        r = r ?: describe_limits(&grant->limits, &limits);
+        r = r ?: limits_describe(&grant->limits, &limits);
         return r ?: describe_put(object, "limits", limits);
 }
 

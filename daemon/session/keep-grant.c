@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "describe.h"
+#include "grant-describe.h"
 #include "json.h"
 #include "keep.h"
 
@@ -99,7 +100,7 @@ int keep_make_grant(const Grant *grant, json_object **ret) {
                 requests = json_object_new_array();
                 r = describe_put(object, "requests", requests);
         }
-        r = r ?: describe_requests(grant, requests);
+        r = r ?: grant_describe_requests(grant, requests);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

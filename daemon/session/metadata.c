@@ -16,6 +16,7 @@
 #include "describe.h"
 #include "fd.h"
 #include "frame.h"
+#include "grant-describe.h"
 #include "receipt.h"
 #include "spec-trigger.h"
 #include "trace-pairs.h"
@@ -171,7 +172,7 @@ static int add_cuts(json_object *event,
 
         int r = describe_put(event, "cut", cuts);
         r = r ?: format_parse(text, size, &format, NULL);
-        return r ?: describe_cuts(trace->grant, granted, format, cuts);
+        return r ?: grant_describe_cuts(trace->grant, granted, format, cuts);
 }
 
 static int show_pair(const Probe *probe, char **text) {

@@ -313,7 +313,7 @@ int registry_describe_limits(const Registry *registry, uid_t uid, json_object **
         _cleanup_json_ json_object *object = NULL;
         Usage usage;
 
-        int r = describe_limits(&registry->options.limits, &object);
+        int r = limits_describe(&registry->options.limits, &object);
         if (r < 0)
                 return r;
         registry_get_usage(registry, uid, &usage);

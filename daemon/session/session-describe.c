@@ -1,59 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a session tells of itself, as JSON: the doors turn it into their own form. */
-
-#include "describe.h"
+/* A session, its state and its statistics as JSON. The doors turn it into their own form. */
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "describe.h"
+#include "grant-describe.h"
 #include "hist-rows.h"
 #include "metadata.h"
 #include "process-cost.h"
 #include "registry.h"
 #include "trace-pairs.h"
 #include "window-look.h"
-
-int describe_put(json_object *object, const char *key, json_object *value) {
-        if (value && json_object_object_add(object, key, value) == 0)
-                return 0;
-        json_object_put(value);
-        return -ENOMEM;
-}
-
-int describe_put_new(json_object *object, const char *key, json_object *value) {
-        const unsigned flags = JSON_C_OBJECT_ADD_KEY_IS_NEW | JSON_C_OBJECT_ADD_CONSTANT_KEY;
-
-        if (value && json_object_object_add_ex(object, key, value, flags) == 0)
-                return 0;
-        json_object_put(value);
-        return -ENOMEM;
-}
-
-int describe_append(json_object *array, json_object *value) {
-        if (value && json_object_array_add(array, value) == 0)
-                return 0;
-        json_object_put(value);
-        return -ENOMEM;
-}
-
-int describe_limits(const Limits *limits, json_object **ret) {
-        _cleanup_json_ json_object *object = json_object_new_object();
-
-        if (!object)
-                return -ENOMEM;
-        for (size_t i = 0; i < n_limit_fields; i++) {
-                const char *at = (const char *)limits + limit_fields[i].offset;
-                int r = describe_put(object,
-                                limit_fields[i].name,
-                                json_object_new_uint64(*(const uint64_t *)at));
-                if (r < 0)
-                        return r;
-        }
-        *ret = TAKE_PTR(object);
-        return 0;
-}
 
 static int append_event(json_object *events, const GrantEvent *event) {
         char name[512];
@@ -80,106 +40,11 @@ static int describe_off(const Session *session, json_object *off) {
         return r;
 }
 
-int describe_requests(const Grant *grant, json_object *requests) {
-        for (size_t i = 0; i < grant->n_requests; i++) {
-                const GrantRequest *request = &grant->requests[i];
-                json_object *object = json_object_new_object();
-
-                int r = describe_append(requests, object);
-                r = r ?: describe_put(object, "pattern", json_object_new_string(request->pattern));
-                r = r
-                                    ?: describe_put(object,
-                                                       "matched",
-                                                       json_object_new_uint64(request->n_matched));
-                r = r
-                                    ?: describe_put(object,
-                                                       "granted",
-                                                       json_object_new_uint64(request->n_granted));
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int describe_cut(json_object *cuts, const char *field, const char *how, const char *pid) {
-        json_object *entry = json_object_new_object();
-
-        int r = describe_append(cuts, entry);
-        r = r ?: describe_put_new(entry, "field", json_object_new_string(field));
-        r = r ?: describe_put_new(entry, "how", json_object_new_string(how));
-        return r || !pid ? r : describe_put_new(entry, "pid", json_object_new_string(pid));
-}
-
-/* The consumer knows fields by their names: where two share one, what holds for both. */
-static FieldVerdict judge_name(const Grant *grant,
-                const GrantEvent *event,
-                const Format *format,
-                const FormatField *first,
-                const char **ret_pid) {
-        FieldVerdict verdict = grant_judge_field(grant, event, format, first, ret_pid);
-
-        for (const FormatField *field = first + 1; field < format->fields + format->n_fields;
-                        field++) {
-                const char *pid;
-
-                if (strcmp(field->name, first->name) == 0 &&
-                                grant_judge_field(grant, event, format, field, &pid) != verdict)
-                        verdict = VERDICT_ZERO;
-        }
-        if (verdict != VERDICT_MEMBER)
-                *ret_pid = NULL;
-        return verdict;
-}
-
-int describe_cuts(const Grant *grant,
-                const GrantEvent *event,
-                const Format *format,
-                json_object *cuts) {
-        for (size_t i = 0; i < format->n_fields; i++) {
-                const FormatField *field = &format->fields[i];
-                const char *pid;
-
-                if (field->is_common || format_field_find(format, field->name) != field)
-                        continue;
-                FieldVerdict verdict = judge_name(grant, event, format, field, &pid);
-                int r = verdict == VERDICT_KEEP ? 0
-                                                : describe_cut(cuts,
-                                                                  field->name,
-                                                                  field_verdict_to_string(verdict),
-                                                                  pid);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-/* What the kernel takes to find that a hit is not by a process of the session. Measured on Linux
- * 6.18: 36 in each further instance, 45 in the first. */
-#define HIT_NSEC_MIN 36
-#define HIT_NSEC_MAX 45
-
-int describe_cost(const Grant *grant, json_object *notes) {
-        char note[256];
-
-        if (!grant->fenced)
-                return 0;
-        snprintf(note,
-                        sizeof(note),
-                        "while it runs, every process of this machine pays about %d to %d ns for each hit of %s "
-                        "%zu event%s",
-                        HIT_NSEC_MIN,
-                        HIT_NSEC_MAX,
-                        grant->n_events == 1 ? "its" : "one of its",
-                        grant->n_events,
-                        grant->n_events == 1 ? "" : "s");
-        return describe_append(notes, json_object_new_string(note));
-}
-
 static int describe_notes(const Session *session, json_object *notes) {
         const ArmReport *report = &session->report;
         char note[512];
 
-        int r = describe_cost(session->grant, notes);
+        int r = grant_describe_cost(session->grant, notes);
         if (r < 0 || report->n_processes == 0)
                 return r;
         snprintf(note,
@@ -262,7 +127,7 @@ int session_describe(const Session *session, json_object **ret) {
         r = r ?: describe_put(object, "spec", spec);
         r = r ?: describe_events(session->grant, events);
         r = r ?: describe_off(session, off);
-        r = r ?: describe_requests(session->grant, requests);
+        r = r ?: grant_describe_requests(session->grant, requests);
         r = r ?: describe_notes(session, notes);
         r = r ?: describe_histograms(session, object);
         r = r ?: windows_describe(session, object);

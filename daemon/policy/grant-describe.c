@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Parts of a grant as JSON: what was asked, what the reader gets otherwise than the kernel wrote
+ * it, and what others pay. Answers, the metadata of streams and kept sessions use the same form. */
+
+#include "grant-describe.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "describe.h"
+
+int grant_describe_requests(const Grant *grant, json_object *requests) {
+        for (size_t i = 0; i < grant->n_requests; i++) {
+                const GrantRequest *request = &grant->requests[i];
+                json_object *object = json_object_new_object();
+
+                int r = describe_append(requests, object);
+                r = r ?: describe_put(object, "pattern", json_object_new_string(request->pattern));
+                r = r
+                                    ?: describe_put(object,
+                                                       "matched",
+                                                       json_object_new_uint64(request->n_matched));
+                r = r
+                                    ?: describe_put(object,
+                                                       "granted",
+                                                       json_object_new_uint64(request->n_granted));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int describe_cut(json_object *cuts, const char *field, const char *how, const char *pid) {
+        json_object *entry = json_object_new_object();
+
+        int r = describe_append(cuts, entry);
+        r = r ?: describe_put_new(entry, "field", json_object_new_string(field));
+        r = r ?: describe_put_new(entry, "how", json_object_new_string(how));
+        return r || !pid ? r : describe_put_new(entry, "pid", json_object_new_string(pid));
+}
+
+/* The consumer knows fields by their names: where two share one, what holds for both. */
+static FieldVerdict judge_name(const Grant *grant,
+                const GrantEvent *event,
+                const Format *format,
+                const FormatField *first,
+                const char **ret_pid) {
+        FieldVerdict verdict = grant_judge_field(grant, event, format, first, ret_pid);
+
+        for (const FormatField *field = first + 1; field < format->fields + format->n_fields;
+                        field++) {
+                const char *pid;
+
+                if (strcmp(field->name, first->name) == 0 &&
+                                grant_judge_field(grant, event, format, field, &pid) != verdict)
+                        verdict = VERDICT_ZERO;
+        }
+        if (verdict != VERDICT_MEMBER)
+                *ret_pid = NULL;
+        return verdict;
+}
+
+int grant_describe_cuts(const Grant *grant,
+                const GrantEvent *event,
+                const Format *format,
+                json_object *cuts) {
+        for (size_t i = 0; i < format->n_fields; i++) {
+                const FormatField *field = &format->fields[i];
+                const char *pid;
+
+                if (field->is_common || format_field_find(format, field->name) != field)
+                        continue;
+                FieldVerdict verdict = judge_name(grant, event, format, field, &pid);
+                int r = verdict == VERDICT_KEEP ? 0
+                                                : describe_cut(cuts,
+                                                                  field->name,
+                                                                  field_verdict_to_string(verdict),
+                                                                  pid);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int grant_describe_cost(const Grant *grant, json_object *notes) {
+        char note[256];
+
+        if (!grant->fenced)
+                return 0;
+        snprintf(note,
+                        sizeof(note),
+                        "while it runs, every process of this machine pays about %d to %d ns for each hit of %s "
+                        "%zu event%s",
+                        HIT_NSEC_MIN,
+                        HIT_NSEC_MAX,
+                        grant->n_events == 1 ? "its" : "one of its",
+                        grant->n_events,
+                        grant->n_events == 1 ? "" : "s");
+        return describe_append(notes, json_object_new_string(note));
+}
