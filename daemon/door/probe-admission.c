@@ -108,6 +108,7 @@ static void on_inspected(int result, const Reason *said, ProbeFile *file, void *
         Reason reason = *said;
 
         admission->request->file = file;
+        admission->request->free_file = probe_file_free;
         if (result == 0)
                 result = admit(admission, &reason);
         if (result == KT_E_AUTH_REQUIRED) {

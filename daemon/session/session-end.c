@@ -133,7 +133,7 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         /* Of a call that waited for the disk; a plan's `then` answers when the kernel is as it was.
          */
         if (session->state == SESSION_CREATING && !session->plan_in_flight)
-                request_answer_cancelled(&session->request, session);
+                request_answer_cancelled(&session->request, session->end_reason);
         marker_close_all(&session->markers);
         session_stop_notices(session);
         if (session->meter)
@@ -209,8 +209,8 @@ void session_end_now(Session *session) {
                 log_errno(r, LOG_ERR, SESSION_CONTEXT(session), "instance %s is left behind", name);
         else
                 (void)cred_guard_remove_unused(session->registry->tracefs);
-        request_answer_cancelled(&session->request, session);
-        request_answer_cancelled(&session->stream_request, session);
+        request_answer_cancelled(&session->request, session->end_reason);
+        request_answer_cancelled(&session->stream_request, session->end_reason);
         request_answer(&session->destroyer, 0, NULL);
         session_free(session);
 }
@@ -222,8 +222,8 @@ void session_leave(Session *session) {
         session->feed = session->feed ? feed_leave(session->feed) : NULL;
         session_free_snapshots(session);
         session_free_histograms(session);
-        request_answer_cancelled(&session->request, session);
-        request_answer_cancelled(&session->stream_request, session);
+        request_answer_cancelled(&session->request, session->end_reason);
+        request_answer_cancelled(&session->stream_request, session->end_reason);
         request_answer(&session->destroyer, 0, NULL);
         session_free(session);
 }

@@ -457,7 +457,7 @@ bool session_end_histograms(Session *session) {
                         plan_cancel(&call->plan); /* its `done` goes on */
                 else {
                         TAILQ_REMOVE(&session->hist_calls, call, calls);
-                        request_answer_cancelled(&call->request, session);
+                        request_answer_cancelled(&call->request, session->end_reason);
                         call_free(call);
                 }
         }
@@ -469,7 +469,7 @@ void session_free_histograms(Session *session) {
 
         while ((call = TAILQ_FIRST(&session->hist_calls))) {
                 TAILQ_REMOVE(&session->hist_calls, call, calls);
-                request_answer_cancelled(&call->request, session);
+                request_answer_cancelled(&call->request, session->end_reason);
                 call_free(call);
         }
 }

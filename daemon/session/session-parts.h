@@ -15,9 +15,6 @@
 int session_new(Registry *registry, const char *id, Session **ret);
 /* What its trace has of it: spec, grant and owner are there. */
 void session_bind(Session *session);
-/* Takes the request; nothing where there is none. reason: NULL for none. */
-void request_answer(Request **request, int result, const Reason *reason);
-void request_answer_cancelled(Request **request, const Session *session);
 
 void session_set_state(Session *session, SessionState state);
 /* 0: off. */

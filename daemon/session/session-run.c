@@ -43,7 +43,7 @@ void session_conclude(Session *session, SessionState state, int result, const Re
         session->report = session->trace.arm.report;
         session_note_switches(session);
         if (session->end != END_NOT) {
-                request_answer_cancelled(&session->request, session);
+                request_answer_cancelled(&session->request, session->end_reason);
                 session_end_continue(session);
                 return;
         }

@@ -58,7 +58,7 @@ static void on_released(Feed *feed, void *userdata) {
         if (session->trace.window_fd >= 0 && !session->trace.is_taken)
                 session_keep_fd(session, KEEP_WINDOW, session->trace.window_fd);
         session_keep(session);
-        request_answer_cancelled(&snapshot->request, session);
+        request_answer_cancelled(&snapshot->request, session->end_reason);
         registry_drain(session->registry, feed, session->owner.uid);
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
         free(snapshot);
@@ -170,7 +170,7 @@ void session_free_snapshots(Session *session) {
         Snapshot *snapshot;
 
         while ((snapshot = TAILQ_FIRST(&session->snapshots))) {
-                request_answer_cancelled(&snapshot->request, session);
+                request_answer_cancelled(&snapshot->request, session->end_reason);
                 feed_free(snapshot->feed);
                 TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
                 free(snapshot);

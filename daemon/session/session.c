@@ -52,52 +52,6 @@ SessionState session_get_state(const Session *session) {
         return session->state;
 }
 
-Request *request_new(const Subject *subject, const char *peer) {
-        _cleanup_(request_free_cleanup) Request *request = calloc(1, sizeof(*request));
-
-        if (!request)
-                return NULL;
-        request->fd = -1;
-        if (subject_copy(&request->subject, subject) < 0)
-                return NULL;
-        request->peer = peer ? strdup(peer) : NULL;
-        if (peer && !request->peer)
-                return NULL;
-        return TAKE_PTR(request);
-}
-
-Request *request_free(Request *request) {
-        if (!request)
-                return NULL;
-        subject_clear(&request->subject);
-        grant_free(request->wanted);
-        probe_file_free(request->file);
-        close_cleanup(&request->fd);
-        free(request->peer);
-        free(request->text);
-        json_object_put(request->list);
-        free(request);
-        return NULL;
-}
-
-void request_answer(Request **request, int result, const Reason *reason) {
-        static const Reason none;
-        Request *r = TAKE_PTR(*request);
-
-        if (r)
-                r->done(r, result, reason ?: &none);
-}
-
-void request_answer_cancelled(Request **request, const Session *session) {
-        Reason reason = {};
-        int r = reason_set(&reason,
-                        KT_E_CANCELLED,
-                        "the session ended meanwhile: %s",
-                        session->end_reason[0] ? session->end_reason : "destroyed");
-
-        request_answer(request, r, &reason);
-}
-
 void session_set_state(Session *session, SessionState state) {
         if (session->state == state)
                 return;
@@ -207,7 +161,7 @@ void session_then_created(Session *session, int result, const Reason *reason) {
         if (result != 0) { /* undone: nothing of it is in the kernel */
                 session_unkeep(session);
                 if (session->end != END_NOT)
-                        request_answer_cancelled(&session->request, session);
+                        request_answer_cancelled(&session->request, session->end_reason);
                 else
                         request_answer(&session->request, result, reason);
                 request_answer(&session->destroyer, 0, NULL);
@@ -215,7 +169,7 @@ void session_then_created(Session *session, int result, const Reason *reason) {
                 return;
         }
         if (session->end != END_NOT) {
-                request_answer_cancelled(&session->request, session);
+                request_answer_cancelled(&session->request, session->end_reason);
                 session_end_continue(session);
                 return;
         }
@@ -233,7 +187,7 @@ void session_then_created(Session *session, int result, const Reason *reason) {
 
 void session_conclude_created(Session *session, int result, const Reason *reason) {
         if (session->end != END_NOT) {
-                request_answer_cancelled(&session->request, session);
+                request_answer_cancelled(&session->request, session->end_reason);
                 return;
         }
         if (result != 0) {

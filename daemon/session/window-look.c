@@ -110,7 +110,7 @@ void session_forget_looks(Session *session) {
 
         while ((look = TAILQ_FIRST(&session->looks))) {
                 TAILQ_REMOVE(&session->looks, look, looks);
-                request_answer_cancelled(&look->request, session);
+                request_answer_cancelled(&look->request, session->end_reason);
                 look->session = NULL;
                 plan_cancel(&look->plan);
         }
