@@ -22,7 +22,7 @@ int method_list_spool(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
 
         int r = call_new(door, m, call_reply_list, &request, &reason);
         if (r == 0)
-                r = registry_list_spool(door->desk->registry,
+                r = spool_list(registry_get_spool(door->desk->registry),
                                 request,
                                 desk_get_reach(call_get_peer(door, m)),
                                 &reason);
@@ -96,8 +96,11 @@ int method_open_spool(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         r = r < 0 ? r : read_options(m, file, &reason);
         r = r ?: call_new(door, m, answer_pipe, &request, &reason);
         if (r == 0)
-                r = registry_open_spool(
-                                door->desk->registry, request, id, file[0] ? file : NULL, &reason);
+                r = spool_open(registry_get_spool(door->desk->registry),
+                                request,
+                                id,
+                                file[0] ? file : NULL,
+                                &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         request = NULL;
@@ -115,7 +118,7 @@ int method_remove_spool(sd_bus_message *m, void *userdata, sd_bus_error *ret_err
                 return call_refuse(m, r, NULL);
         r = call_new(door, m, call_reply_empty, &request, &reason);
         if (r == 0)
-                r = registry_remove_spool(door->desk->registry,
+                r = spool_remove(registry_get_spool(door->desk->registry),
                                 request,
                                 desk_get_reach(call_get_peer(door, m)),
                                 id,

@@ -203,7 +203,6 @@ void creation_peer_gone(Registry *registry, const char *peer);
 void reload_forget_session(Registry *registry, const Session *session);
 /* Takes over what the session's client has not read yet. */
 void registry_drain(Registry *registry, Feed *feed, uid_t uid);
-Spool *registry_get_spool(Registry *registry);
 void registry_changed(Registry *registry);
 /* Of ours, what neither a session nor a probe answers for. What somebody holds is removed later:
  * `orphans` until then. */

@@ -7,6 +7,12 @@
 #include "policy.h"
 #include "spec.h"
 
+/* How far a look-up reaches, for others than root. */
+typedef enum SessionReach {
+        REACH_OWN, /* sessions of one's own */
+        REACH_ALL, /* everybody's; for whom polkit lets manage them, and to no other end */
+} SessionReach;
+
 typedef struct ProbeFile ProbeFile;
 typedef struct Request Request;
 typedef struct Session Session;

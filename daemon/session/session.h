@@ -12,6 +12,7 @@
 #include "policy.h"
 #include "request.h"
 #include "spawn.h"
+#include "spool.h"
 #include "tracefs.h"
 
 typedef enum SessionState {
@@ -25,12 +26,6 @@ typedef enum SessionState {
         SESSION_GONE, /* being taken away; no verb reaches it any more */
         _SESSION_STATE_N,
 } SessionState;
-
-/* How far a look-up reaches, for others than root. */
-typedef enum SessionReach {
-        REACH_OWN, /* sessions of one's own */
-        REACH_ALL, /* everybody's; for whom polkit lets manage them, and to no other end */
-} SessionReach;
 
 typedef struct Session Session;
 typedef struct Registry Registry;
@@ -91,6 +86,8 @@ void registry_join_bus(Registry *registry, const char *id);
 void registry_peer_gone(Registry *registry, const char *unique_name);
 /* KT_E_NO_TRACING with the reason, or 0. */
 int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason);
+/* NULL: this daemon has none. */
+Spool *registry_get_spool(Registry *registry);
 const Limits *registry_get_limits(const Registry *registry);
 /* The catalogue of probes, anew; what is wrong with it is in the journal and in ListProbes. */
 void registry_load_catalogue(Registry *registry, const char *lib_dir, const char *config_dir);
@@ -185,25 +182,6 @@ int registry_remove_probe(Registry *registry, Request *request, const char *name
 int registry_list_probes(Registry *registry,
                 const Subject *subject,
                 json_object **ret,
-                Reason *reason);
-
-/* What is recorded on disk (spool.h). Answers with request->list: [{"id","name","uid","kind",
- * "state","bytes","created-usec","ended-usec","code","reason","lost","dropped-files",
- * "dropped-bytes","files":[{"name","bytes","state"}]}]. KT_E_FAILED: the disk's answer. */
-int registry_list_spool(Registry *registry, Request *request, SessionReach reach, Reason *reason);
-/* One's own, root any: answers with request->fd, a pipe to read. file: a member's name or the
- * number of a stream; NULL: all streams, one after the other. KT_E_NO_SUCH_SESSION,
- * KT_E_LIMIT_REACHED. */
-int registry_open_spool(Registry *registry,
-                Request *request,
-                const char *id,
-                const char *file,
-                Reason *reason);
-/* KT_E_NO_SUCH_SESSION, KT_E_BUSY while it records. */
-int registry_remove_spool(Registry *registry,
-                Request *request,
-                SessionReach reach,
-                const char *id,
                 Reason *reason);
 
 /* Verbs. A return other than 0 is the answer: `done` will not be called and the request stays the

@@ -301,12 +301,8 @@ static void set_member(SpoolJob *job, const char *file) {
                 (void)snprintf(job->name, sizeof(job->name), "%s", file);
 }
 
-int registry_open_spool(Registry *registry,
-                Request *request,
-                const char *id,
-                const char *file,
-                Reason *reason) {
-        if (strlen(id) != KT_ID_DIGITS || !registry_get_spool(registry))
+int spool_open(Spool *spool, Request *request, const char *id, const char *file, Reason *reason) {
+        if (strlen(id) != KT_ID_DIGITS || !spool)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
                                 "%s: no such recording: ListSpool tells yours",
@@ -316,7 +312,7 @@ int registry_open_spool(Registry *registry,
                                 KT_E_NO_SUCH_SESSION,
                                 "%s: no such file: ListSpool tells them",
                                 quote(file).text);
-        SpoolJob *job = spool_job_new(registry_get_spool(registry), id);
+        SpoolJob *job = spool_job_new(spool, id);
         if (!job)
                 return -ENOMEM;
         if (file)

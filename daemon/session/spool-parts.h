@@ -3,7 +3,8 @@
 
 #include <sys/queue.h>
 
-#include "registry.h"
+#include "limit.h"
+#include "request.h"
 #include "spool-disk.h"
 #include "spool.h"
 #include "worker.h"

@@ -434,12 +434,12 @@ static void answer_list(SpoolJob *job, int result, const Reason *reason) {
         request->done(request, r, reason);
 }
 
-int registry_list_spool(Registry *registry, Request *request, SessionReach reach, Reason *reason) {
+int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reason) {
         SpoolJob *job = NULL;
 
-        if (!registry_get_spool(registry))
+        if (!spool)
                 return reason_set(reason, KT_E_FAILED, "this ktraced has no spool");
-        job = spool_job_new(registry_get_spool(registry), NULL);
+        job = spool_job_new(spool, NULL);
         if (!job)
                 return -ENOMEM;
         job->request = request;
@@ -509,17 +509,17 @@ static void begin_remove(SpoolJob *job, int result, const Reason *reason) {
         spool_job_submit(job, entry->uid);
 }
 
-int registry_remove_spool(Registry *registry,
+int spool_remove(Spool *spool,
                 Request *request,
                 SessionReach reach,
                 const char *id,
                 Reason *reason) {
-        if (strlen(id) != KT_ID_DIGITS || !registry_get_spool(registry))
+        if (strlen(id) != KT_ID_DIGITS || !spool)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
                                 "%s: no such recording: ListSpool tells yours",
                                 quote(id).text);
-        SpoolJob *job = spool_job_new(registry_get_spool(registry), id);
+        SpoolJob *job = spool_job_new(spool, id);
         if (!job)
                 return -ENOMEM;
         job->request = request;

@@ -8,6 +8,7 @@
 
 #include "limit.h"
 #include "names.h"
+#include "request.h"
 #include "spawn.h"
 
 /* What is recorded on disk: <state dir>/<id>/session.json and its members. An entry is of kind
@@ -136,3 +137,20 @@ uint64_t spool_get_rotate_bytes(const SpoolEntry *entry);
 unsigned spool_get_sync(const SpoolEntry *entry);
 /* As ListSpool has it. */
 int spool_describe_entry(const SpoolEntry *entry, json_object **ret);
+
+/* The verbs of clients. spool: NULL where this daemon has none. A return other than 0 is the
+ * answer: `done` will not be called.
+ * spool_list() answers with request->list: [{"id","name","uid","kind",
+ * "state","bytes","created-usec","ended-usec","code","reason","lost","dropped-files",
+ * "dropped-bytes","files":[{"name","bytes","state"}]}]. KT_E_FAILED: the disk's answer. */
+int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reason);
+/* One's own, root any: answers with request->fd, a pipe to read. file: a member's name or the
+ * number of a stream; NULL: all streams, one after the other. KT_E_NO_SUCH_SESSION,
+ * KT_E_LIMIT_REACHED. */
+int spool_open(Spool *spool, Request *request, const char *id, const char *file, Reason *reason);
+/* KT_E_NO_SUCH_SESSION, KT_E_BUSY while it records. */
+int spool_remove(Spool *spool,
+                Request *request,
+                SessionReach reach,
+                const char *id,
+                Reason *reason);

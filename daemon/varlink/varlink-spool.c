@@ -23,7 +23,11 @@ void varlink_list_spool(VarlinkCall *call, json_object *parameters, void *userda
         Reason reason = { "" };
 
         int r = reply_later(door, call, parameters, answer_list, &request, &reason);
-        r = r ?: registry_list_spool(door->desk->registry, request, get_reach(door, call), &reason);
+        r = r
+                            ?: spool_list(registry_get_spool(door->desk->registry),
+                                               request,
+                                               get_reach(door, call),
+                                               &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
@@ -64,7 +68,7 @@ void varlink_open_spool(VarlinkCall *call, json_object *parameters, void *userda
         int r = read_file(json_object_object_get(parameters, "options"), &file, &reason);
         r = r ?: reply_later(door, call, parameters, answer_pipe, &request, &reason);
         r = r
-                            ?: registry_open_spool(door->desk->registry,
+                            ?: spool_open(registry_get_spool(door->desk->registry),
                                                request,
                                                methods_get_text(parameters, "id"),
                                                file,
@@ -82,7 +86,7 @@ void varlink_remove_spool(VarlinkCall *call, json_object *parameters, void *user
 
         int r = reply_later(door, call, parameters, reply_with_nothing, &request, &reason);
         r = r
-                            ?: registry_remove_spool(door->desk->registry,
+                            ?: spool_remove(registry_get_spool(door->desk->registry),
                                                request,
                                                get_reach(door, call),
                                                methods_get_text(parameters, "id"),
