@@ -8,7 +8,8 @@
 /* What the files of a boot trace (boot.c, boot-steps.c) have of each other; for nobody else. */
 
 struct Boot {
-        Registry *registry;
+        BootOptions options;
+        bool is_closing;
         BootLine *line;
         Subject owner; /* root */
         Spec *spec;    /* as far as the kernel says what it was */

@@ -15,7 +15,6 @@
 #include "defence.h"
 #include "log.h"
 #include "metadata.h"
-#include "registry.h"
 #include "top.h"
 
 /* Where the size is not one number (others have changed it for one CPU): for the consumer, which

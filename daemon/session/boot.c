@@ -21,7 +21,6 @@
 #include "boot-parts.h"
 #include "describe.h"
 #include "log.h"
-#include "registry.h"
 
 #define COMMAND_LINE_PATH "/proc/cmdline"
 #define COMMAND_LINE_MAX  8192 /* bytes; the kernel's COMMAND_LINE_SIZE is 2048 where it matters */
@@ -38,9 +37,7 @@
 Boot *boot_free(Boot *boot) {
         if (!boot)
                 return NULL;
-        boot->registry->boot = NULL;
-        if (boot->registry->spool)
-                spool_forget(boot->registry->spool, boot);
+        spool_forget(boot->options.spool, boot);
         feed_free(boot->feed);
         trace_clear(&boot->trace);
         sd_event_source_disable_unref(boot->timer);
@@ -52,18 +49,22 @@ Boot *boot_free(Boot *boot) {
         return NULL;
 }
 
+static void boot_finish(Boot *boot) {
+        BootOptions options = boot->options;
+
+        boot_free(boot);
+        options.on_over(options.userdata);
+}
+
 /* key: "entry", or why there is none. */
 static void boot_end(Boot *boot, const char *key, const char *text) {
-        Registry *registry = boot->registry;
         _cleanup_json_ json_object *state = json_object_new_object();
 
         int r = state ? describe_put(state, key, json_object_new_string(text)) : -ENOMEM;
-        if (r == 0 && registry->store)
-                r = store_save(registry->store, STATE_NAME, state);
+        r = r ?: store_save(boot->options.store, STATE_NAME, state);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot note that the boot trace was taken");
-        boot_free(boot);
-        registry_changed(registry);
+        boot_finish(boot);
 }
 
 static void boot_leave(Boot *boot, const Reason *reason) {
@@ -72,25 +73,25 @@ static void boot_leave(Boot *boot, const Reason *reason) {
 }
 
 /* How many daemons of this boot have failed with it; INT_MAX: there is nothing left to be done. */
-static int count_failures(const Registry *registry) {
+static int count_failures(Store *store) {
         _cleanup_json_ json_object *state = NULL;
         json_object *failures = NULL;
 
-        if (store_load(registry->store, STATE_NAME, &state) < 0)
+        if (store_load(store, STATE_NAME, &state) < 0)
                 return 0;
         return json_object_object_get_ex(state, "failures", &failures)
                                ? json_object_get_int(failures)
                                : INT_MAX;
 }
 
-static void count_failure(Registry *registry) {
+static void count_failure(Store *store) {
         _cleanup_json_ json_object *state = json_object_new_object();
-        int n = count_failures(registry);
+        int n = count_failures(store);
 
         int r = state && n < INT_MAX ? describe_put(state, "failures", json_object_new_int(n + 1))
                                      : -ENOMEM;
         if (r == 0)
-                r = store_save(registry->store, STATE_NAME, state);
+                r = store_save(store, STATE_NAME, state);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot note that the boot trace was not taken");
 }
@@ -98,25 +99,17 @@ static void count_failure(Registry *registry) {
 /* Our own failure: the next daemon tries again, FAILURES_MAX in all. Anybody's call starts one, and
  * each may leave an entry. */
 static void boot_fail(Boot *boot, int r, const char *what) {
-        Registry *registry = boot->registry;
-
-        count_failure(registry);
+        count_failure(boot->options.store);
         log_errno(r < 0 ? r : -EIO, LOG_ERR, NULL, "cannot take the boot trace: %s", what);
-        boot_free(boot);
-        registry_changed(registry);
+        boot_finish(boot);
 }
 
 static void boot_submit(Boot *boot, void (*done)(Boot *boot, int result, const Reason *reason));
 
 static void boot_set_timer(Boot *boot, uint64_t usec, sd_event_time_handler_t handler) {
         boot->timer = sd_event_source_disable_unref(boot->timer);
-        int r = sd_event_add_time_relative(boot->registry->options.event,
-                        &boot->timer,
-                        CLOCK_MONOTONIC,
-                        usec,
-                        1,
-                        handler,
-                        boot);
+        int r = sd_event_add_time_relative(
+                        boot->options.event, &boot->timer, CLOCK_MONOTONIC, usec, 1, handler, boot);
         if (r < 0) /* the next daemon is asked */
                 log_errno(r, LOG_ERR, NULL, "cannot wait for the boot trace");
 }
@@ -192,7 +185,6 @@ static void boot_stopped(Boot *boot, int result, const Reason *reason) {
                 .on_tripped = on_tripped,
                 .on_closed = on_closed,
         };
-        Registry *registry = boot->registry;
         Reason why = {};
 
         if (result != 0) {
@@ -200,8 +192,8 @@ static void boot_stopped(Boot *boot, int result, const Reason *reason) {
                 boot_fail(boot, result, result > 0 ? reason->text : "its events stay on");
                 return;
         }
-        int r = feed_new_spool(&registry->options.launcher,
-                        registry->worker,
+        int r = feed_new_spool(boot->options.launcher,
+                        boot->options.worker,
                         &boot->trace,
                         TAKE_PTR(boot->entry),
                         &handlers,
@@ -259,7 +251,7 @@ static void boot_make_entry(Boot *boot) {
 
         int r = spec_to_json(boot->spec, &spec);
         make.spec = spec;
-        r = r ?: spool_make(boot->registry->spool, &make, on_made, boot);
+        r = r ?: spool_make(boot->options.spool, &make, on_made, boot);
         if (r != 0)
                 boot_retry(boot, "the spool has no room for it");
 }
@@ -287,7 +279,7 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
         void (*done)(Boot *, int, const Reason *) = boot->then;
 
         boot->in_flight = false;
-        if (!boot->registry->is_closing)
+        if (!boot->is_closing)
                 done(boot, result, reason);
 }
 
@@ -295,7 +287,7 @@ static void boot_submit(Boot *boot, void (*done)(Boot *boot, int result, const R
         boot->then = done;
         boot->plan.done = on_plan;
         boot->in_flight = true;
-        worker_submit(boot->registry->worker, &boot->plan);
+        worker_submit(boot->options.worker, &boot->plan);
 }
 
 static int read_command_line(char **ret) {
@@ -319,7 +311,7 @@ static int fill_trace(Boot *boot) {
         if (getrandom(&random, sizeof(random), 0) != sizeof(random))
                 return -EIO;
         (void)snprintf(trace->id, sizeof(trace->id), "%016" PRIx64, random);
-        trace->tracefs = boot->registry->tracefs;
+        trace->tracefs = boot->options.tracefs;
         trace->spec = boot->spec;
         trace->grant = boot->grant;
         trace->owner = &boot->owner;
@@ -327,12 +319,12 @@ static int fill_trace(Boot *boot) {
         return 0;
 }
 
-static int boot_new(Registry *registry, BootLine *line, Boot **ret) {
+static int boot_make(const BootOptions *options, BootLine *line, Boot **ret) {
         Boot *boot = calloc(1, sizeof(*boot));
 
         if (!boot)
                 return -ENOMEM;
-        boot->registry = registry;
+        boot->options = *options;
         trace_init(&boot->trace);
         boot->spec = spec_new();
         boot->grant = calloc(1, sizeof(*boot->grant));
@@ -349,7 +341,7 @@ static int boot_new(Registry *registry, BootLine *line, Boot **ret) {
                 boot->spec->name = strdup(line->mark.name);
                 boot->grant->rule = strdup("kernel command line");
                 boot->grant->addresses = ADDRESS_KEEP;
-                boot->grant->limits = registry->options.limits;
+                boot->grant->limits = *options->limits;
                 r = boot->spec->name && boot->grant->rule ? fill_trace(boot) : -ENOMEM;
                 /* For the receipt; what a spec does not take stands in the words. */
                 for (size_t i = 0; r >= 0 && i < line->n_events; i++)
@@ -364,26 +356,30 @@ static int boot_new(Registry *registry, BootLine *line, Boot **ret) {
         return 0;
 }
 
-void registry_adopt_boot(Registry *registry) {
+int boot_new(const BootOptions *options, Boot **ret) {
         _cleanup_(boot_line_free_cleanup) BootLine *line = NULL;
         _cleanup_free_ char *text = NULL;
         Reason reason = {};
 
-        if (!registry->spool || !registry->store || registry->boot ||
-                        count_failures(registry) >= FAILURES_MAX)
-                return;
+        *ret = NULL;
+        if (count_failures(options->store) >= FAILURES_MAX)
+                return 0;
         int r = read_command_line(&text);
         r = r ?: boot_line_parse(text, &line, &reason);
-        if (r == 0 && !line)
-                return;
         if (r > 0)
                 log_warning("%s", reason.text);
-        r = r ?: boot_new(registry, line, &registry->boot);
+        if (r != 0 || !line)
+                return r < 0 ? r : 0;
+        r = boot_make(options, line, ret);
         if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot look for a boot trace");
-        if (r != 0)
-                return;
+                return r;
         line = NULL; /* the boot's */
-        boot_plan_look(registry->boot);
-        boot_submit(registry->boot, boot_looked);
+        boot_plan_look(*ret);
+        boot_submit(*ret, boot_looked);
+        return 0;
+}
+
+void boot_close(Boot *boot) {
+        if (boot)
+                boot->is_closing = true;
 }

@@ -20,7 +20,6 @@
 
 #include "fd.h"
 #include "log.h"
-#include "registry.h"
 
 #define FILES_MAX   256 /* of a batch */
 #define FILE_BYTES  ((uint64_t)4 * 1024 * 1024)
@@ -30,7 +29,8 @@
 #define RETRIES    30
 
 struct Crash {
-        Registry *registry;
+        CrashOptions options;
+        bool is_closing;
         int fd; /* the directory */
         sd_event_source *watch, *timer;
         unsigned n_tries; /* of a batch */
@@ -56,8 +56,7 @@ static void batch_clear(Crash *crash) {
 Crash *crash_free(Crash *crash) {
         if (!crash)
                 return NULL;
-        if (crash->registry->spool)
-                spool_forget(crash->registry->spool, crash);
+        spool_forget(crash->options.spool, crash);
         sd_event_source_disable_unref(crash->watch);
         sd_event_source_disable_unref(crash->timer);
         batch_clear(crash);
@@ -92,7 +91,7 @@ static void batch_give_up(Crash *crash, const char *why) {
         log_warning("entry %s of the spool has only a part of what a crash has left: the rest stays "
                     "in %s/%s",
                         spool_get_id(crash->entry),
-                        crash->registry->options.crash_dir,
+                        crash->options.path,
                         aside);
         spool_end(TAKE_PTR(crash->entry), "failed", why);
         bool is_aside = renameat(crash->fd, crash->batch, crash->fd, aside) == 0;
@@ -110,7 +109,7 @@ static void batch_fail(Crash *crash, const char *why) {
         if (crash->n_tries == 0)
                 log_error("cannot keep what a crash has left: %s", why);
         bool is_over = crash->n_tries++ >= RETRIES ||
-                       sd_event_add_time_relative(crash->registry->options.event,
+                       sd_event_add_time_relative(crash->options.event,
                                        &crash->timer,
                                        CLOCK_MONOTONIC,
                                        RETRY_USEC,
@@ -122,7 +121,7 @@ static void batch_fail(Crash *crash, const char *why) {
                 crash->n_tries = is_over ? 0 : crash->n_tries; /* the next one is another */
         } else if (is_over)
                 batch_give_up(crash, why);
-        registry_changed(crash->registry);
+        crash->options.on_changed(crash->options.userdata);
 }
 
 static void batch_end(Crash *crash) {
@@ -136,7 +135,7 @@ static void batch_end(Crash *crash) {
         batch_clear(crash);
         crash->n_tries = 0;
         crash_look(crash);
-        registry_changed(crash->registry);
+        crash->options.on_changed(crash->options.userdata);
 }
 
 static void on_copied(SpoolEntry *entry _unused_,
@@ -145,7 +144,7 @@ static void on_copied(SpoolEntry *entry _unused_,
                 void *userdata) {
         Crash *crash = userdata;
 
-        if (crash->batch_fd < 0 || crash->registry->is_closing)
+        if (crash->batch_fd < 0 || crash->is_closing)
                 return;
         if (result != 0) {
                 batch_fail(crash, result > 0 ? reason->text : strerror(-result));
@@ -177,7 +176,7 @@ static void batch_copy_next(Crash *crash) {
 static void on_made(SpoolEntry *entry, int result, const Reason *reason, void *userdata) {
         Crash *crash = userdata;
 
-        if (crash->registry->is_closing)
+        if (crash->is_closing)
                 return;
         if (result != 0) {
                 batch_fail(crash, result > 0 ? reason->text : strerror(-result));
@@ -220,13 +219,13 @@ static int batch_begin(Crash *crash, const char *name) {
         (void)snprintf(crash->batch, sizeof(crash->batch), "%s", name);
         crash->batch_fd = openat(crash->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         int r = crash->batch_fd < 0 ? -errno : list_batch(crash);
-        return r ?: spool_make(crash->registry->spool, &make, on_made, crash);
+        return r ?: spool_make(crash->options.spool, &make, on_made, crash);
 }
 
 /* The first batch that there is; those that are not whole yet begin with a dot. */
 static void crash_look(Crash *crash) {
         struct dirent **entries = NULL;
-        bool has_begun = crash->batch_fd >= 0 || crash->timer || crash->registry->is_closing;
+        bool has_begun = crash->batch_fd >= 0 || crash->timer || crash->is_closing;
         int n = scandirat(crash->fd, ".", &entries, NULL, alphasort);
 
         for (int i = 0; i < n; i++) {
@@ -251,21 +250,21 @@ static int on_inotify(sd_event_source *source _unused_,
         return 0;
 }
 
-int crash_new(Registry *registry, const char *path, Crash **ret) {
+int crash_new(const CrashOptions *options, Crash **ret) {
         _cleanup_(crash_free_cleanup) Crash *crash = calloc(1, sizeof(*crash));
 
         if (!crash)
                 return -ENOMEM;
-        crash->registry = registry;
+        crash->options = *options;
         crash->fd = crash->batch_fd = -1;
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        if (mkdir(options->path, 0700) < 0 && errno != EEXIST)
                 return -errno;
-        int r = fd_open_own_directory(AT_FDCWD, path, &crash->fd);
+        int r = fd_open_own_directory(AT_FDCWD, options->path, &crash->fd);
         if (r < 0)
                 return r;
-        r = sd_event_add_inotify(registry->options.event,
+        r = sd_event_add_inotify(options->event,
                         &crash->watch,
-                        path,
+                        options->path,
                         IN_MOVED_TO | IN_ONLYDIR,
                         on_inotify,
                         crash);
@@ -274,4 +273,9 @@ int crash_new(Registry *registry, const char *path, Crash **ret) {
         crash_look(crash);
         *ret = TAKE_PTR(crash);
         return 0;
+}
+
+void crash_close(Crash *crash) {
+        if (crash)
+                crash->is_closing = true;
 }

@@ -17,6 +17,33 @@
 #include "keep.h"
 #include "log.h"
 
+static void on_boot_over(void *userdata) {
+        Registry *registry = userdata;
+
+        registry->boot = NULL;
+        registry_changed(registry);
+}
+
+static void look_for_boot(Registry *registry) {
+        const BootOptions options = {
+                .event = registry->options.event,
+                .worker = registry->worker,
+                .store = registry->store,
+                .spool = registry->spool,
+                .tracefs = registry->tracefs,
+                .launcher = &registry->options.launcher,
+                .limits = &registry->options.limits,
+                .on_over = on_boot_over,
+                .userdata = registry,
+        };
+
+        if (!registry->spool || !registry->store || registry->boot)
+                return;
+        int r = boot_new(&options, &registry->boot);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot look for a boot trace");
+}
+
 int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason) {
         if (!registry->tracefs) {
                 int r = tracefs_open(registry->options.tracefs_path, &registry->tracefs, reason);
@@ -25,7 +52,7 @@ int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason
                 registry->probes->tracefs = registry->tracefs;
                 registry_adopt(registry);
                 registry_remove_orphans(registry);
-                registry_adopt_boot(registry);
+                look_for_boot(registry);
         }
         if (ret)
                 *ret = registry->tracefs;
@@ -80,11 +107,17 @@ static void on_probe_lost(const Probe *probe, bool is_held, const char *why, voi
 
 /* What cannot be taken now is there for the next daemon. */
 static void look_for_crashes(Registry *registry) {
-        const char *path = registry->options.crash_dir;
+        const CrashOptions options = {
+                .event = registry->options.event,
+                .spool = registry->spool,
+                .path = registry->options.crash_dir,
+                .on_changed = on_changed,
+                .userdata = registry,
+        };
 
-        if (!path || !registry->spool || registry->crash)
+        if (!options.path || !registry->spool || registry->crash)
                 return;
-        int r = crash_new(registry, path, &registry->crash);
+        int r = crash_new(&options, &registry->crash);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot look for what a crash has left");
 }
@@ -195,6 +228,8 @@ static void drain_free(Drain *drain) {
 /* Only the sessions are left. */
 static void close_work(Registry *registry) {
         registry->is_closing = true;
+        boot_close(registry->boot);
+        crash_close(registry->crash);
         if (registry->probes)
                 registry->probes->is_closing = true;
         registry->turns = turns_free(registry->turns);
