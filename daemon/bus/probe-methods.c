@@ -9,6 +9,9 @@
 #include "call.h"
 #include "definition-reader.h"
 #include "probe-admission.h"
+#include "probe-batch.h"
+#include "probe-list.h"
+#include "probe-verbs.h"
 #include "variant.h"
 
 static int answer_resolved(sd_bus_message *m, Request *request) {
@@ -27,10 +30,13 @@ int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret
                 return call_refuse(m, r, NULL);
         r = call_new(door, m, answer_resolved, &request, &reason);
         if (r == 0)
-                r = registry_resolve_function(door->desk->registry, request, function, &reason);
+                r = probe_resolve_function(registry_get_probes(door->desk->registry),
+                                request,
+                                function,
+                                &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        request = NULL; /* the session floor's now */
+        request = NULL; /* the verb's now */
         return 1;
 }
 
@@ -116,7 +122,8 @@ int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         if (r == 0)
                 r = read_definitions(m, &definitions, &n, &reason);
         if (r == 0)
-                r = registry_add_probes(door->desk->registry, request, definitions, n);
+                r = probe_set_define_all(
+                                registry_get_probes(door->desk->registry), request, definitions, n);
         if (r != 0) {
                 definitions_free(definitions, n);
                 return call_refuse(m, r, &reason);
@@ -138,7 +145,8 @@ int method_remove_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_err
                 return call_refuse(m, r, NULL);
         r = call_new(door, m, call_reply_empty, &request, &reason);
         if (r == 0)
-                r = registry_remove_probe(door->desk->registry, request, name, &reason);
+                r = probe_set_undefine(
+                                registry_get_probes(door->desk->registry), request, name, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         request = NULL;
@@ -155,7 +163,8 @@ int method_list_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_erro
 
         if (!peer)
                 return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = registry_list_probes(door->desk->registry, &peer->subject, &list, &reason);
+        r = probe_list_all(
+                        registry_get_probes(door->desk->registry), &peer->subject, &list, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         r = sd_bus_message_new_method_return(m, &reply);
@@ -178,7 +187,7 @@ int method_open_probe_file(sd_bus_message *m, void *userdata, sd_bus_error *ret_
 
         r = call_new(door, m, answer_file, &request, &reason);
         if (r == 0)
-                r = registry_open_probe_file(door->desk->registry, request, &reason);
+                r = probe_open_file(registry_get_probes(door->desk->registry), request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         request = NULL;

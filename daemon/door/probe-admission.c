@@ -8,6 +8,7 @@
  * Used by the doors. A caller who leaves meanwhile gets nothing: auth withdraws the question,
  * and the look is over. */
 #include "probe-admission.h"
+#include "probe-verbs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,7 +39,7 @@ static int admit(Admission *admission, Reason *reason) {
 
         if (r != 0)
                 return r;
-        r = registry_add_probe(admission->desk->registry,
+        r = probe_set_define(registry_get_probes(admission->desk->registry),
                         admission->request,
                         admission->definition,
                         reason);
@@ -128,13 +129,13 @@ static int begin(Admission *admission, Reason *reason) {
         const Definition *d = admission->definition;
 
         if (definition_is_user(d) && !d->raw)
-                return registry_inspect_probe(admission->desk->registry,
+                return probe_inspect(registry_get_probes(admission->desk->registry),
                                 admission->request,
                                 admission->definition,
                                 on_inspected,
                                 admission,
                                 reason);
-        int r = registry_add_probe(admission->desk->registry,
+        int r = probe_set_define(registry_get_probes(admission->desk->registry),
                         admission->request,
                         admission->definition,
                         reason);

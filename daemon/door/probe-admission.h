@@ -3,6 +3,6 @@
 
 #include "desk.h"
 
-/* registry_add_probe, and polkit where a rule wants it. Takes request and definition when it
+/* probe_set_define, and polkit where a rule wants it. Takes request and definition when it
  * returns 0: the request is answered then. */
 int probe_admission_add(Desk *desk, Request *request, Definition *definition, Reason *reason);

@@ -22,6 +22,7 @@
 #include <systemd/sd-event.h>
 
 #include "bus-join.h"
+#include "catalogue.h"
 #include "door.h"
 #include "log.h"
 #include "names.h"
@@ -159,7 +160,9 @@ static int read_anew(Manager *manager, Request *request, Reason *reason) {
         if (r < 0)
                 return r;
         reloading = NULL; /* its handler's */
-        registry_load_catalogue(manager->registry, configuration.lib_dir, configuration.config_dir);
+        catalogue_load(registry_get_probes(manager->registry),
+                        configuration.lib_dir,
+                        configuration.config_dir);
         policy_free(manager->policy);
         manager->policy = TAKE_PTR(policy);
         return 0;
@@ -368,7 +371,7 @@ static int make_registry(Manager *manager) {
         int r = registry_new(&options, &manager->registry);
         r = r < 0 ? r : status_line_new(manager->event, manager->registry, &manager->status_line);
         if (r == 0)
-                registry_load_catalogue(manager->registry,
+                catalogue_load(registry_get_probes(manager->registry),
                                 configuration->lib_dir,
                                 configuration->config_dir);
         return r;

@@ -121,7 +121,11 @@ static int decide(Session *session, json_object *object, Reason *reason) {
         r = r ?: trace_check_fence(session->spec, session->grant, reason);
         r = r ?: check_same(object, session->grant, reason);
         r = r ?: session_check_limits(session, session->grant, reason);
-        r = r ?: probe_events_hold(registry, session->grant, &trace->probes, &trace->n_probes);
+        r = r
+                            ?: probe_events_hold(registry->probes,
+                                               session->grant,
+                                               &trace->probes,
+                                               &trace->n_probes);
         return r;
 }
 

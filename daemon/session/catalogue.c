@@ -6,12 +6,13 @@
  * administrator takes no other probe away. Nothing is asked of the kernel here. Entries that
  * sessions hold stay as they were for those. */
 
+#include "catalogue.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "log.h"
 #include "override.h"
-#include "registry.h"
 
 /* Found as it should be when it was last looked at, and in a file that has not changed since. */
 static bool is_as_seen(const Probe *probe) {
@@ -130,8 +131,7 @@ static int load_file(const OverrideFile *file, void *userdata, Reason *reason) {
         return r > 0 ? 0 : r;
 }
 
-void registry_load_catalogue(Registry *registry, const char *lib_dir, const char *config_dir) {
-        ProbeSet *set = registry->probes;
+void catalogue_load(ProbeSet *set, const char *lib_dir, const char *config_dir) {
         Probe *probe, *next;
         Reason reason = {};
 
@@ -148,8 +148,4 @@ void registry_load_catalogue(Registry *registry, const char *lib_dir, const char
                         probe_free(probe);
         }
         probe_set_look(set);
-}
-
-bool registry_is_looking(const Registry *registry) {
-        return registry->probes->look != NULL;
 }

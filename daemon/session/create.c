@@ -142,7 +142,7 @@ static int creation_make(Creation *creation, Reason *reason) {
         size_t n_probes = 0;
 
         int r = creation_admit(creation, &grant, reason);
-        r = r ?: probe_events_hold(registry, grant, &probes, &n_probes);
+        r = r ?: probe_events_hold(registry->probes, grant, &probes, &n_probes);
         r = r ?: session_new_of(registry, creation->request, &session);
         if (r != 0) {
                 probe_events_release(&probes, &n_probes);

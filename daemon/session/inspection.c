@@ -24,7 +24,6 @@
 #include "log.h"
 #include "opener.h"
 #include "patience.h"
-#include "session-parts.h"
 
 #define USEC_PER_SEC UINT64_C(1000000)
 /* Also for what the client has to do: send its file, use its ticket. */

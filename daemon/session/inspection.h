@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "session.h"
+#include "request.h"
+#include "spawn.h"
 #include "user-place.h"
 
 /* Files that a confined process looks into before a probe is put there: those that clients have

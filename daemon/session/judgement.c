@@ -91,7 +91,8 @@ static int judgement_bind_probes(Judgement *judgement, Reason *reason) {
         ProbeEvents *probes = &judgement->probes;
         const Spec *spec = judgement->spec;
 
-        int r = probe_events_bind(judgement->registry, judgement->subject, spec, probes, reason);
+        int r = probe_events_bind(
+                        judgement->registry->probes, judgement->subject, spec, probes, reason);
         if (r != 0)
                 return r;
         for (size_t i = 0; i < spec->n_events; i++)

@@ -18,7 +18,7 @@ static char *get_function(const char *on) {
         return strdup(strchr(name, '+') ? "" : name);
 }
 
-int probe_check_user(Registry *registry,
+int probe_check_user(ProbeSet *set,
                 const Subject *subject,
                 const Definition *d,
                 const ProbeFile *file,
@@ -34,10 +34,10 @@ int probe_check_user(Registry *registry,
                                 KT_E_ACCESS_DENIED,
                                 "raw: a place in a program that nobody looks into is root's alone: "
                                 "name it by the key on");
-        return policy_decide_probe(registry->options.policy, subject, &request, ret_action, reason);
+        return policy_decide_probe(set->policy, subject, &request, ret_action, reason);
 }
 
-int probe_check_define(Registry *registry,
+int probe_check_define(ProbeSet *set,
                 const Subject *subject,
                 const Definition *d,
                 unsigned takes,
@@ -51,10 +51,10 @@ int probe_check_define(Registry *registry,
 
         if (!name)
                 return -ENOMEM;
-        return policy_decide_probe(registry->options.policy, subject, &request, ret_action, reason);
+        return policy_decide_probe(set->policy, subject, &request, ret_action, reason);
 }
 
-int probe_check_own(Registry *registry,
+int probe_check_own(ProbeSet *set,
                 const Subject *subject,
                 const Probe *probe,
                 bool is_authorized,
@@ -64,16 +64,15 @@ int probe_check_own(Registry *registry,
         int r;
 
         if (probe->kind == PROBE_USER)
-                r = probe_check_user(registry, subject, d, probe->file, &action, reason);
+                r = probe_check_user(set, subject, d, probe->file, &action, reason);
         else
-                r = probe_check_define(
-                                registry, subject, d, probe_get_takes(probe), &action, reason);
+                r = probe_check_define(set, subject, d, probe_get_takes(probe), &action, reason);
         if (r == 0 && action && !is_authorized)
                 r = reason_set(reason, KT_E_AUTH_REQUIRED, "polkit has to allow this (%s)", action);
         return r;
 }
 
-bool probe_may_use(Registry *registry, const Subject *subject, const Probe *probe) {
+bool probe_may_use(ProbeSet *set, const Subject *subject, const Probe *probe) {
         const ProbeRequest request = { .entry = probe->definition->name };
         const char *action;
 
@@ -81,23 +80,20 @@ bool probe_may_use(Registry *registry, const Subject *subject, const Probe *prob
                 return true;
         if (!probe->source)
                 return probe->uid == subject->uid &&
-                       probe_check_own(registry, subject, probe, probe->is_approved, NULL) == 0;
-        return policy_decide_probe(registry->options.policy, subject, &request, &action, NULL) == 0;
+                       probe_check_own(set, subject, probe, probe->is_approved, NULL) == 0;
+        return policy_decide_probe(set->policy, subject, &request, &action, NULL) == 0;
 }
 
 /* Like a probe that the caller may not use: its name is not suggested either. */
-int probe_refuse_absent(Registry *registry,
-                const Subject *subject,
-                const char *name,
-                Reason *reason) {
+int probe_refuse_absent(ProbeSet *set, const Subject *subject, const char *name, Reason *reason) {
         Nearest near = { name, (uint32_t)MIN_OF(strlen(name) / 3 + 1, (size_t)3), NULL };
         const Probe *probe;
 
-        TAILQ_FOREACH(probe, &registry->probes->list, probes)
+        TAILQ_FOREACH(probe, &set->list, probes)
                 if (!probe->is_leaving &&
                                 nearest_distance(name, probe->definition->name, near.least) <
                                                 near.least &&
-                                probe_may_use(registry, subject, probe))
+                                probe_may_use(set, subject, probe))
                         nearest_consider(&near, probe->definition->name);
         return reason_set(reason,
                         KT_E_NO_SUCH_PROBE,
@@ -108,15 +104,12 @@ int probe_refuse_absent(Registry *registry,
                         near.name ? "? " : "");
 }
 
-int probe_check_origins(Registry *registry,
-                const Subject *subject,
-                const Probe *probe,
-                Reason *reason) {
+int probe_check_origins(ProbeSet *set, const Subject *subject, const Probe *probe, Reason *reason) {
         for (size_t i = 0; i < probe->n_origins; i++) {
                 const Probe *origin = probe->origins[i].probe;
 
-                if (origin && !probe_may_use(registry, subject, origin))
-                        return probe_refuse_absent(registry,
+                if (origin && !probe_may_use(set, subject, origin))
+                        return probe_refuse_absent(set,
                                         subject,
                                         i == 0 ? probe->definition->from : probe->definition->to,
                                         reason);

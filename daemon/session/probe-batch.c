@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "probe-access.h"
-#include "registry.h"
 
 #define CHUNK_MAX 128
 
@@ -106,7 +105,7 @@ int probe_ensure_all(const Tracefs *tracefs,
 #define DEFINITIONS_PER_TURN 8
 
 typedef struct ProbeBatch {
-        Registry *registry;
+        ProbeSet *set;
         Definition **definitions; /* NULL: the probe's, or freed */
         size_t n_definitions;
         Probe **probes;
@@ -132,8 +131,7 @@ DEFINE_CLEANUP(ProbeBatch, batch_free);
 static int step_define(void *context, Reason *reason) {
         ProbeBatch *batch = context;
 
-        return probe_ensure_all(
-                        batch->registry->tracefs, batch->probes, batch->n, &batch->next, reason);
+        return probe_ensure_all(batch->set->tracefs, batch->probes, batch->n, &batch->next, reason);
 }
 
 static void remove_new(const Tracefs *tracefs, Probe *probe) {
@@ -148,7 +146,7 @@ static void undo_define(void *context) {
 
         for (size_t i = 0; i < batch->n; i++)
                 if (batch->is_new[i])
-                        remove_new(batch->registry->tracefs, batch->probes[i]);
+                        remove_new(batch->set->tracefs, batch->probes[i]);
 }
 
 /* The names of the events, a line each. */
@@ -171,7 +169,7 @@ static void take_back(ProbeBatch *batch) {
 }
 
 static void conclude(ProbeBatch *batch, int result, const Reason *reason) {
-        ProbeSet *set = batch->registry->probes;
+        ProbeSet *set = batch->set;
         Request *request = batch->request;
 
         for (size_t i = 0; i < batch->n; i++)
@@ -203,7 +201,7 @@ static int take_next(ProbeBatch *batch, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "on: probes in programs are added one by one");
-        int r = probe_take(batch->registry, batch->request, *definition, &probe, &is_new, reason);
+        int r = probe_take(batch->set, batch->request, *definition, &probe, &is_new, reason);
         if (r == KT_E_AUTH_REQUIRED)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
@@ -239,7 +237,7 @@ static int step_take(void *context, Reason *reason) {
 static void on_taken(Plan *plan, int result, const Reason *reason) {
         static const PlanStep step = { "define", step_define, undo_define };
         _cleanup_(batch_free_cleanup) ProbeBatch *batch = plan->userdata;
-        ProbeSet *set = batch->registry->probes;
+        ProbeSet *set = batch->set;
 
         if (result != 0) {
                 conclude(batch, result, reason);
@@ -256,44 +254,43 @@ static void on_taken(Plan *plan, int result, const Reason *reason) {
 static void on_loaded(int result, void *userdata) {
         ProbeBatch *batch = userdata;
 
-        if (result == KT_E_CANCELLED || batch->registry->is_closing)
+        if (result == KT_E_CANCELLED || batch->set->is_closing)
                 on_taken(&batch->plan, KT_E_CANCELLED, &(Reason){ "" });
         else /* a definition that needs what was not read is refused */
-                turns_submit(batch->registry->turns, &batch->plan);
+                turns_submit(batch->set->turns, &batch->plan);
 }
 
 /* Does it take the kernel's functions and types to judge them, as far as the caller may? */
 static bool batch_needs_kernel(const ProbeBatch *batch) {
-        const Registry *registry = batch->registry;
         const char *action;
 
         for (size_t i = 0; i < batch->n_definitions; i++)
                 if ((batch->definitions[i]->on || batch->definitions[i]->raw) &&
-                                probe_check_define(batch->registry,
+                                probe_check_define(batch->set,
                                                 &batch->request->subject,
                                                 batch->definitions[i],
                                                 0,
                                                 &action,
                                                 NULL) == 0)
-                        return registry->tracefs && !probes_are_loaded(registry->probes->kernel);
+                        return batch->set->tracefs && !probes_are_loaded(batch->set->kernel);
         return false;
 }
 
 static int batch_begin(ProbeBatch *batch) {
-        ProbeSet *set = batch->registry->probes;
+        ProbeSet *set = batch->set;
 
         if (batch_needs_kernel(batch))
                 return probes_load(set->kernel,
                                 set->worker,
-                                batch->registry->tracefs,
+                                batch->set->tracefs,
                                 batch->plan.uid,
                                 on_loaded,
                                 batch);
-        turns_submit(batch->registry->turns, &batch->plan);
+        turns_submit(batch->set->turns, &batch->plan);
         return 0;
 }
 
-int registry_add_probes(Registry *registry, Request *request, Definition **definitions, size_t n) {
+int probe_set_define_all(ProbeSet *set, Request *request, Definition **definitions, size_t n) {
         static const PlanStep step = { "take", step_take, NULL };
         _cleanup_(batch_free_cleanup) ProbeBatch *batch = calloc(1, sizeof(*batch));
 
@@ -303,7 +300,7 @@ int registry_add_probes(Registry *registry, Request *request, Definition **defin
         batch->is_new = calloc(n + 1, sizeof(bool));
         if (!batch->probes || !batch->is_new)
                 return -ENOMEM;
-        batch->registry = registry;
+        batch->set = set;
         batch->request = request;
         batch->definitions = definitions;
         batch->n_definitions = n;

@@ -11,3 +11,9 @@ int probe_ensure_all(const Tracefs *tracefs,
                 size_t n,
                 size_t *next,
                 Reason *reason);
+/* Many, none of them in a program and none that polkit has to be asked about: all or none. Answers
+ * with the names of their events, a line each; a reason begins with "probes[N]: ". */
+int probe_set_define_all(ProbeSet *set,
+                Request *request,
+                Definition **definitions /* the list and all in it are consumed on 0 */,
+                size_t n);

@@ -24,20 +24,20 @@ void probe_events_clear(ProbeEvents *events) {
         *events = (ProbeEvents){};
 }
 
-static int bind(Registry *registry,
+static int bind(ProbeSet *set,
                 const Subject *subject,
                 const char *name,
                 Probe **ret_probe,
                 char **ret,
                 Reason *reason) {
-        Probe *probe = probe_set_find(registry->probes, subject->uid, name);
+        Probe *probe = probe_set_find(set, subject->uid, name);
 
         if (probe && !probe->source && probe->uid == subject->uid && probe->look_failed.text[0])
                 return probe_resolve(probe, reason);
-        if (!probe || !probe_may_use(registry, subject, probe))
-                return probe_refuse_absent(registry, subject, name, reason);
+        if (!probe || !probe_may_use(set, subject, probe))
+                return probe_refuse_absent(set, subject, name, reason);
         int r = probe_resolve(probe, reason);
-        r = r ?: probe_check_origins(registry, subject, probe, reason);
+        r = r ?: probe_check_origins(set, subject, probe, reason);
         if (r != 0)
                 return r;
         if (asprintf(ret, "%s:%s", probe->group, probe->definition->name) < 0) {
@@ -90,7 +90,7 @@ bool probe_events_stand(const ProbeSet *set, const ProbeEvents *events) {
         return true;
 }
 
-int probe_events_bind(Registry *registry,
+int probe_events_bind(ProbeSet *set,
                 const Subject *subject,
                 const Spec *spec,
                 ProbeEvents *ret,
@@ -110,12 +110,7 @@ int probe_events_bind(Registry *registry,
 
                 event->filter = spec->probes[i].filter; /* borrowed */
                 event->is_off = spec->probes[i].is_off;
-                r = bind(registry,
-                                subject,
-                                spec->probes[i].name,
-                                &ret->probes[i],
-                                &event->name,
-                                reason);
+                r = bind(set, subject, spec->probes[i].name, &ret->probes[i], &event->name, reason);
                 ret->of_programs[i] = r == 0 && is_of_program(ret->probes[i]);
                 if (r == 0)
                         add_numbers(ret, ret->probes[i]);
@@ -136,7 +131,7 @@ static void hold(Probe *probe, Probe **held, size_t *n) {
         held[(*n)++] = probe;
 }
 
-int probe_events_hold(Registry *registry, const Grant *grant, Probe ***ret, size_t *ret_n) {
+int probe_events_hold(ProbeSet *set, const Grant *grant, Probe ***ret, size_t *ret_n) {
         Probe **held = calloc((1 + PROBE_ORIGINS_MAX) * grant->n_events + 1, sizeof(Probe *));
         size_t n = 0;
 
@@ -144,7 +139,7 @@ int probe_events_hold(Registry *registry, const Grant *grant, Probe ***ret, size
                 return -ENOMEM;
         for (size_t i = 0; i < grant->n_events; i++) {
                 const GrantEvent *event = &grant->events[i];
-                Probe *probe = probe_set_find_event(registry->probes, event->system, event->name);
+                Probe *probe = probe_set_find_event(set, event->system, event->name);
 
                 if (!probe || probe_resolve(probe, NULL) != 0)
                         continue;

@@ -17,7 +17,7 @@ typedef struct ProbeEvents {
         size_t n_numbers;
 } ProbeEvents;
 
-int probe_events_bind(Registry *registry,
+int probe_events_bind(ProbeSet *set,
                 const Subject *subject,
                 const Spec *spec,
                 ProbeEvents *ret,
@@ -26,5 +26,5 @@ void probe_events_clear(ProbeEvents *events);
 /* Are they all as they were when they were bound? If not, pointers to them may be stale. */
 bool probe_events_stand(const ProbeSet *set, const ProbeEvents *events);
 /* Those of a grant, until they are released: they stay in the kernel. */
-int probe_events_hold(Registry *registry, const Grant *grant, Probe ***ret, size_t *ret_n);
+int probe_events_hold(ProbeSet *set, const Grant *grant, Probe ***ret, size_t *ret_n);
 void probe_events_release(Probe ***held, size_t *n);

@@ -11,6 +11,9 @@ struct ProbeFile {
         bool is_ours; /* that path is the machine's own, not that of somebody's mount namespace */
 };
 
+ProbeFile *probe_file_free(ProbeFile *file);
+DEFINE_CLEANUP(ProbeFile, probe_file_free);
+
 /* Takes what was found. dir: the state directory. path: where a daemon before this one has had it;
  * NULL: it was found just now. KT_E_FAILED: it is deleted, or it is another one than was had, or
  * not as it was when it was looked into. KT_E_ACCESS_DENIED: of a user's it cannot be told where it

@@ -3,6 +3,8 @@
 /* What is told of probes, as far as it is the caller's business. Called by the doors in the event
  * loop. */
 
+#include "probe-list.h"
+
 #include <errno.h>
 
 #include "describe.h"
@@ -137,22 +139,19 @@ static int describe_probe(json_object *object,
         return r ?: describe_state(object, tracefs, subject, probe);
 }
 
-int registry_list_probes(Registry *registry,
-                const Subject *subject,
-                json_object **ret,
-                Reason *reason) {
+int probe_list_all(ProbeSet *set, const Subject *subject, json_object **ret, Reason *reason) {
         _cleanup_json_ json_object *list = json_object_new_array();
         const Tracefs *tracefs;
         Probe *probe;
 
-        int r = registry_get_tracefs(registry, &tracefs, reason);
+        int r = probe_set_get_tracefs(set, &tracefs, reason);
         r = r ?: list ? 0 : -ENOMEM;
-        TAILQ_FOREACH(probe, &registry->probes->list, probes) {
+        TAILQ_FOREACH(probe, &set->list, probes) {
                 json_object *object;
 
                 if (r != 0)
                         break;
-                if (probe->is_leaving || !probe_may_use(registry, subject, probe))
+                if (probe->is_leaving || !probe_may_use(set, subject, probe))
                         continue;
                 object = json_object_new_object();
                 r = describe_append(list, object);

@@ -21,7 +21,6 @@
 #include "probe-origin.h"
 #include "probe-raw.h"
 #include "probe.h"
-#include "session.h"
 
 int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret) {
         _cleanup_(probe_set_free_cleanup) ProbeSet *set = calloc(1, sizeof(*set));
@@ -90,6 +89,10 @@ ProbeSet *probe_set_free(ProbeSet *set) {
         probes_free(set->kernel);
         free(set);
         return NULL;
+}
+
+int probe_set_get_tracefs(ProbeSet *set, const Tracefs **ret, Reason *reason) {
+        return set->open_tracefs(ret, reason, set->userdata);
 }
 
 bool probe_set_is_idle(const ProbeSet *set) {

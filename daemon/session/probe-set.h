@@ -10,7 +10,9 @@
 #include "probe-file.h"
 #include "probe.h"
 #include "probes.h"
+#include "request.h"
 #include "store.h"
+#include "turns.h"
 #include "worker.h"
 
 #define PROBE_GROUP_PREFIX    "ktrace_"
@@ -20,7 +22,7 @@
 #define PROBE_FILES_ALL_MAX   1024 /* of all users but root: FileDescriptorStoreMax= has as many */
 
 typedef struct ProbeSet ProbeSet;
-typedef struct Request Request;
+typedef struct Inspections Inspections;
 typedef struct ProbeLook ProbeLook;
 typedef struct ProbeWatch ProbeWatch;
 
@@ -71,12 +73,16 @@ TAILQ_HEAD(ProbeList, Probe);
 struct ProbeSet {
         sd_event *event; /* borrowed */
         Worker *worker;
+        Turns *turns;             /* borrowed */
         Store *store;             /* borrowed; NULL: nothing outlives this daemon */
         FdStore *fd_store;        /* borrowed; NULL: no file of a program does */
         const char *state_dir;    /* borrowed */
         Probes *kernel;           /* functions and types */
         Inspections *inspections; /* borrowed */
+        const Policy *policy;     /* borrowed */
         const Tracefs *tracefs;   /* NULL until it is open */
+        /* Opens it. KT_E_NO_TRACING with the reason, or 0. */
+        int (*open_tracefs)(const Tracefs **ret, Reason *reason, void *userdata);
         struct ProbeList list;
         ProbeLook *look;   /* into a file of the catalogue's, under way */
         ProbeWatch *watch; /* on what others do to the kernel's lists; NULL: not needed yet */
@@ -94,6 +100,8 @@ int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret);
 /* Sessions and worker are gone; what stands in the kernel goes. */
 ProbeSet *probe_set_free(ProbeSet *set);
 DEFINE_CLEANUP(ProbeSet, probe_set_free);
+/* KT_E_NO_TRACING with the reason, or 0. */
+int probe_set_get_tracefs(ProbeSet *set, const Tracefs **ret, Reason *reason);
 /* Nobody's definition would be lost with the daemon. */
 bool probe_set_is_idle(const ProbeSet *set);
 /* Of users, for the daemon that comes after this one, with their files. */

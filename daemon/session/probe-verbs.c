@@ -4,16 +4,17 @@
  * loop. Who may is probe-access.c's, asked first and answered alike for what exists and what does
  * not. */
 
+#include "probe-verbs.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "probe-access.h"
 #include "probe-origin.h"
-#include "registry.h"
 
 /* One call of ResolveFunction. */
 typedef struct Resolving {
-        Registry *registry;
+        ProbeSet *set;
         Request *request;
         char *function;
         Plan plan;
@@ -31,8 +32,8 @@ DEFINE_CLEANUP(Resolving, resolving_free);
 static int step_resolve(void *context, Reason *reason) {
         const Resolving *resolving = context;
 
-        return probes_resolve_function(resolving->registry->probes->kernel,
-                        resolving->registry->tracefs,
+        return probes_resolve_function(resolving->set->kernel,
+                        resolving->set->tracefs,
                         resolving->function,
                         &resolving->request->list,
                         reason);
@@ -40,49 +41,45 @@ static int step_resolve(void *context, Reason *reason) {
 
 static void on_resolved(Plan *plan, int result, const Reason *reason) {
         _cleanup_(resolving_free_cleanup) Resolving *resolving = plan->userdata;
-        Registry *registry = resolving->registry;
+        ProbeSet *set = resolving->set;
 
         resolving->request->done(resolving->request, result, reason);
-        registry_changed(registry);
+        set->on_changed(set->userdata);
 }
 
 static void on_loaded(int result, void *userdata) {
         Resolving *resolving = userdata;
 
-        if (result == 0 && resolving->registry->is_closing)
+        if (result == 0 && resolving->set->is_closing)
                 result = KT_E_CANCELLED;
         if (result != 0)
                 on_resolved(&resolving->plan, result, &(Reason){ "" });
         else
-                turns_submit(resolving->registry->turns, &resolving->plan);
+                turns_submit(resolving->set->turns, &resolving->plan);
 }
 
 static int resolving_begin(Resolving *resolving) {
-        Registry *registry = resolving->registry;
-        ProbeSet *set = registry->probes;
+        ProbeSet *set = resolving->set;
 
         if (!probes_are_loaded(set->kernel))
                 return probes_load(set->kernel,
                                 set->worker,
-                                registry->tracefs,
+                                set->tracefs,
                                 resolving->plan.uid,
                                 on_loaded,
                                 resolving);
-        turns_submit(registry->turns, &resolving->plan);
+        turns_submit(set->turns, &resolving->plan);
         return 0;
 }
 
-int registry_resolve_function(Registry *registry,
-                Request *request,
-                const char *function,
-                Reason *reason) {
+int probe_resolve_function(ProbeSet *set, Request *request, const char *function, Reason *reason) {
         static const PlanStep step = { "resolve", step_resolve, NULL };
         _cleanup_(resolving_free_cleanup) Resolving *resolving = NULL;
         const Definition definition = { .on = (char *)function };
         const char *action; /* what may be defined is asked for when it is */
 
-        int r = probe_check_define(registry, &request->subject, &definition, 0, &action, reason);
-        r = r ?: registry_get_tracefs(registry, NULL, reason);
+        int r = probe_check_define(set, &request->subject, &definition, 0, &action, reason);
+        r = r ?: probe_set_get_tracefs(set, NULL, reason);
         if (r != 0)
                 return r;
         resolving = calloc(1, sizeof(*resolving));
@@ -91,7 +88,7 @@ int registry_resolve_function(Registry *registry,
         resolving->function = strdup(function);
         if (!resolving->function)
                 return -ENOMEM;
-        resolving->registry = registry;
+        resolving->set = set;
         resolving->request = request;
         resolving->plan = (Plan){
                 .uid = request->subject.uid,
@@ -158,7 +155,7 @@ static int check_again(const Probe *probe,
 
 /* The events that a definition names, as far as they are the kernel's own: of probes more can be
  * said when it is known which they are. */
-static int check_events(Registry *registry,
+static int check_events(ProbeSet *set,
                 const Tracefs *tracefs,
                 const Subject *subject,
                 const Definition *d,
@@ -168,7 +165,7 @@ static int check_events(Registry *registry,
                 const char *event;
         } events[] = { { "event", d->event }, { "from", d->from }, { "to", d->to } };
 
-        PolicyView view = policy_get_view(registry->options.policy, subject);
+        PolicyView view = policy_get_view(set->policy, subject);
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(events); i++)
@@ -179,7 +176,7 @@ static int check_events(Registry *registry,
 }
 
 /* What is refused before anything is looked up, so that it is whether it exists or not. */
-static int check_wanted(Registry *registry,
+static int check_wanted(ProbeSet *set,
                 const Subject *subject,
                 const Definition *definition,
                 const ProbeFile *file,
@@ -189,11 +186,11 @@ static int check_wanted(Registry *registry,
 
         int r = definition_complete(definition, reason);
         if (r == 0 && definition_is_user(definition))
-                r = probe_check_user(registry, subject, definition, file, &action, reason);
+                r = probe_check_user(set, subject, definition, file, &action, reason);
         else if (r == 0)
-                r = probe_check_define(registry, subject, definition, 0, &action, reason);
-        r = r ?: registry_get_tracefs(registry, &tracefs, reason);
-        r = r ?: check_events(registry, tracefs, subject, definition, reason);
+                r = probe_check_define(set, subject, definition, 0, &action, reason);
+        r = r ?: probe_set_get_tracefs(set, &tracefs, reason);
+        r = r ?: check_events(set, tracefs, subject, definition, reason);
         return r;
 }
 
@@ -220,7 +217,7 @@ static void on_inspected(int result, const Reason *said, Inspected *inspected, v
         look->handler(result, &reason, file, look->userdata);
 }
 
-static int ask(Registry *registry,
+static int ask(ProbeSet *set,
                 const Request *request,
                 FileLook *look,
                 const UserSpot *spot,
@@ -228,7 +225,7 @@ static int ask(Registry *registry,
         const InspectionQuestion question = { .offset = spot->offset, .marker = spot->marker };
 
         if (look->definition->file != 0)
-                return inspections_ask(registry->inspections,
+                return inspections_ask(set->inspections,
                                 request->peer,
                                 look->definition->file,
                                 &question,
@@ -241,10 +238,10 @@ static int ask(Registry *registry,
                                 "file: missing: what OpenProbeFile has answered is wanted; a path "
                                 "alone is enough for root");
         return inspections_ask_path(
-                        registry->inspections, spot->path, &question, on_inspected, look, reason);
+                        set->inspections, spot->path, &question, on_inspected, look, reason);
 }
 
-int registry_inspect_probe(Registry *registry,
+int probe_inspect(ProbeSet *set,
                 const Request *request,
                 Definition *definition,
                 ProbeFileHandler handler,
@@ -255,12 +252,10 @@ int registry_inspect_probe(Registry *registry,
 
         if (!look)
                 return -ENOMEM;
-        *look = (FileLook){
-                registry->probes->state_dir, request->subject.uid, definition, handler, userdata
-        };
-        int r = check_wanted(registry, &request->subject, definition, NULL, reason);
+        *look = (FileLook){ set->state_dir, request->subject.uid, definition, handler, userdata };
+        int r = check_wanted(set, &request->subject, definition, NULL, reason);
         r = r ?: user_spot_parse(definition->on, &spot, reason);
-        r = r ?: ask(registry, request, look, &spot, reason);
+        r = r ?: ask(set, request, look, &spot, reason);
         user_spot_clear(&spot);
         if (r == 0)
                 look = NULL; /* the question's */
@@ -285,13 +280,12 @@ static int check_number(const ProbeSet *set, uid_t uid, bool is_user, Reason *re
         return 0;
 }
 
-static int take_new(Registry *registry,
+static int take_new(ProbeSet *set,
                 Request *request,
                 Definition *definition,
                 Probe **ret,
                 Reason *reason) {
         bool is_user = definition_is_user(definition);
-        ProbeSet *set = registry->probes;
         uid_t uid = request->subject.uid;
         Probe *probe;
 
@@ -301,13 +295,8 @@ static int take_new(Registry *registry,
                 return r;
         probe->file = TAKE_PTR(request->file);
         r = probe_resolve(probe, reason);
-        r = r ?: probe_check_origins(registry, &request->subject, probe, reason);
-        r = r
-                            ?: probe_check_own(registry,
-                                               &request->subject,
-                                               probe,
-                                               request->is_authorized,
-                                               reason);
+        r = r ?: probe_check_origins(set, &request->subject, probe, reason);
+        r = r ?: probe_check_own(set, &request->subject, probe, request->is_authorized, reason);
         if (r != 0) {
                 request->file = TAKE_PTR(probe->file); /* for when it comes again */
                 probe->definition = NULL;              /* the caller's still */
@@ -320,20 +309,20 @@ static int take_new(Registry *registry,
         return 0;
 }
 
-int probe_take(Registry *registry,
+int probe_take(ProbeSet *set,
                 Request *request,
                 Definition *definition,
                 Probe **ret,
                 bool *ret_new,
                 Reason *reason) {
-        int r = check_wanted(registry, &request->subject, definition, request->file, reason);
+        int r = check_wanted(set, &request->subject, definition, request->file, reason);
         if (r != 0)
                 return r;
-        Probe *probe = find_own(registry->probes, request->subject.uid, definition->name);
+        Probe *probe = find_own(set, request->subject.uid, definition->name);
         *ret_new = !probe;
         if (!probe)
-                return take_new(registry, request, definition, ret, reason);
-        r = probe_check_own(registry,
+                return take_new(set, request, definition, ret, reason);
+        r = probe_check_own(set,
                         &request->subject,
                         probe,
                         request->is_authorized || probe->is_approved,
@@ -344,14 +333,11 @@ int probe_take(Registry *registry,
         return r;
 }
 
-int registry_add_probe(Registry *registry,
-                Request *request,
-                Definition *definition,
-                Reason *reason) {
+int probe_set_define(ProbeSet *set, Request *request, Definition *definition, Reason *reason) {
         Probe *probe;
         bool is_new;
 
-        int r = probe_take(registry, request, definition, &probe, &is_new, reason);
+        int r = probe_take(set, request, definition, &probe, &is_new, reason);
         if (r != 0)
                 return r;
         if (!is_new)
@@ -360,10 +346,10 @@ int registry_add_probe(Registry *registry,
         return 0;
 }
 
-int registry_remove_probe(Registry *registry, Request *request, const char *name, Reason *reason) {
-        Probe *probe = find_own(registry->probes, request->subject.uid, name);
+int probe_set_undefine(ProbeSet *set, Request *request, const char *name, Reason *reason) {
+        Probe *probe = find_own(set, request->subject.uid, name);
         if (!probe)
-                return probe_refuse_absent(registry, &request->subject, name, reason);
+                return probe_refuse_absent(set, &request->subject, name, reason);
         unsigned n = atomic_load(&probe->n_users);
         if (n > 0 || probe->in_plan)
                 return reason_set(reason,
@@ -377,11 +363,11 @@ int registry_remove_probe(Registry *registry, Request *request, const char *name
         return 0;
 }
 
-int registry_open_probe_file(Registry *registry, Request *request, Reason *reason) {
+int probe_open_file(ProbeSet *set, Request *request, Reason *reason) {
         const Definition definition = {};
         const char *action;
 
         /* Nobody starts processes who may not use them. */
-        int r = probe_check_user(registry, &request->subject, &definition, NULL, &action, reason);
-        return r ?: inspections_open(registry->inspections, request, reason);
+        int r = probe_check_user(set, &request->subject, &definition, NULL, &action, reason);
+        return r ?: inspections_open(set->inspections, request, reason);
 }

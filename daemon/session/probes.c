@@ -13,8 +13,6 @@
 #include <malloc.h>
 #include <stdio.h>
 
-#include "registry.h"
-
 #define KEEP_USEC (5 * UINT64_C(1000000))
 
 typedef struct ProbesWait {

@@ -59,6 +59,10 @@ int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason
         return 0;
 }
 
+static int open_tracefs(const Tracefs **ret, Reason *reason, void *userdata) {
+        return registry_get_tracefs(userdata, ret, reason);
+}
+
 static void on_changed(void *userdata) {
         registry_changed(userdata);
 }
@@ -132,6 +136,14 @@ void registry_open(Registry *registry) {
                 log_warning("%s", reason.text);
         else if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot open the tracefs");
+}
+
+bool registry_is_looking(const Registry *registry) {
+        return registry->probes->look != NULL;
+}
+
+ProbeSet *registry_get_probes(const Registry *registry) {
+        return registry->probes;
 }
 
 bool registry_is_adopting(const Registry *registry) {
@@ -208,12 +220,15 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         if (r < 0)
                 return r;
         inspections_on_changed(registry->inspections, on_changed, registry);
+        registry->probes->turns = registry->turns;
         registry->probes->inspections = registry->inspections;
         registry->probes->store = registry->store;
         registry->probes->state_dir = options->state_dir;
         registry->probes->fd_store = options->fd_store;
         registry->probes->on_changed = on_changed;
         registry->probes->on_lost = on_probe_lost;
+        registry->probes->open_tracefs = open_tracefs;
+        registry->probes->policy = options->policy;
         registry->probes->userdata = registry;
         *ret = TAKE_PTR(registry);
         return 0;

@@ -168,7 +168,7 @@ int registry_set_rules(Registry *registry,
         judgement_restart_all(registry);
         audit_forget_names(registry->audit);
         registry->rules++;
-        registry->options.policy = policy;
+        registry->options.policy = registry->probes->policy = policy;
         registry->options.limits = *limits;
         if (registry->spool)
                 spool_set_limits(registry->spool, limits);

@@ -38,7 +38,7 @@ struct Request {
         Session *session; /* create: the new one; valid during `done` */
         char *text;       /* add_probe: the name of its event */
         uint32_t ticket;  /* inspections_open: of the file to come */
-        ProbeFile *file;  /* add_probe: of a definition on a path, what registry_inspect_probe has
+        ProbeFile *file;  /* add_probe: of a definition on a path, what probe_inspect has
                              found */
         ProbeFile *(*free_file)(ProbeFile *file);
         json_object *list; /* get_histogram: its rows; look: the description; check: the decision */

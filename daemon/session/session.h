@@ -10,6 +10,7 @@
 #include "limit.h"
 #include "pid-namespace.h"
 #include "policy.h"
+#include "probe-set.h"
 #include "request.h"
 #include "spawn.h"
 #include "spool.h"
@@ -29,7 +30,6 @@ typedef enum SessionState {
 
 typedef struct Session Session;
 typedef struct Registry Registry;
-typedef struct ProbeFile ProbeFile;
 
 typedef struct RegistryHandlers {
         void (*on_state)(Session *session,
@@ -89,10 +89,9 @@ int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason
 /* NULL: this daemon has none. */
 Spool *registry_get_spool(Registry *registry);
 const Limits *registry_get_limits(const Registry *registry);
-/* The catalogue of probes, anew; what is wrong with it is in the journal and in ListProbes. */
-void registry_load_catalogue(Registry *registry, const char *lib_dir, const char *config_dir);
-/* Some of its programs have not been looked into yet: probes in them are not ready. */
+/* Some of the catalogue's programs have not been looked into yet: probes in them are not ready. */
 bool registry_is_looking(const Registry *registry);
+ProbeSet *registry_get_probes(const Registry *registry);
 /* KT_E_CANCELLED: the daemon ends first. */
 typedef void (*RulesHandler)(int result, void *userdata);
 /* From now on these rules (borrowed) and limits; sessions that no longer fit them end, with code
@@ -139,48 +138,6 @@ int registry_list_events(Registry *registry,
 int registry_describe_event(Registry *registry,
                 const Subject *subject,
                 const char *name,
-                json_object **ret,
-                Reason *reason);
-
-/* Probes. Answers with request->list, {"name","module","signature","arguments":[…],"takes":[…]}:
- * what a definition may say of this function of the kernel. */
-int registry_resolve_function(Registry *registry,
-                Request *request,
-                const char *function,
-                Reason *reason);
-/* See inspections_open. */
-int registry_open_probe_file(Registry *registry, Request *request, Reason *reason);
-/* Has the file looked into that a definition is on: before it is added, and before anybody is asked
- * about it. 0: handler is called once, not before this has returned, with KT_E_FAILED where no
- * probe may stand, or with the file, which is the handler's then. The definition stays the
- * caller's; its path becomes the one that was found. */
-typedef void (*ProbeFileHandler)(int result, const Reason *reason, ProbeFile *file, void *userdata);
-int registry_inspect_probe(Registry *registry,
-                const Request *request,
-                Definition *definition,
-                ProbeFileHandler handler,
-                void *userdata,
-                Reason *reason);
-ProbeFile *probe_file_free(ProbeFile *file);
-DEFINE_CLEANUP(ProbeFile, probe_file_free);
-/* Defines it for the caller, and answers with the name of its event; the same again is the same.
- * KT_E_NAME_TAKEN, KT_E_KERNEL_REFUSED, and what compile.h and definition.h say. */
-int registry_add_probe(Registry *registry,
-                Request *request,
-                Definition *definition /* consumed on 0 */,
-                Reason *reason);
-/* Many, none of them in a program and none that polkit has to be asked about: all or none. Answers
- * with the names of their events, a line each; a reason begins with "probes[N]: ". */
-int registry_add_probes(Registry *registry,
-                Request *request,
-                Definition **definitions /* the list and all in it are consumed on 0 */,
-                size_t n);
-/* One of the caller's own. KT_E_NO_SUCH_PROBE, KT_E_BUSY while a session has it. */
-int registry_remove_probe(Registry *registry, Request *request, const char *name, Reason *reason);
-/* [{"name","event","about","source","uid","definition","resolved","state","why","users","fields",
- * "hits","misses"}]: the catalogue and the caller's own; root sees all. */
-int registry_list_probes(Registry *registry,
-                const Subject *subject,
                 json_object **ret,
                 Reason *reason);
 

@@ -7,6 +7,9 @@
 
 #include "methods.h"
 #include "probe-admission.h"
+#include "probe-batch.h"
+#include "probe-list.h"
+#include "probe-verbs.h"
 #include "reply.h"
 
 static void answer_resolved(VarlinkCall *call, Request *request) {
@@ -20,14 +23,14 @@ void varlink_resolve_function(VarlinkCall *call, json_object *parameters, void *
 
         int r = reply_later(door, call, parameters, answer_resolved, &request, &reason);
         r = r
-                            ?: registry_resolve_function(door->desk->registry,
+                            ?: probe_resolve_function(registry_get_probes(door->desk->registry),
                                                request,
                                                methods_get_text(parameters, "function"),
                                                &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
-                request = NULL; /* the session floor's now */
+                request = NULL; /* the verb's now */
 }
 
 static int read_file(json_object *object, uint32_t *ret, Reason *reason) {
@@ -150,7 +153,11 @@ void varlink_add_probes(VarlinkCall *call, json_object *parameters, void *userda
                                 &definitions,
                                 &n,
                                 &reason);
-        r = r ?: registry_add_probes(door->desk->registry, request, definitions, n);
+        r = r
+                            ?: probe_set_define_all(registry_get_probes(door->desk->registry),
+                                               request,
+                                               definitions,
+                                               n);
         if (r != 0) {
                 definitions_free(definitions, n);
                 reply_refuse(call, r, &reason);
@@ -167,7 +174,7 @@ void varlink_remove_probe(VarlinkCall *call, json_object *parameters, void *user
 
         int r = reply_later(door, call, parameters, reply_with_nothing, &request, &reason);
         if (r == 0)
-                r = registry_remove_probe(door->desk->registry,
+                r = probe_set_undefine(registry_get_probes(door->desk->registry),
                                 request,
                                 methods_get_text(parameters, "name"),
                                 &reason);
@@ -185,7 +192,10 @@ void varlink_list_probes(VarlinkCall *call, json_object *parameters _unused_, vo
 
         int r = KT_E_ACCESS_DENIED;
         if (peer)
-                r = registry_list_probes(door->desk->registry, &peer->subject, &probes, &reason);
+                r = probe_list_all(registry_get_probes(door->desk->registry),
+                                &peer->subject,
+                                &probes,
+                                &reason);
         reply_result(call, r, "probes", probes, &reason);
 }
 
@@ -210,7 +220,7 @@ void varlink_open_probe_file(VarlinkCall *call, json_object *parameters, void *u
         Reason reason = { "" };
 
         int r = reply_later(door, call, parameters, answer_file, &request, &reason);
-        r = r ?: registry_open_probe_file(door->desk->registry, request, &reason);
+        r = r ?: probe_open_file(registry_get_probes(door->desk->registry), request, &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "probe-batch.h"
+#include "probe-list.h"
+#include "probe-verbs.h"
 #include "probe.h"
 #include "registry.h"
 #include "session-fixture.h"
@@ -57,7 +60,8 @@ static int add(Fixture *f, uid_t uid, const char *name, const char *raw, Answer 
 
         g_assert_cmpint(definition_set_string(definition, "name", name, NULL), ==, 0);
         g_assert_cmpint(definition_set_string(definition, "raw", raw, NULL), ==, 0);
-        int r = registry_add_probe(f->registry, request, definition, &answer->reason);
+        int r = probe_set_define(
+                        registry_get_probes(f->registry), request, definition, &answer->reason);
         if (r != 0)
                 definition_free(definition);
         return finish(f, r, request, answer);
@@ -70,7 +74,8 @@ static int add_on_event(Fixture *f, uid_t uid, const char *event, const char *ar
         g_assert_cmpint(definition_set_string(definition, "name", "mine", NULL), ==, 0);
         g_assert_cmpint(definition_set_string(definition, "event", event, NULL), ==, 0);
         g_assert_cmpint(definition_add_arg(definition, arg, NULL), ==, 0);
-        int r = registry_add_probe(f->registry, request, definition, &answer->reason);
+        int r = probe_set_define(
+                        registry_get_probes(f->registry), request, definition, &answer->reason);
         if (r != 0)
                 definition_free(definition);
         return finish(f, r, request, answer);
@@ -79,7 +84,8 @@ static int add_on_event(Fixture *f, uid_t uid, const char *event, const char *ar
 static int take_away(Fixture *f, uid_t uid, const char *name, Answer *answer) {
         Request *request = make_request(uid, answer);
 
-        int r = registry_remove_probe(f->registry, request, name, &answer->reason);
+        int r = probe_set_undefine(
+                        registry_get_probes(f->registry), request, name, &answer->reason);
         return finish(f, r, request, answer);
 }
 
@@ -179,7 +185,9 @@ static void test_strangers(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(take_away(f, FIXTURE_USER, "ktrace_u0:mine", &answer),
                         ==,
                         KT_E_NO_SUCH_PROBE);
-        g_assert_cmpint(registry_list_probes(f->registry, &subject, &list, NULL), ==, 0);
+        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), &subject, &list, NULL),
+                        ==,
+                        0);
         g_assert_cmpuint(json_object_array_length(list), ==, 0);
         json_object_put(list);
         fixture_create(f,
@@ -353,7 +361,9 @@ static void assert_state(Fixture *f, const char *state, const char *why) {
         Subject root = fixture_subject(0);
         _cleanup_json_ json_object *list = NULL;
 
-        g_assert_cmpint(registry_list_probes(f->registry, &root, &list, NULL), ==, 0);
+        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), &root, &list, NULL),
+                        ==,
+                        0);
         g_assert_cmpuint(json_object_array_length(list), ==, 1);
         json_object *probe = json_object_array_get_idx(list, 0);
         g_assert_cmpstr(json_object_get_string(json_object_object_get(probe, "state")), ==, state);
@@ -487,14 +497,19 @@ static void add_all(Fixture *f, size_t n, const char *last, Answer *answer) {
                                 0);
                 g_assert_cmpint(definition_add_arg(d, "pid", NULL), ==, 0);
         }
-        g_assert_cmpint(registry_add_probes(f->registry, request, definitions, n), ==, 0);
+        g_assert_cmpint(probe_set_define_all(
+                                        registry_get_probes(f->registry), request, definitions, n),
+                        ==,
+                        0);
 }
 
 static size_t count_probes(Fixture *f) {
         Subject root = fixture_subject(0);
         json_object *list = NULL;
 
-        g_assert_cmpint(registry_list_probes(f->registry, &root, &list, NULL), ==, 0);
+        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), &root, &list, NULL),
+                        ==,
+                        0);
         size_t n = json_object_array_length(list);
         json_object_put(list);
         return n;
@@ -595,7 +610,12 @@ static void test_batch_fails_late(Fixture *f, gconstpointer userdata) {
 static void resolve(Fixture *f, Answer *answer) {
         Request *request = make_request(0, answer);
 
-        g_assert_cmpint(registry_resolve_function(f->registry, request, "vfs_read", NULL), ==, 0);
+        g_assert_cmpint(probe_resolve_function(registry_get_probes(f->registry),
+                                        request,
+                                        "vfs_read",
+                                        NULL),
+                        ==,
+                        0);
 }
 
 /* The kernel's lists are read in the worker thread: the loop goes on while that has other work.
@@ -625,7 +645,10 @@ static void test_resolve_in_worker(Fixture *f, gconstpointer userdata) {
         fixture_wait(f, &end);
         /* Who may define nothing has nothing read. */
         Request *request = make_request(FIXTURE_USER, &taken);
-        g_assert_cmpint(registry_resolve_function(f->registry, request, "vfs_read", NULL),
+        g_assert_cmpint(probe_resolve_function(registry_get_probes(f->registry),
+                                        request,
+                                        "vfs_read",
+                                        NULL),
                         ==,
                         KT_E_ACCESS_DENIED);
         request_free(request);

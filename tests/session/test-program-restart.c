@@ -10,7 +10,9 @@
 #include "fake-fd-store.h"
 #include "fake-inspection.h"
 #include "log.h"
+#include "probe-list.h"
 #include "probe-set.h"
+#include "probe-verbs.h"
 #include "session-fixture.h"
 
 #define SESSION "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"
@@ -57,7 +59,7 @@ static void on_inspected(int result, const Reason *reason, ProbeFile *file, void
         answer->request->file = file;
         answer->reason = *reason;
         if (result == 0)
-                result = registry_add_probe(answer->f->registry,
+                result = probe_set_define(registry_get_probes(answer->f->registry),
                                 answer->request,
                                 answer->definition,
                                 &answer->reason);
@@ -82,7 +84,7 @@ static int add(Fixture *f, uid_t uid, const char *name, Answer *answer) {
                         ==,
                         0);
         g_assert_cmpint(definition_set_number(answer->definition, "file", 9, NULL), ==, 0);
-        g_assert_cmpint(registry_inspect_probe(f->registry,
+        g_assert_cmpint(probe_inspect(registry_get_probes(f->registry),
                                         answer->request,
                                         answer->definition,
                                         on_inspected,
@@ -101,7 +103,12 @@ static void remove_mine(Fixture *f) {
         answer.request = request_new(&root, NULL);
         answer.request->done = on_done;
         answer.request->userdata = &answer;
-        g_assert_cmpint(registry_remove_probe(f->registry, answer.request, "mine", NULL), ==, 0);
+        g_assert_cmpint(probe_set_undefine(registry_get_probes(f->registry),
+                                        answer.request,
+                                        "mine",
+                                        NULL),
+                        ==,
+                        0);
         fixture_run_until(f, is_answered, &answer);
         g_assert_cmpint(answer.result, ==, 0);
 }
@@ -174,7 +181,9 @@ static json_object *list(Fixture *f) {
         json_object *probes = NULL;
         Subject root = {};
 
-        g_assert_cmpint(registry_list_probes(f->registry, &root, &probes, NULL), ==, 0);
+        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), &root, &probes, NULL),
+                        ==,
+                        0);
         return probes;
 }
 

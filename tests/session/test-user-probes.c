@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "catalogue.h"
 #include "fake-inspection.h"
+#include "probe-list.h"
+#include "probe-verbs.h"
 #include "probe.h"
 #include "session-fixture.h"
 
@@ -47,8 +50,10 @@ static bool is_answered(void *userdata) {
 
 /* As the door does it: on a refusal both are still ours. */
 static void add_now(Answer *answer) {
-        int r = registry_add_probe(
-                        answer->f->registry, answer->request, answer->definition, &answer->reason);
+        int r = probe_set_define(registry_get_probes(answer->f->registry),
+                        answer->request,
+                        answer->definition,
+                        &answer->reason);
 
         if (r != 0) {
                 answer->result = r;
@@ -87,7 +92,7 @@ static void begin(Fixture *f, uid_t uid, const char *on, uint32_t file, Answer *
                 g_assert_cmpint(definition_set_number(answer->definition, "file", file, NULL),
                                 ==,
                                 0);
-        int r = registry_inspect_probe(f->registry,
+        int r = probe_inspect(registry_get_probes(f->registry),
                         answer->request,
                         answer->definition,
                         on_inspected,
@@ -113,7 +118,12 @@ static void remove_mine(Fixture *f, uid_t uid) {
         answer.request = request_new(&subject, NULL);
         answer.request->done = on_done;
         answer.request->userdata = &answer;
-        g_assert_cmpint(registry_remove_probe(f->registry, answer.request, "mine", NULL), ==, 0);
+        g_assert_cmpint(probe_set_undefine(registry_get_probes(f->registry),
+                                        answer.request,
+                                        "mine",
+                                        NULL),
+                        ==,
+                        0);
         fixture_run_until(f, is_answered, &answer);
         g_assert_cmpint(answer.result, ==, 0);
 }
@@ -161,7 +171,9 @@ static void tear_down(Fixture *f, gconstpointer userdata) {
 static json_object *list_first(Fixture *f, uid_t uid, json_object **list) {
         Subject subject = fixture_subject(uid);
 
-        g_assert_cmpint(registry_list_probes(f->registry, &subject, list, NULL), ==, 0);
+        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), &subject, list, NULL),
+                        ==,
+                        0);
         g_assert_cmpuint(json_object_array_length(*list), ==, 1);
         return json_object_array_get_idx(*list, 0);
 }
@@ -376,7 +388,7 @@ static void test_catalogue(Fixture *f, gconstpointer userdata) {
                         NULL));
         g_assert_cmpint(chmod(file, 0644), ==, 0);
         find(0, MODE_OWN, 5, 0);
-        registry_load_catalogue(f->registry, f->dir, "/nonexistent");
+        catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");
         json_object *shown = list_first(f, 0, &list);
         g_assert_nonnull(strstr(get(shown, "why"), "try again"));
         json_object_put(list);
@@ -388,7 +400,7 @@ static void test_catalogue(Fixture *f, gconstpointer userdata) {
         json_object_put(list);
 
         find(0, MODE_OWN, 5, 1);
-        registry_load_catalogue(f->registry, f->dir, "/nonexistent");
+        catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");
         fixture_run_until(f, is_ready, (void *)"ready");
         fixture_create(f,
                         &call,
@@ -403,9 +415,9 @@ static void test_catalogue(Fixture *f, gconstpointer userdata) {
         /* Read again while a look is under way: nobody is told twice. */
         g_assert_cmpint(unlink(program), ==, 0);
         g_assert_true(g_file_set_contents(program, "y", -1, NULL));
-        registry_load_catalogue(f->registry, f->dir, "/nonexistent");
+        catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");
         g_assert_cmpint(unlink(file), ==, 0);
-        registry_load_catalogue(f->registry, f->dir, "/nonexistent");
+        catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");
 }
 
 int main(int argc, char **argv) {
