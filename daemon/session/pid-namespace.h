@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdint.h>
 #include <sys/types.h>
 
+#include "caller.h"
 #include "error.h"
-
-/* A process that has called; all zero: nobody knows. */
-typedef struct Caller {
-        pid_t pid; /* as we see it */
-        uint64_t start_time;
-} Caller;
 
 /* Turns pids as the caller sees them into ours, among the processes of uid. *ret NULL: they are the
  * same, also when the caller is unknown or gone. KT_E_NO_SUCH_PROCESS; KT_E_INVALID_SPEC when a

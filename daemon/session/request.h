@@ -3,7 +3,7 @@
 
 #include <json-c/json.h>
 
-#include "pid-namespace.h"
+#include "caller.h"
 #include "policy.h"
 #include "spec.h"
 

@@ -8,7 +8,6 @@
 #include "definition.h"
 #include "fd-store.h"
 #include "limit.h"
-#include "pid-namespace.h"
 #include "policy.h"
 #include "probe-set.h"
 #include "request.h"
