@@ -256,9 +256,13 @@ static int add_origins(const HistWish *wish) {
         };
         const Origin filter = { .of_filter = true, .option = "-f", .text = wish->filter };
         const Origin size = { .option = "--size", .text = wish->size };
+        const Origin pair = { .place = "--latency" };
         Origins *origins = wish->spec.origins;
 
         int r = wish->filter ? origins_add(origins, &filter, "triggers[0]") : 0;
+        /* The user has not named it. */
+        if (r == 0 && wish->probe[0])
+                r = origins_add(origins, &pair, "probe %s", wish->probe);
         r = r ?: origins_add(origins, &event, "triggers[0]");
         r = r
                             ?: add_word_origins(origins,

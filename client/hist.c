@@ -61,6 +61,13 @@ static int print_rows(json_object *rows, void *userdata) {
         };
         int r;
 
+        /* Its event is one that no user has named. */
+        json_object *head = json_object_is_type(rows, json_type_array)
+                                            ? json_object_array_get_idx(rows, 0)
+                                            : NULL;
+        if (job->wish.latency && json_object_is_type(head, json_type_object))
+                (void)json_object_object_add(
+                                head, "name", json_object_new_string(job->wish.latency));
         if (job->context->json == JSON_OFF)
                 r = hist_table_print(stdout, rows, &options);
         else {

@@ -282,13 +282,19 @@ static int set_action(const char *place, SpecTrigger *trigger, const char *value
 }
 
 static int refuse_event(const char *place, const char *key, const char *name, Reason *reason) {
+        bool is_word = *name && strlen(name) <= SPEC_EVENT_NAME_MAX;
+
+        for (const char *p = name; *p; p++)
+                is_word = is_word && is_name_character(*p, "_");
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "%s.%s: %s is not one event: write system:event, as 'ktracectl events' "
+                        "%s.%s: %s is not one event: write system:event, as 'ktracectl events%s%s' "
                         "lists them",
                         place,
                         key,
-                        quote(name).text);
+                        quote(name).text,
+                        is_word ? " " : "",
+                        is_word ? name : "");
 }
 
 static int check_hist_name(const char *place, const char *name, Reason *reason) {

@@ -291,6 +291,10 @@ case_hist_refused_in_words() { # what was typed is named, and not the spec that 
         said 2 "$ENTER: -f \"id == 1 && foo\" column 15: one of == != < <= > >= & ~ is wanted, not the end" -e $ENTER --key id -f 'id == 1 && foo'
         refused 3 'ktracectl: -e: sched:sched_switch speaks of tasks beside the traced' user ktracectl hist -e sched:sched_switch --key next_pid -- true
         said 3 "--latency \"sched:nosuch..$ENTER\": \"sched:nosuch\": not granted; 'ktracectl events' lists what you may use" --latency "sched:nosuch..$ENTER" --key id
+        said 2 "-e: \"sys_enter\" is not one event: write system:event, as 'ktracectl events sys_enter' lists them" -e sys_enter --key id
+        [ -e "$TRACEFS/synthetic_events" ] ||
+                refused 1 '^ktracectl: --latency: this kernel cannot pair events' user ktracectl hist --latency "$ENTER..raw_syscalls:sys_exit" --key common_pid -- true
+        said 3 "--latency: 50-default.json: own-processes lets you trace processes of your own only, so both events have to be of one task: add common_pid to its keys" --latency "$ENTER..raw_syscalls:sys_exit" --key id
         user() { "$@"; }
         said 2 "--key \"id=nosuch\" column 4: sys_enter has no field nosuch: it has id, args" --latency "$ENTER..$ENTER" --key id=nosuch
         said 2 "--by \"nosuch\" column 1: sys_exit has no field nosuch: it has id, ret" --latency "$ENTER..raw_syscalls:sys_exit" --key id --by nosuch
@@ -330,6 +334,7 @@ case_hist_latency() { # [guest] the time between two events, as documented
         sleep 1 # who sleeps is woken
         ends_well
         grep -qE '^ *latency +next_comm +hits' background.out || fail "$(cat background.out background.err)"
+        grep -q '^sched:sched_waking..sched:sched_switch: [0-9,]* hits in' background.out || fail "no name: $(cat background.out)"
         grep -qE '[0-9]+ \.\. [0-9]+ us  ' background.out || fail "$(cat background.out background.err)"
         # A sleep of 20 ms, five times, and what the kernel's own clock says of it.
         expect 0 ktracectl --json=short hist -a --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid --by ret -- \

@@ -120,7 +120,7 @@ static void test_values(void) {
         assert_refused("{\"when\":\"a:b\",\"do\":\"enable\",\"event\":\"c\"}",
                         KT_E_INVALID_SPEC,
                         "triggers[0].event: \"c\" is not one event: write system:event, as "
-                        "'ktracectl events' lists them");
+                        "'ktracectl events c' lists them");
         assert_refused("{\"when\":\"a:b\",\"do\":\"hist\",\"keys\":[\"a\",\"b\",\"c\",\"d\"]}",
                         KT_E_INVALID_SPEC,
                         "triggers[0].keys: more than 3 entries");
