@@ -299,7 +299,7 @@ int arm_prove(Arm *arm, clockid_t clock) {
                         return r;
                 arm->n_proven = 0;
         }
-        int r = prove_some(arm);
+        int r = defence_is_on("proof") ? prove_some(arm) : 0;
         arm->is_proving = r == PLAN_AGAIN;
         return r;
 }

@@ -255,6 +255,33 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's processes"
 }
 
+doomed() { "$ATTACK_TOOLS/actor" doomed "$USER_UID" $VICTIM_CALL started 300 100 && touch reused; }
+
+# A process that has ended keeps its number until its parent waits for it. So these end while the daemon judges the
+# processes on its list, and their numbers are given to others when the daemon has finished.
+doomed_newcomers() {
+        within 60 [ -e running ]
+        doomed
+}
+
+case_pid_reuse_of_newcomers() { # [deep] root's processes with the numbers of processes that came while the session ran and ended while they were judged
+        defended_by proof
+        roots_part doomed_newcomers
+        attack <<'EOS'
+from attack import *
+s = Session("own")
+s.start()
+open("running", "w").close()
+wait_for("pids")
+pause(5)
+open("started", "w").close()
+wait_for("reused", 120)
+s.save()
+EOS
+        roots_end
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's processes"
+}
+
 case_pid_reuse_after_loss() { # [deep] the same, of processes whose ends were lost because the buffer was full
         defended_by losses
         roots_part swarm armed 100

@@ -15,6 +15,10 @@
  * there each number but the last goes to a process of root's, as above, and when that has ended to
  * a child of the one more, which calls getppid
  *
+ *   actor doomed UID NR GO N M  as root: N processes of UID, whose numbers go into the file `pids`.
+ * When the last of them is on the list of a session, the first M end, one after the other. When the
+ * file GO is there too, their numbers are given to processes of root's, as above
+ *
  *   actor mother                for `reborn`: forks for each byte of its input, and writes the
  * number
  *
@@ -24,6 +28,7 @@
  *   actor id                    prints uid, effective uid and effective gid */
 
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -123,6 +128,11 @@ static int hand_on(pid_t prey, long nr) {
                 _exit(0);
         }
         return pid == prey;
+}
+
+/* Whoever executes a program with a number that is still listed sets off the guard. */
+static int leave_numbers(pid_t last) {
+        return set_last_pid(last + PREYS_MAX);
 }
 
 static int start_preys(uid_t uid, pid_t *preys, int n) {
@@ -230,11 +240,61 @@ static int reborn(uid_t uid, long nr, const char *file, int n, const char *self)
         close(fds[0]);
         while (wait(NULL) > 0)
                 ;
-        /* Whoever executes a program with a number that is still listed sets off the guard. */
-        if (set_last_pid(preys[n] + PREYS_MAX) < 0)
+        if (leave_numbers(preys[n]) < 0)
                 return 1;
         printf("%d of %d numbers came again twice\n", n_reborn, n);
         return n_reborn == 0;
+}
+
+static bool is_in_list(const char *path, pid_t pid) {
+        FILE *f = fopen(path, "re");
+        bool is_there = false;
+        long number;
+
+        while (f && !is_there && fscanf(f, "%ld", &number) == 1)
+                is_there = number == pid;
+        if (f)
+                fclose(f);
+        return is_there;
+}
+
+/* Of any session. */
+static bool is_listed(pid_t pid) {
+        bool is_there = false;
+        glob_t found = {};
+
+        if (glob("/sys/kernel/tracing/instances/ktrace-*/set_event_pid", 0, NULL, &found) == 0)
+                for (size_t i = 0; i < found.gl_pathc && !is_there; i++)
+                        is_there = is_in_list(found.gl_pathv[i], pid);
+        globfree(&found);
+        return is_there;
+}
+
+/* Those that have ended are not waited for: each keeps its number until it is handed on. */
+static int doomed(uid_t uid, long nr, const char *file, int n, int n_doomed) {
+        pid_t preys[PREYS_MAX];
+        int n_reused = 0;
+
+        if (n < 1 || n > PREYS_MAX || n_doomed > n || start_preys(uid, preys, n) < 0 ||
+                        tell(preys, n) < 0)
+                return 1;
+        while (!is_listed(preys[n - 1]))
+                usleep(100);
+        for (int i = 0; i < n_doomed; i++) {
+                kill(preys[i], SIGKILL);
+                usleep(20000); /* in all longer than the daemon needs */
+        }
+        wait_for(file);
+        for (int i = 0; i < n_doomed; i++)
+                n_reused += hand_on(preys[i], nr) == 1;
+        if (leave_numbers(preys[n - 1]) < 0)
+                return 1;
+        for (int i = n_doomed; i < n; i++)
+                kill(preys[i], SIGKILL);
+        while (wait(NULL) > 0)
+                ;
+        printf("%d of %d numbers came again\n", n_reused, n_doomed);
+        return n_reused == 0;
 }
 
 static void *chain(void *userdata) {
@@ -259,6 +319,12 @@ int main(int argc, char **argv) {
                 return swarm((uid_t)atol(argv[2]), atol(argv[3]), argv[4], atoi(argv[5]));
         if (argc == 6 && strcmp(argv[1], "reborn") == 0)
                 return reborn((uid_t)atol(argv[2]), atol(argv[3]), argv[4], atoi(argv[5]), argv[0]);
+        if (argc == 7 && strcmp(argv[1], "doomed") == 0)
+                return doomed((uid_t)atol(argv[2]),
+                                atol(argv[3]),
+                                argv[4],
+                                atoi(argv[5]),
+                                atoi(argv[6]));
         if (argc == 2 && strcmp(argv[1], "mother") == 0)
                 return mother();
         if (argc >= 4 && strcmp(argv[1], "chain") == 0) {
