@@ -88,7 +88,7 @@ build_part() {
         tsan) configure build-tsan tests/session/test-worker -Db_sanitize=thread -Db_lundef=false ;;
         attack*)
                 configure build all --werror &&
-                        configure build-attack 'daemon/manager/ktraced daemon/stream/ktrace-consumer' --werror -Dtests=false -Ddefence_switches=true
+                        configure build-attack 'daemon/manager/ktraced daemon/consumer/ktrace-consumer' --werror -Dtests=false -Ddefence_switches=true
                 ;;
         trixie) ;; # unit.sh builds in the chroot
         *) configure build all --werror ;;

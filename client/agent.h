@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 /* polkit's own agent for terminals, as a child of ours: asks for passwords on the terminal. */
 typedef struct Agent Agent;

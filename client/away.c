@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 static uint64_t get_now(void) {
         struct timespec now;

@@ -13,7 +13,7 @@
 #include <zlib.h>
 
 #include "bootconfig.h"
-#include "quote.h"
+#include "interfaces/quote.h"
 
 #define CONFIG_MAX ((size_t)1024 * 1024)
 

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "bootconfig.h"
-#include "glob.h"
-#include "quote.h"
+#include "interfaces/glob.h"
+#include "interfaces/quote.h"
 
 #define FILTER_MAX 255 /* bytes; trace_boot.c's buffer has 256 */
 

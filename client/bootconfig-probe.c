@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "bootconfig.h"
-#include "json.h"
-#include "quote.h"
+#include "interfaces/json.h"
+#include "interfaces/quote.h"
 
 /* What `,` and `;` would make something else of, and quotes. */
 #define SEPARATORS ",;\"'"

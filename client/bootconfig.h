@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "boot-mark.h"
-#include "spec.h"
+#include "interfaces/boot-mark.h"
+#include "interfaces/spec.h"
 
 /* What the files of `ktracectl bootconfig` have of each other. */
 

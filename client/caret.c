@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "glob.h"
+#include "interfaces/glob.h"
 #include "tell.h"
 
 #define NAME_SIZE 256

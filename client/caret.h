@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "error.h"
-#include "json.h"
+#include "interfaces/error.h"
+#include "interfaces/json.h"
 #include "origin.h"
 
 /* The filter of `spec` that the reason speaks of, "EVENT: filter column N: …", and in *ret_column N

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* A command that exists as a process but waits before its exec until it is released. */
 typedef struct Child Child;

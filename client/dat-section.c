@@ -7,8 +7,8 @@
 #include <endian.h>
 #include <string.h>
 
-#include "cleanup.h"
 #include "dat-section.h"
+#include "interfaces/cleanup.h"
 
 #define TEXT_MAX_SIZE ((uint64_t)256 * 1024 * 1024) /* kallsyms is some 15 MB */
 #define EVENTS_MAX    65536

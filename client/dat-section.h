@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "decode.h"
-#include "error.h"
+#include "interfaces/error.h"
 #include "trace.h"
 
 #define DAT_STRING_MAX 256

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <traceevent/event-parse.h>
 
-#include "cpu-list.h"
-#include "error.h"
+#include "interfaces/cpu-list.h"
+#include "interfaces/error.h"
 #include "shape.h"
 
 /* One record as it comes out of a sub-buffer; data is borrowed and valid until the next one. */

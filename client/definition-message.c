@@ -11,7 +11,7 @@
 
 #include "descriptor.h"
 
-#include "json.h"
+#include "interfaces/json.h"
 
 static int put(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "unwind-table.h"
+#include "interfaces/unwind-table.h"
 
 void elf_code_close(ElfCode *code) {
         if (code->dwfl)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "utf8.h"
+#include "interfaces/utf8.h"
 
 #ifdef __x86_64__
 #define MACHINE    EM_X86_64

@@ -4,7 +4,7 @@
 #include <gelf.h>
 #include <stdbool.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 
 /* A program or library, opened to be read. */
 typedef struct ElfImage {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "quote.h"
+#include "interfaces/quote.h"
 
 bool elf_place_is_meant(const char *text) {
         return memchr(text, '/', strcspn(text, ":")) != NULL;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* A place in a program's code, as people write it. */
 typedef struct ElfPlace {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "json.h"
+#include "interfaces/json.h"
 
 /* Reads something of a file: 0 and *ret, KT_E_* with the reason, -errno. */
 typedef int (*ElfRead)(const void *what, json_object **ret, Reason *reason);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "elf-code.h"
-#include "nearest.h"
-#include "quote.h"
+#include "interfaces/nearest.h"
+#include "interfaces/quote.h"
 
 #define SYMBOLS_MAX 4000000
 #define NEAR_MAX    100000 /* symbols compared for "did you mean" */

@@ -14,7 +14,7 @@
 #include <sys/sysmacros.h>
 
 #include "elf-image.h"
-#include "usdt.h"
+#include "interfaces/usdt.h"
 
 #define MARKERS_MAX 16384
 #define FILES_MAX   1024 /* of a process */

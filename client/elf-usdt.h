@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "json.h"
+#include "interfaces/json.h"
 
 /* ElfRead. what: path of a program or library (const char *), or a number: all that the running
  * process has mapped. An array of {provider, name, file, address, offset, args, semaphore}; offsets

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "glob.h"
+#include "interfaces/glob.h"
 #include "proxy.h"
 #include "table.h"
 #include "verb.h"

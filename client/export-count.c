@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
 #include "export.h"
+#include "interfaces/cleanup.h"
 #include "stream.h"
 #include "subbuf.h"
 

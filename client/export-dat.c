@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
 #include "export-dat.h"
+#include "interfaces/cleanup.h"
 #include "receipt.h"
 #include "symbols.h"
 

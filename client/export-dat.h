@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 #include "trace.h"
 
 /* Writes a trace of a .kts stream as trace.dat version 6 from out's beginning; out must be able to

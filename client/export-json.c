@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "interfaces/utf8.h"
 #include "json-text.h"
 #include "printer.h"
 #include "receipt.h"
-#include "utf8.h"
 #include "wall-clock.h"
 
 static void add_string(Printer *printer, const char *text, size_t size) {

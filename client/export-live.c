@@ -13,9 +13,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cleanup.h"
 #include "comm.h"
 #include "export.h"
+#include "interfaces/cleanup.h"
 #include "printer.h"
 #include "stream.h"
 #include "subbuf.h"

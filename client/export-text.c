@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "interfaces/utf8.h"
 #include "printer.h"
-#include "utf8.h"
 #include "wall-clock.h"
 
 /* C0, DEL, C1 and what is no UTF-8: a terminal may act on each of them. */

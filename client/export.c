@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cleanup.h"
 #include "export-dat.h"
 #include "export.h"
+#include "interfaces/cleanup.h"
 #include "printer.h"
 #include "receipt.h"
 #include "trace.h"

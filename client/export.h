@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cpu-list.h"
-#include "error.h"
+#include "interfaces/cpu-list.h"
+#include "interfaces/error.h"
 
 typedef enum ExportFormat {
         EXPORT_KTS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "json.h"
+#include "interfaces/json.h"
 #include "origin.h"
 #include "output.h"
 #include "watch.h"

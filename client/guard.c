@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format.h"
 #include "guard.h"
+#include "interfaces/format.h"
 
 #define TEXT_MAX    (64 * 1024)
 #define NESTING_MAX 64

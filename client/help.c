@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 typedef struct Line {
         const char *text;

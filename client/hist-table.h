@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 
 typedef struct HistTableOptions {
         bool has_bars;

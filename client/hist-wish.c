@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "definition-message.h"
-#include "spec-trigger.h"
+#include "interfaces/spec-trigger.h"
 
 #define LATENCY    HIST_WISH_LATENCY
 #define VALUES_MAX 2 /* that the kernel takes */

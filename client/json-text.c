@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "interfaces/utf8.h"
 
 int json_text_print(FILE *out, json_object *object, int flags) {
         const char *text = json_object_to_json_string_ext(object, flags), *plain = text;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "help.h"
-#include "nearest.h"
+#include "interfaces/nearest.h"
 #include "pager.h"
 #include "verb.h"
 

@@ -4,7 +4,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 typedef enum JsonMode {
         JSON_OFF,

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quote.h"
-#include "utf8.h"
+#include "interfaces/quote.h"
+#include "interfaces/utf8.h"
 
 #define WORDS_MAX  (3 * QUOTE_MAX)
 #define PATH_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-.[]"

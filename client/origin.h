@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "interfaces/cleanup.h"
+#include "interfaces/error.h"
 
 #define ORIGIN_PATH_MAX 48
 

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 static const char *pager_find_command(void) {
         const char *command = getenv("SYSTEMD_PAGER");

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 typedef enum PlaceKind {
         PLACE_NEW,        /* no file has the name */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "definition-message.h"
-#include "json.h"
+#include "interfaces/json.h"
 #include "table.h"
 
 static int load(const char *path, json_object **ret, Reason *reason) {

@@ -16,7 +16,7 @@
 #include "elf-place.h"
 #include "elf-reader.h"
 #include "elf-usdt.h"
-#include "quote.h"
+#include "interfaces/quote.h"
 #include "table.h"
 #include "tell.h"
 

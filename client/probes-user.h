@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "error.h"
+#include "interfaces/error.h"
 #include "options.h"
 
 /* What 'ktracectl probes' does with programs and libraries, whose files it reads itself. The first

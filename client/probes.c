@@ -10,7 +10,7 @@
 
 #include "definition-message.h"
 #include "elf-place.h"
-#include "nearest.h"
+#include "interfaces/nearest.h"
 #include "probes-load.h"
 #include "probes-return.h"
 #include "probes-user.h"

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
-#include "json.h"
-#include "names.h"
+#include "interfaces/json.h"
+#include "interfaces/names.h"
 
 /* Which way ktraced is reached. Its verbs are the same behind both: what a method takes and gives
  * has the names that interfaces/org.ktrace1.*.xml gives its arguments (proxy-method.c lists the

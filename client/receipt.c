@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 #include "receipt.h"
 
 static int put(json_object *object, const char *key, json_object *value) {

@@ -3,7 +3,7 @@
 
 #include "child.h"
 #include "flight.h"
-#include "json.h"
+#include "interfaces/json.h"
 #include "output.h"
 
 typedef struct RecordingOptions {

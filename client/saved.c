@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "names.h"
+#include "interfaces/names.h"
 #include "table.h"
 #include "verb.h"
 

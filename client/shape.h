@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <traceevent/event-parse.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 typedef enum ShapeKind {
         SHAPE_NUMBER,

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json-place.h"
+#include "interfaces/json-place.h"
 
 #define PATH_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-.[]"
 #define KEY_MAX    128

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "spec.h"
+#include "interfaces/spec.h"
 
 /* A session spec in a file: an object with its keys, or what 'show --json' has printed of a session
  * (told by its keys id and spec), of which the spec alone counts. */

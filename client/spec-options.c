@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 #include "spec-file.h"
 #include "trigger-option.h"
 

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
+#include "interfaces/spec.h"
 #include "options.h"
 #include "origin.h"
-#include "spec.h"
 
 typedef struct SpecOptionsEvent {
         const char *name;

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 #include "stream.h"
 #include "symbols.h"
 

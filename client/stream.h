@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "decode.h"
-#include "error.h"
-#include "frame.h"
+#include "interfaces/error.h"
+#include "interfaces/frame.h"
 
 /* What a .kts stream says beside its data. */
 typedef struct Stream {

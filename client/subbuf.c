@@ -9,7 +9,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 #include "subbuf.h"
 
 #define COMMIT_MASK    ((UINT64_C(1) << 27) - 1)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 #include "stream.h"
 
 #define SYMBOLS_MAX ((size_t)64 * 1024 * 1024) /* some 15 MB in practice */

@@ -25,7 +25,7 @@
 #include <time.h>
 
 #include "descriptor.h"
-#include "sink.h"
+#include "interfaces/sink.h"
 
 #define TAP_ANSWER_USEC ((uint64_t)5 * 1000 * 1000)
 /* The daemon gives a consumer up after two minutes at the latest. */

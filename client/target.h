@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* An output file: a new file that gets its name later, or a FIFO, a device or an
  * open descriptor that is written in place. */

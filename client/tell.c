@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "interfaces/utf8.h"
 #include "verb.h"
 
 /* Characters of a text shown around its place, and those behind the place. */

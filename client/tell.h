@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* Says `ktracectl: TEXT` on stderr, one line, control characters as '?'. */
 void tell(const char *format, ...) _printf_(1, 2);

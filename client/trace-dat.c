@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cleanup.h"
 #include "dat-section.h"
+#include "interfaces/cleanup.h"
 #include "receipt.h"
 #include "trace.h"
 

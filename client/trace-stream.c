@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 #include "trace.h"
 
 static void tell_missing(Trace *trace, uint64_t place, const char *where, const char *what) {

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
-#include "cleanup.h"
 #include "descriptor.h"
+#include "interfaces/cleanup.h"
 #include "trace.h"
 
 #define BLOCK_SIZE ((size_t)256 * 1024)

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cpu-list.h"
 #include "decode.h"
-#include "error.h"
+#include "interfaces/cpu-list.h"
+#include "interfaces/error.h"
 #include "stream.h"
 #include "subbuf.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quote.h"
+#include "interfaces/quote.h"
 
 static int refuse(const char *text, const char *why, Reason *reason) {
         return reason_set(reason,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "spec-trigger.h"
+#include "interfaces/spec-trigger.h"
 
 #define TRIGGER_OPTION_FORM "'EVENT [if FILTER] do ACTION [TARGET] [times N]'"
 

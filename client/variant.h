@@ -3,7 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 
 /* The next complete value of a message as JSON: dictionaries become objects, arrays and structs
  * arrays, an object path its text. Returns 0, -ENXIO at the end, -EBADMSG for an fd. */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 
 /* One connection to a Varlink service: whole messages out, whole messages and descriptors in. */
 typedef struct VarlinkLink VarlinkLink;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 #include "options.h"
 #include "tell.h"
 

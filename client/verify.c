@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "boot-mark.h"
+#include "interfaces/boot-mark.h"
 #include "proxy.h"
 #include "table.h"
 #include "verb.h"

@@ -5,7 +5,7 @@
  * command line owns the machine: by it is noticed that somebody has changed the words, or that
  * there are others of their own, and then nothing is touched. */
 
-#include "boot-mark.h"
+#include "interfaces/boot-mark.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 

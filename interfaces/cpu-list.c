@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cpu-list.h"
-#include "quote.h"
+#include "interfaces/cpu-list.h"
+#include "interfaces/quote.h"
 
 /* A number of at most four digits; NULL: none. */
 static const char *parse_cpu(const char *p, unsigned *ret) {

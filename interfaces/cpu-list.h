@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 #define CPU_LIST_MAX      8192 /* CPUs: the most that Linux is built for */
 #define CPU_LIST_TEXT_MAX 1024 /* bytes of a list */

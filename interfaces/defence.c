@@ -2,7 +2,7 @@
 
 /* The switches of test builds, see defence.h; empty in any other. */
 
-#include "defence.h"
+#include "interfaces/defence.h"
 
 #ifdef KT_DEFENCE_SWITCHES
 #include <stdlib.h>

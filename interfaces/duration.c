@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "duration.h"
-#include "error.h"
+#include "interfaces/duration.h"
+#include "interfaces/error.h"
 
 /* Smallest first: duration_format() looks from the end. */
 static const struct {

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "error.h"
-#include "names.h"
-#include "utf8.h"
+#include "interfaces/error.h"
+#include "interfaces/names.h"
+#include "interfaces/utf8.h"
 
 static const ErrorEntry error_table[] = {
         { KT_E_FAILED, KT_ERROR_PREFIX "Failed", "the operation failed", KT_EXIT_FAILED },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 /* Positive return codes: the caller's request that cannot be done. Negative errnos are our own
  * failures and reach the caller as Failed without detail. Public contract: see error_table. */

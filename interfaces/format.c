@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "format.h"
+#include "interfaces/format.h"
 
 #define FORMAT_FIELDS_MAX 1024
 #define FORMAT_BYTES_MAX  65536 /* no record is longer: a sub-buffer's at most */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 typedef enum FieldKind {
         FIELD_PLAIN,    /* lies in the record */

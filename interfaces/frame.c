@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frame.h"
+#include "interfaces/frame.h"
 
 /* The kernel's NR_CPUS is at most 8192 on the architectures that we know. */
 #define FRAME_CPU_MAX 8192

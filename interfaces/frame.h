@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* A .kts stream: one StreamHeader, then frames, all integers little-endian. Each frame is a
  * FrameHeader followed by `size` bytes. See ktrace-stream(5). */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "glob.h"
+#include "interfaces/glob.h"
 
 bool glob_is_pattern(const char *pattern) {
         return strpbrk(pattern, "*?[") != NULL;

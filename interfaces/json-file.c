@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 
 int json_read_fd(const char *source, int fd, char **ret, size_t *ret_size, Reason *reason) {
         _cleanup_free_ char *text = NULL;

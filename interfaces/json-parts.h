@@ -4,7 +4,7 @@
 #include <locale.h>
 #include <stdbool.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 
 /* What the files of the JSON loader (json.c, json-scalar.c) have of each other; for nobody else. */
 

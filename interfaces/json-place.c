@@ -5,7 +5,7 @@
  * been parsed before, so it is only walked here; what does not fit all the same is not found. A key
  * that is written with escapes is not found either. */
 
-#include "json-place.h"
+#include "interfaces/json-place.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json-parts.h"
-#include "utf8.h"
+#include "interfaces/json-parts.h"
+#include "interfaces/utf8.h"
 
 static int parse_hex4(JsonParser *parser, uint32_t *ret) {
         uint32_t value = 0;

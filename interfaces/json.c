@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json-parts.h"
+#include "interfaces/json-parts.h"
 
 static int parse_value(JsonParser *parser, json_object **ret);
 

@@ -4,7 +4,7 @@
 #include <json-c/json.h>
 #include <stddef.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 #define JSON_MAX_BYTES ((size_t)4 * 1024 * 1024)
 #define JSON_MAX_DEPTH 16

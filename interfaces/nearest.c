@@ -5,12 +5,12 @@
  * Strangers choose the names, and a refusal compares one with thousands. So the length is bounded,
  * and a comparison ends as soon as the distance cannot be small enough any more. */
 
-#include "nearest.h"
+#include "interfaces/nearest.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 uint32_t nearest_distance(const char *a, const char *b, uint32_t below) {
         uint32_t row[NEAREST_NAME_MAX + 1];

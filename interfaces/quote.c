@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "quote.h"
-#include "utf8.h"
+#include "interfaces/cleanup.h"
+#include "interfaces/quote.h"
+#include "interfaces/utf8.h"
 
 Quoted quote(const char *value) {
         size_t size = strlen(value), used = 0;

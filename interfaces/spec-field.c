@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cpu-list.h"
-#include "nearest.h"
-#include "quote.h"
-#include "spec.h"
+#include "interfaces/cpu-list.h"
+#include "interfaces/nearest.h"
+#include "interfaces/quote.h"
+#include "interfaces/spec.h"
 
 #define CLOCK_MAX    32
 #define MODE_MAX     16

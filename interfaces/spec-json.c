@@ -8,11 +8,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "duration.h"
-#include "quote.h"
-#include "spec-json.h"
-#include "spec-parts.h"
-#include "spec-trigger.h"
+#include "interfaces/duration.h"
+#include "interfaces/quote.h"
+#include "interfaces/spec-json.h"
+#include "interfaces/spec-parts.h"
+#include "interfaces/spec-trigger.h"
 
 const char *spec_json_type(json_object *value) {
         switch (json_object_get_type(value)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "spec.h"
+#include "interfaces/spec.h"
 
 /* What the files of the spec's JSON have of each other; for nobody else. */
 

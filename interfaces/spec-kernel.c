@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cpu-list.h"
-#include "quote.h"
-#include "spec-parts.h"
+#include "interfaces/cpu-list.h"
+#include "interfaces/quote.h"
+#include "interfaces/spec-parts.h"
 
 static int copy(char **target, const char *value) {
         *target = strdup(value);

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "quote.h"
-#include "spec-parts.h"
-#include "utf8.h"
+#include "interfaces/quote.h"
+#include "interfaces/spec-parts.h"
+#include "interfaces/utf8.h"
 
 void spec_free_entries(SpecEvent *list, size_t n) {
         for (size_t i = 0; i < n; i++) {

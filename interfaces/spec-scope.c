@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "quote.h"
-#include "spec-scope.h"
-#include "utf8.h"
+#include "interfaces/quote.h"
+#include "interfaces/spec-scope.h"
+#include "interfaces/utf8.h"
 
 static bool is_digit(char c) {
         return c >= '0' && c <= '9';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "spec.h"
+#include "interfaces/spec.h"
 
 #define SPEC_SCOPE_FORMS "command:PID, own, pids:PID,PID, unit:NAME, cgroup:PATH or system"
 

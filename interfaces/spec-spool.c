@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "quote.h"
-#include "spec-json.h"
-#include "spec-parts.h"
+#include "interfaces/quote.h"
+#include "interfaces/spec-json.h"
+#include "interfaces/spec-parts.h"
 
 #define KEYS "max-bytes, rotate-bytes, keep, sync"
 

@@ -4,11 +4,11 @@
  * polkit's rules and dialogs, and the journal. Every way to see something has its words here, so
  * that none is allowed unseen. Names are cut, numbers are not. */
 
-#include "spec-summary.h"
+#include "interfaces/spec-summary.h"
 
 #include <stdio.h>
 
-#include "spec-trigger.h"
+#include "interfaces/spec-trigger.h"
 
 static void add(Reason *text, const char *what, const char *name, size_t n) {
         const Reason before = *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "spec.h"
+#include "interfaces/spec.h"
 
 /* Behind the names of the spec's events: "…, probe reads, trigger on sched:sched_switch and 2
  * more". */

@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "spec-json.h"
-#include "spec-trigger.h"
+#include "interfaces/spec-json.h"
+#include "interfaces/spec-trigger.h"
 
 static int set_words(SpecTriggerList *list,
                 const SpecField *field,

@@ -7,14 +7,14 @@
  * As with the rest of the spec nothing looks at the machine: whether the event is granted, its
  * filter has the right types and the kernel takes the action is judged above. */
 
-#include "spec-trigger.h"
+#include "interfaces/spec-trigger.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "quote.h"
-#include "utf8.h"
+#include "interfaces/quote.h"
+#include "interfaces/utf8.h"
 
 #define ACTION_MAX 16
 /* "SYSTEM:EVENT if FILTER" */

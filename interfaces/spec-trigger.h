@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "spec.h"
+#include "interfaces/spec.h"
 
 typedef enum SpecAction {
         ACTION_START,    /* recording goes on */

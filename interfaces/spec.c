@@ -13,11 +13,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "duration.h"
-#include "quote.h"
-#include "spec-parts.h"
-#include "spec-scope.h"
-#include "spec-trigger.h"
+#include "interfaces/duration.h"
+#include "interfaces/quote.h"
+#include "interfaces/spec-parts.h"
+#include "interfaces/spec-scope.h"
+#include "interfaces/spec-trigger.h"
 
 #define CLOCK_DEFAULT "mono"
 

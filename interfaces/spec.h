@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "error.h"
-#include "json.h"
-#include "names.h"
+#include "interfaces/error.h"
+#include "interfaces/json.h"
+#include "interfaces/names.h"
 
 #define SPEC_EVENTS_MAX        4096 /* entries in `events`, each may be a glob */
 #define SPEC_PROBES_MAX        256

@@ -5,7 +5,7 @@
  * stripped. Read by the client and by the confined reader. Pure; the bytes come from strangers: a
  * table that is not sorted gives a wrong answer, and that is all. */
 
-#include "unwind-table.h"
+#include "interfaces/unwind-table.h"
 
 #include <string.h>
 

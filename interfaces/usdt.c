@@ -5,7 +5,7 @@
  * by the client, which shows them, and by the confined reader, which checks what was shown. Pure;
  * the bytes come from strangers. */
 
-#include "usdt.h"
+#include "interfaces/usdt.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -6,13 +6,13 @@
  * What a probe cannot fetch (floats, symbols, indexed addresses) is told as such. Pure; the text
  * comes from strangers. */
 
-#include "user-place.h"
+#include "interfaces/user-place.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 #define OPERAND_MAX 128 /* what is longer names a symbol */
 #define DIGITS      "0123456789"

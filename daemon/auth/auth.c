@@ -20,16 +20,16 @@
  * knows whose seat polkit has looked at.
  *
  * Why not sd_bus_track: adding a name to it asks the bus in a blocking call. */
-#include "auth.h"
+#include "auth/auth.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <search.h>
 #include <string.h>
 
-#include "credentials.h"
-#include "facts.h"
-#include "log.h"
+#include "auth/credentials.h"
+#include "auth/facts.h"
+#include "base/log.h"
 
 /* Peers that a bus of any size has are far fewer: its own limit is 256 connections a user. */
 #define PEERS_MAX 4096

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
-#include "policy.h"
-#include "polkit.h"
+#include "auth/polkit.h"
+#include "policy/policy.h"
 
 /* Everyone who has called us and is still on the bus, and everyone who is connected to a socket of
  * ours: unique name -> credentials as the bus or the kernel tells them. */

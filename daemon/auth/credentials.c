@@ -8,7 +8,7 @@
  * kernel gives the process itself (SO_PEERPIDFD, since 6.5) its start time is that of the very one
  * that connected; on older ones that of whoever has the number when we accept, with the same uid
  * (facts.c), which is what the bus has to offer, too. */
-#include "credentials.h"
+#include "auth/credentials.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "facts.h"
+#include "auth/facts.h"
 
 #define GROUPS_MAX 65536
 

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /* GetConnectionCredentials' answer. Groups: the database's where the bus does not tell them. */
 int credentials_read_message(sd_bus_message *m, Subject *subject, pid_t *pid);

@@ -10,7 +10,7 @@
  * the peer's user. What this cannot see: a process that ended before the first call, whose
  * connection a child kept, and whose pid another process of the same user got. So a rule's unit
  * only narrows what the rule gives to a user, never more. */
-#include "facts.h"
+#include "auth/facts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <systemd/sd-login.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 #define STAT_MAX 4096
 

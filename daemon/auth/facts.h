@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /* What may change while a peer is on the bus: read anew for each request, never kept. */
 

@@ -14,7 +14,7 @@
  * by whoever fills them, and polkit shows them as text.
  *
  * polkit drops a dialog when it is told to (CancelCheckAuthorization), not when we stop waiting. */
-#include "polkit.h"
+#include "auth/polkit.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* polkit, as far as it is asked: questions that are open. */
 typedef struct Polkit Polkit;

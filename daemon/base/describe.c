@@ -3,7 +3,7 @@
 /* Builds answers in JSON. The functions take the value and return -ENOMEM for a NULL one, so that
  * a caller chains them with ?: and checks once. */
 
-#include "describe.h"
+#include "base/describe.h"
 
 #include <errno.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The service manager's store of descriptors, as this process uses it. Made by the manager, used by
- * the session floor. The daemon's state of what they mean is elsewhere (session/store.c): a
+ * the session floor. The daemon's state of what they mean is elsewhere (work/store.c): a
  * descriptor without a state is let go, a state without its descriptor is told.
  *
  * systemd takes a socket or a pipe out by itself when its other end has gone; a file that is pinned
  * (O_PATH) cannot be watched so, and is refused where that is not renounced. A message that is on
  * its way when we are killed may be lost: then the descriptor is. */
 
-#include "fd-store.h"
+#include "base/fd-store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "base/log.h"
 
 struct FdStore {
         int *fds; /* -1: taken */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 /* Descriptors that outlive this process: in the service manager's hands (sd_notify(3), FDSTORE=1),
  * under names that need not be unique. Without a service manager it is always empty. */

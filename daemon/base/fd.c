@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 #define SCM_MAX_FD     253
 #define READ_STEP_SIZE ((size_t)4096)

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 /* Writes everything or returns -errno; retries EINTR. */
 int fd_write_all(int fd, const void *data, size_t size);

@@ -23,8 +23,8 @@
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 
-#include "error.h"
-#include "log.h"
+#include "base/log.h"
+#include "interfaces/error.h"
 
 #define LINE_SIZE_MAX   2048
 #define FIELD_SIZE_MAX  128

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <syslog.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 typedef enum LogTarget {
         LOG_TARGET_AUTO, /* journal when stderr is connected to it, else console */

@@ -2,13 +2,13 @@
 /* What all methods have in common: how a call went becomes the answer. The one place where error
  * codes turn into D-Bus errors and where a failure of ours of them is logged; used by the objects
  * beside it. Owns the message while a request is under way (door/waiting.c). */
-#include "call.h"
+#include "bus/call.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "log.h"
-#include "variant.h"
+#include "base/log.h"
+#include "bus/variant.h"
 
 typedef struct Call {
         Waiting waiting; /* the first: it is found by it */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "desk.h"
-#include "door.h"
+#include "bus/door.h"
+#include "door/desk.h"
 
 struct Door {
         sd_bus *bus;

@@ -3,12 +3,12 @@
 /* What Configure is asked for over D-Bus: a{sv} with one key. The message comes from anyone: here
  * is only what D-Bus adds, its types; what a change may be door/change.c says. */
 
-#include "change-reader.h"
+#include "bus/change-reader.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "spec-reader.h"
+#include "bus/spec-reader.h"
 
 static int read_patterns(sd_bus_message *m, const char *key, Change *change, Reason *reason) {
         int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, "as");

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "change.h"
+#include "door/change.h"
 
 /* Configure's a{sv}. KT_E_* with the reason, or -errno. */
 int change_read(sd_bus_message *m, Change *change, Reason *reason);

@@ -2,12 +2,12 @@
 /* AddProbe's a{sv} -> Definition, whose setters judge each value; here is only what D-Bus adds: its
  * types. The message comes from anyone: each container is entered by the type that was read, and
  * what is not known is refused, not skipped. */
-#include "definition-reader.h"
+#include "bus/definition-reader.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "quote.h"
+#include "interfaces/quote.h"
 
 static int read_list(sd_bus_message *m,
                 const char *key,

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "definition.h"
+#include "define/definition.h"
 
 /* AddProbe's a{sv}: a complete definition, or KT_E_* with the reason, or -errno. */
 int definition_read_message(sd_bus_message *m, Definition **ret, Reason *reason);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Puts the D-Bus objects up and takes them down. Made by the manager after auth, whose filter has
  * to see each message before the objects do. Owns the slots. */
-#include "door.h"
+#include "bus/door.h"
 
 #include <errno.h>
 
-#include "call.h"
-#include "log-control.h"
-#include "manager-object.h"
-#include "session-object.h"
+#include "bus/call.h"
+#include "bus/log-control.h"
+#include "bus/manager-object.h"
+#include "bus/session-object.h"
 
 /* Before auth's filter: what is asked there for each message is not to be had for nothing. */
 static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "desk.h"
+#include "door/desk.h"
 
 /* The D-Bus face of the daemon: the objects that it shows and the signals that it sends. */
 typedef struct Door Door;

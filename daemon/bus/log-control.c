@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* org.freedesktop.LogControl1, as org.freedesktop.LogControl1(5) describes it and `systemctl
  * log-level` speaks it. Anyone may read, root may write. */
-#include "log-control.h"
+#include "bus/log-control.h"
 
-#include "call.h"
-#include "log.h"
+#include "base/log.h"
+#include "bus/call.h"
 
 static int get_level(sd_bus *bus,
                 const char *path,

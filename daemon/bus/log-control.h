@@ -3,6 +3,6 @@
 
 #include <systemd/sd-bus.h>
 
-#include "door.h"
+#include "bus/door.h"
 
 int log_control_add(Door *door, sd_bus_slot **ret);

@@ -3,17 +3,17 @@
  * floor, answer. Documented in interfaces/org.ktrace1.Manager.xml, which a test compares with what
  * is here. Everything but the version comes from methods, because a property can be read by anyone
  * who may call; every method may be called by anyone, because policy decides. */
-#include "manager-object.h"
+#include "bus/manager-object.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "admission.h"
-#include "call.h"
-#include "privilege.h"
-#include "probe-methods.h"
-#include "spec-reader.h"
-#include "spool-methods.h"
+#include "bus/call.h"
+#include "bus/probe-methods.h"
+#include "bus/spec-reader.h"
+#include "bus/spool-methods.h"
+#include "door/admission.h"
+#include "door/privilege.h"
 
 static int get_version(sd_bus *bus,
                 const char *path,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The methods of org.ktrace1.Manager that are about probes: read the arguments, find the caller,
  * ask the session floor, answer. Used by manager-object.c, which has the table. */
-#include "probe-methods.h"
+#include "bus/probe-methods.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "call.h"
-#include "definition-reader.h"
-#include "probe-admission.h"
-#include "probe-batch.h"
-#include "probe-list.h"
-#include "probe-verbs.h"
-#include "variant.h"
+#include "bus/call.h"
+#include "bus/definition-reader.h"
+#include "bus/variant.h"
+#include "door/probe-admission.h"
+#include "probes/probe-batch.h"
+#include "probes/probe-list.h"
+#include "probes/probe-verbs.h"
 
 static int answer_resolved(sd_bus_message *m, Request *request) {
         return call_reply_json(m, 0, request->list, NULL);

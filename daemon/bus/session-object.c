@@ -9,17 +9,17 @@
  * the caller may see. Signals go to the unique names of the creator and of those connections of the
  * owner's that asked for them, since a broadcast reaches whoever has a match for it. There are no
  * properties, because PropertiesChanged would be a broadcast too. */
-#include "session-object.h"
+#include "bus/session-object.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "call.h"
-#include "change-reader.h"
-#include "log.h"
-#include "session-verb.h"
-#include "variant.h"
-#include "window-look.h"
+#include "base/log.h"
+#include "bus/call.h"
+#include "bus/change-reader.h"
+#include "bus/variant.h"
+#include "door/session-verb.h"
+#include "session/window-look.h"
 
 /* The last part of a path; "" where it is no session's. */
 static const char *get_id(const char *path) {

@@ -3,6 +3,6 @@
 
 #include <systemd/sd-bus.h>
 
-#include "door.h"
+#include "bus/door.h"
 
 int session_object_add(Door *door, sd_bus_slot **ret_vtable, sd_bus_slot **ret_enumerator);

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "spec-trigger.h"
+#include "interfaces/spec-trigger.h"
 
 /* What the files that read a spec have of each other; for nobody else. */
 

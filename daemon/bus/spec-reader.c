@@ -4,13 +4,13 @@
  * for a number, since callers' bindings pick one by themselves; nothing else is converted. The
  * message comes from anyone: each container is entered by the type that was read, and what is not
  * known is refused, not skipped. */
-#include "spec-reader.h"
+#include "bus/spec-reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "spec-reader-parts.h"
+#include "bus/spec-reader-parts.h"
 
 #define AS_USER "as-user"
 

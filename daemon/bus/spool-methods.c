@@ -2,16 +2,16 @@
 /* The methods of org.ktrace1.Manager that are about what is recorded on disk: read the arguments,
  * find the caller, ask the session floor, answer when the disk has. Used by manager-object.c, which
  * has the table. */
-#include "spool-methods.h"
+#include "bus/spool-methods.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "call.h"
-#include "quote.h"
-#include "spec-reader.h"
+#include "bus/call.h"
+#include "bus/spec-reader.h"
+#include "interfaces/quote.h"
 
 #define FILE_MAX 64
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "spec-reader-parts.h"
+#include "bus/spec-reader-parts.h"
 
 static int read_words(sd_bus_message *m,
                 SpecTriggerList *list,

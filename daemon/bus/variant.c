@@ -2,7 +2,7 @@
 /* Answers are made as JSON by the floors below, so that each door can carry them; here JSON becomes
  * what D-Bus carries. Knows types only, no keys. A list takes its type from its first entry:
  * answers are written by us, a mixed list is a mistake of ours and is refused. */
-#include "variant.h"
+#include "bus/variant.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,13 +7,13 @@
  *
  * Used by the doors. Owns request and spec while polkit is asked. A caller who leaves
  * meanwhile gets nothing: auth withdraws the question. */
-#include "admission.h"
+#include "door/admission.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "spec-summary.h"
+#include "interfaces/spec-summary.h"
 
 #define EVENTS_SHOWN     5
 #define EVENTS_SHOWN_MAX 160 /* bytes; a dialog is read by humans */

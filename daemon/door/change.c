@@ -3,7 +3,7 @@
 /* What Configure is asked for, as both doors judge it. It comes from anyone: what is not known is
  * refused, not skipped. Whether the session can do it is the session floor's to say. */
 
-#include "change.h"
+#include "door/change.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "session.h"
+#include "session/session.h"
 
 /* What Configure is asked for: one of them, since a plan is one change. */
 typedef struct Change {

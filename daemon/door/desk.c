@@ -4,8 +4,8 @@
  * taken, whose sessions are within reach of whom, what polkit said. Made by the manager, used by
  * the doors and by the files beside it. Knows neither D-Bus nor Varlink, and owns no caller: those
  * are auth's. */
-#include "desk.h"
-#include "quote.h"
+#include "door/desk.h"
+#include "interfaces/quote.h"
 
 #include <errno.h>
 #include <inttypes.h>

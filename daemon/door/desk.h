@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "auth.h"
-#include "pace.h"
-#include "waiting.h"
+#include "auth/auth.h"
+#include "door/pace.h"
+#include "door/waiting.h"
 
 typedef struct DeskHandlers {
         /* Rules and limits are to be read anew. 0: `request` is taken over, and answered when they

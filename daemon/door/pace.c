@@ -9,11 +9,11 @@
  * A user who is not in the table has not called for some time. Where more users are busy than the
  * table holds, the one who has used least gives way, so that the table needs no memory. */
 
-#include "pace.h"
+#include "door/pace.h"
 
 #include <stddef.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 #define USEC_PER_SEC UINT64_C(1000000)
 

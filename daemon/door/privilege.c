@@ -3,7 +3,7 @@
  * manager's (DoorHandlers). Administrate: auth marks the connection, and only it; desk_get_reach
  * tells what that is good for. Used by the doors; owns the request while polkit is asked. A
  * caller who leaves meanwhile has not asked: auth withdraws the question. */
-#include "privilege.h"
+#include "door/privilege.h"
 
 #include <errno.h>
 

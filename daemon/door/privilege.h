@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "desk.h"
+#include "door/desk.h"
 
 /* Manager.Reload and Manager.Administrate for the caller: root, and those whom polkit allows.
  * 0: `request` is taken over and answered in time. Else it stays the caller's, and this is the

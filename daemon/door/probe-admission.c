@@ -7,8 +7,8 @@
  *
  * Used by the doors. A caller who leaves meanwhile gets nothing: auth withdraws the question,
  * and the look is over. */
-#include "probe-admission.h"
-#include "probe-verbs.h"
+#include "door/probe-admission.h"
+#include "probes/probe-verbs.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "desk.h"
+#include "door/desk.h"
 
 /* probe_set_define, and polkit where a rule wants it. Takes request and definition when it
  * returns 0: the request is answered then. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The verbs of a session that differ by what the client gets, in the one form that a door's table
  * of methods calls. Used by the doors. */
-#include "session-verb.h"
+#include "door/session-verb.h"
 
 int verb_open_pipe(Session *session, Request *request, Reason *reason) {
         return session_open_stream(session, CONTROL_SINK_PIPE, request, reason);

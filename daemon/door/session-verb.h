@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "session.h"
+#include "session/session.h"
 
 /* What a method does with its session: as session.h has them, and those that take the kind of the
  * client's end. */

@@ -2,12 +2,12 @@
 /* A call becomes a Request, and how it went becomes the answer, whatever door it came by. The list
  * of those that wait is the desk's: it counts what each user has waiting. Owns, until the answer,
  * what the door remembers of the call. */
-#include "waiting.h"
+#include "door/waiting.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "desk.h"
+#include "door/desk.h"
 
 Request *waiting_free(Request *request) {
         Waiting *waiting = request ? request->userdata : NULL;

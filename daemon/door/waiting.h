@@ -3,8 +3,8 @@
 
 #include <sys/queue.h>
 
-#include "auth.h"
-#include "session.h"
+#include "auth/auth.h"
+#include "session/session.h"
 
 typedef struct Desk Desk;
 typedef struct Waiting Waiting;

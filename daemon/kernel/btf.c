@@ -5,7 +5,7 @@
  * defined, on the worker thread, and by session for the probes of others, which keeps what it got
  * for a while; reads /sys/kernel/btf, some megabytes, and keeps nothing itself. */
 
-#include "btf.h"
+#include "kernel/btf.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -14,8 +14,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "path.h"
+#include "interfaces/cleanup.h"
+#include "kernel/path.h"
 
 /* Unions and structures without a name, within each other. */
 #define DEPTH_MAX 4

@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "buffer.h"
+#include "kernel/buffer.h"
 
 /* A handler runs with preemption off, thus microseconds; a virtual CPU that its host took away
  * stays away for some milliseconds. Four looks without a change are 20 ms of silence. */

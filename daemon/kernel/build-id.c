@@ -4,7 +4,7 @@
  * notes in /sys/kernel/notes (kernel/ksysfs.c). Read once for each session, for its receipt. Not in
  * tracefs, but of the kernel all the same, and the kernel's word: no user writes there. */
 
-#include "build-id.h"
+#include "kernel/build-id.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 #define NOTES_PATH "/sys/kernel/notes"
 #define NOTES_MAX  65536

@@ -16,16 +16,16 @@
  * It does not see a new user namespace that clone(2) makes (no commit_creds), nor labels of
  * SELinux or AppArmor. */
 
-#include "cred-guard.h"
+#include "kernel/cred-guard.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "btf.h"
-#include "defence.h"
-#include "probe.h"
+#include "interfaces/defence.h"
+#include "kernel/btf.h"
+#include "kernel/probe.h"
 
 #define TRIGGER_PATH CRED_GUARD_PATH "/trigger"
 #define HIST_PATH    CRED_GUARD_PATH "/hist"

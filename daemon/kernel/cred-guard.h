@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "instance.h"
+#include "kernel/instance.h"
 
 #define CRED_GUARD_GROUP "ktrace_guard"
 #define CRED_GUARD_EVENT "commit_creds"

@@ -5,7 +5,7 @@
  * with a caret below the place. Only those whose command is ours are quoted: whatever else stands
  * there is another's. */
 
-#include "error-log.h"
+#include "kernel/error-log.h"
 
 #include <string.h>
 

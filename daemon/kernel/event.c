@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event.h"
-#include "fd.h"
-#include "path.h"
+#include "base/fd.h"
+#include "kernel/event.h"
+#include "kernel/path.h"
 
 #define MODULES_MAX ((size_t)4 * 1024 * 1024)
 

@@ -3,8 +3,8 @@
 
 #include <sys/types.h>
 
-#include "format.h"
-#include "tracefs.h"
+#include "interfaces/format.h"
+#include "kernel/tracefs.h"
 
 /* Every event of the kernel as "system:name", in the order of strcmp, each once. Read afresh at
  * each call of event_list_load: events come and go with modules and probes. */

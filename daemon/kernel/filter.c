@@ -19,9 +19,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "error-log.h"
-#include "instance.h"
-#include "path.h"
+#include "kernel/error-log.h"
+#include "kernel/instance.h"
+#include "kernel/path.h"
 
 #define FILTER_WRITE_MAX 4095
 #define NEAR_MAX         24

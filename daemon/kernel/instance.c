@@ -12,7 +12,7 @@
  *   preemption off: none that began before the call is left after it.
  *
  * It does not keep what it wrote: the kernel is the only copy. It does not know the order of the
- * fence's steps: session/arm.c does. */
+ * fence's steps: scope/arm.c does. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,9 +22,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "buffer.h"
-#include "instance.h"
-#include "path.h"
+#include "kernel/buffer.h"
+#include "kernel/instance.h"
+#include "kernel/path.h"
 
 Instance *instance_free(Instance *instance) {
         if (!instance)

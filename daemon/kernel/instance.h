@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "names.h"
-#include "tracefs.h"
+#include "interfaces/names.h"
+#include "kernel/tracefs.h"
 
 /* Per-CPU counters as the kernel has them in per_cpu/cpuN/stats, from the instance's creation. */
 typedef struct CpuStatistics {

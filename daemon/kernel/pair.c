@@ -19,7 +19,7 @@
  * - hist has for each trigger "# trigger info: " with what trigger reads back, its entries, and in
  *   the end "    Dropped: N". */
 
-#include "pair.h"
+#include "kernel/pair.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,8 +30,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error-log.h"
-#include "path.h"
+#include "kernel/error-log.h"
+#include "kernel/path.h"
 
 #define DEFINITIONS_FILE "dynamic_events"
 #define TRIGGER_MAX      4095 /* bytes in one write */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "instance.h"
+#include "kernel/instance.h"
 
 #define PAIR_SYSTEM "synthetic" /* the kernel lets these events be in no other */
 

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "path.h"
+#include "kernel/path.h"
 
 bool path_is_name(const char *name) {
         static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"

@@ -2,11 +2,11 @@
 
 /* How soon the kernel gives a task's number to another one. Called by session. */
 
-#include "pid-max.h"
+#include "kernel/pid-max.h"
 
 #include <fcntl.h>
 
-#include "tracefs.h"
+#include "kernel/tracefs.h"
 
 int pid_max_read(uint64_t *ret) {
         return tracefs_read_u64(AT_FDCWD, "/proc/sys/kernel/pid_max", ret);

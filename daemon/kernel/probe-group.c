@@ -23,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error-log.h"
-#include "probe.h"
+#include "kernel/error-log.h"
+#include "kernel/probe.h"
 
 #define EVENT_MAX 200 /* bytes of "GROUP/NAME" */
 

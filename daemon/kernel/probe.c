@@ -13,7 +13,7 @@
  * - removing a definition that was ever on wipes the ring buffers of the instances that had it on.
  */
 
-#include "probe.h"
+#include "kernel/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

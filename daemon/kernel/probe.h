@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "tracefs.h"
+#include "kernel/tracefs.h"
 
 /* The kernel keeps a list of each. */
 typedef enum ProbeKind {

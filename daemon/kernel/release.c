@@ -2,7 +2,7 @@
 
 /* Which kernel this is. Asked where trying out would cost RCU's time at each request. */
 
-#include "release.h"
+#include "kernel/release.h"
 
 #include <stdio.h>
 #include <sys/utsname.h>

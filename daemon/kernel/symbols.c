@@ -14,14 +14,14 @@
  * may hide kallsyms: then less is known beforehand, and the kernel says no when the probe is made.
  */
 
-#include "symbols.h"
+#include "kernel/symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 #define FUNCTIONS_FILE "available_filter_functions"
 #define BLACKLIST_FILE "/sys/kernel/debug/kprobes/blacklist"

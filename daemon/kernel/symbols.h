@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "tracefs.h"
+#include "kernel/tracefs.h"
 
 /* A function of the kernel that probes know. */
 typedef struct Symbol {

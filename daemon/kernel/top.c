@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The top buffer, as far as a trace of the boot concerns it. Called by session/boot-steps.c on the
+/* The top buffer, as far as a trace of the boot concerns it. Called by boot/boot-steps.c on the
  * worker thread, and by nobody else: see there when. It relies on set_event: opened without
  * O_TRUNC, "!SYSTEM:EVENT" turns one event off and leaves the rest. */
 
@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "top.h"
+#include "kernel/top.h"
 
 int top_open(const Tracefs *tracefs, Instance **ret) {
         Instance *top = calloc(1, sizeof(*top));

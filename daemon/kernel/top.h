@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "instance.h"
+#include "kernel/instance.h"
 
 /* The kernel's own buffer, which is everybody's: for what our words on its command line have had
  * recorded there, and nothing else. Never to be removed, changed in size or cleared. */

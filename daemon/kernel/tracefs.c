@@ -25,8 +25,8 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-#include "fd.h"
-#include "tracefs.h"
+#include "base/fd.h"
+#include "kernel/tracefs.h"
 
 #define FAKE_MARKER ".ktrace-fake-tracefs"
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* The tracefs mount, the only door to it. Immutable after tracefs_open: usable from any thread. */
 typedef struct Tracefs {

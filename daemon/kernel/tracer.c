@@ -15,7 +15,7 @@
  *
  * What may stand in a glob is the spec's: a ':' would make it a command. */
 
-#include "tracer.h"
+#include "kernel/tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "cpu-list.h"
-#include "instance.h"
+#include "interfaces/cpu-list.h"
+#include "kernel/instance.h"
 
 /* What records besides events, and where. All block as instance.h says. */
 

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "trigger.h"
+#include "kernel/trigger.h"
 
 #define HIST   "hist:"
 #define ACTIVE " [active]"

@@ -19,7 +19,7 @@
  * - an event with a trigger, and the event of an event probe that is on, are listed in set_event
  *   also while their enable file says "0*" and they record nothing. */
 
-#include "trigger.h"
+#include "kernel/trigger.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +29,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error-log.h"
-#include "path.h"
+#include "kernel/error-log.h"
+#include "kernel/path.h"
 
 #define TRIGGER_MAX 4095 /* bytes in one write */
 #define HIST        "hist:"

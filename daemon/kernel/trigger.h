@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "instance.h"
+#include "kernel/instance.h"
 
 #define TRIGGER_WITHOUT_END 0
 

@@ -12,7 +12,7 @@
  *
  * It does not know who wrote: session knows when we did. */
 
-#include "watch.h"
+#include "kernel/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

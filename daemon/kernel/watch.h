@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "instance.h"
+#include "kernel/instance.h"
 
 #define WATCH_NAME_MAX 256
 

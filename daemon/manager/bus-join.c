@@ -10,14 +10,14 @@
  * A bus that is lost ends the loop: peers, matches and names are gone with it, and a daemon that
  * starts anew is the one way to come back that is in use every day. The sessions go on, see
  * "RESTARTS" in ktraced(8). */
-#include "bus-join.h"
+#include "manager/bus-join.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "log.h"
-#include "names.h"
+#include "base/log.h"
+#include "interfaces/cleanup.h"
+#include "interfaces/names.h"
 
 #define SYSTEM_BUS_ADDRESS "unix:path=/run/dbus/system_bus_socket"
 /* Of RequestName, as the D-Bus specification numbers its answers. */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* The way onto the system bus, which may take until somebody starts one. */
 typedef struct BusJoin BusJoin;

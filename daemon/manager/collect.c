@@ -9,7 +9,7 @@
  * archive, or stays over many boots, is collected once. It is remembered after it was handed over:
  * a machine that dies in between has it twice, never not at all. */
 
-#include "collect.h"
+#include "manager/collect.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,9 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "digest.h"
-#include "fd.h"
-#include "log.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "policy/digest.h"
 
 #define DEPTH_MAX  4   /* of the archive: systemd has two */
 #define FILES_MAX  256 /* that are new, of one run */

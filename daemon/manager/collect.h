@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* `ktraced --collect`: what a crash of the machine has left, for the daemon to take. */
 typedef struct CollectOptions {

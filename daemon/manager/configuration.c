@@ -3,17 +3,17 @@
  * Read once at start by main; a file with a mistake in it keeps the daemon from starting, since a
  * limit that was meant and does not hold is worse than no service. The file counts only when nobody
  * but root can change it. */
-#include "configuration.h"
+#include "manager/configuration.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "json.h"
-#include "names.h"
-#include "nearest.h"
-#include "trust.h"
+#include "interfaces/json.h"
+#include "interfaces/names.h"
+#include "interfaces/nearest.h"
+#include "policy/trust.h"
 
 void configuration_init(Configuration *configuration) {
         *configuration = (Configuration){

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "error.h"
-#include "limit.h"
+#include "interfaces/error.h"
+#include "policy/limit.h"
 
 /* Where things are, by option, and what users may have at most, by file. Strings are borrowed from
  * argv or constant. */

@@ -6,11 +6,11 @@
 #include <signal.h>
 #include <string.h>
 
-#include "collect.h"
-#include "log.h"
-#include "manager.h"
-#include "names.h"
-#include "policy.h"
+#include "base/log.h"
+#include "interfaces/names.h"
+#include "manager/collect.h"
+#include "manager/manager.h"
+#include "policy/policy.h"
 
 enum {
         OPTION_HELP = 'h',

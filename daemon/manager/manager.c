@@ -11,7 +11,7 @@
  *
  * When started by systemd or by the bus (NOTIFY_SOCKET or DBUS_STARTER_ADDRESS is set) the daemon
  * ends itself after IDLE_USEC without a session and without a caller; started by hand it stays. */
-#include "manager.h"
+#include "manager/manager.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,14 +21,14 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
-#include "bus-join.h"
-#include "catalogue.h"
-#include "door.h"
-#include "log.h"
-#include "names.h"
-#include "runtime-dir.h"
-#include "status-line.h"
-#include "varlink-door.h"
+#include "base/log.h"
+#include "bus/door.h"
+#include "interfaces/names.h"
+#include "manager/bus-join.h"
+#include "manager/runtime-dir.h"
+#include "manager/status-line.h"
+#include "probes/catalogue.h"
+#include "varlink/varlink-door.h"
 
 #define USEC_PER_SEC 1000000ULL
 #define IDLE_USEC    (30 * USEC_PER_SEC)

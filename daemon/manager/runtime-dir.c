@@ -6,7 +6,7 @@
  * A record lock (fcntl(2)), not flock(2): it is the process's own, so that children which the
  * daemon has forked do not hold it any longer than the daemon, and the kernel tells whose it is.
  * The price: closing any descriptor of the file lets it go, so nobody else opens it. */
-#include "runtime-dir.h"
+#include "manager/runtime-dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 #define LOCK_FILE       "lock"
 #define LOCK_TRIES      50

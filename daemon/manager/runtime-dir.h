@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "error.h"
+#include "interfaces/error.h"
 
 #define RUNTIME_STATE_DIR "state" /* in the runtime directory: gone with the machine's memory */
 

@@ -4,13 +4,13 @@
  * streams and nobody's names, since everybody may read it. At most once a second, and not while
  * nothing changes. */
 
-#include "status-line.h"
+#include "manager/status-line.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <systemd/sd-daemon.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 #define PACE_USEC 1000000
 

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "session.h"
+#include "session/session.h"
 
 /* What `systemctl status ktraced` says of it. */
 typedef struct StatusLine StatusLine;

@@ -8,7 +8,7 @@
  * %pI4, %pM, %pU and their like print what lies at a place in the record, not the place: only
  * numbers of eight bytes are taken for pointers. */
 
-#include "address.h"
+#include "policy/address.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "format.h"
+#include "interfaces/format.h"
 
 /* Can eight bytes of it hold an address, whatever the field is said to be? */
 bool field_has_words(const FormatField *field);

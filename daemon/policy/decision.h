@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "hist.h"
-#include "rule.h"
-#include "spec-trigger.h"
+#include "interfaces/spec-trigger.h"
+#include "policy/hist.h"
+#include "policy/rule.h"
 
 /* A request on its way through policy_decide(). */
 

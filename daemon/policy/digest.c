@@ -4,7 +4,7 @@
  * libgcrypt, which libsystemd brings anyway; whoever else uses it in this process finds it
  * initialised. */
 
-#include "digest.h"
+#include "policy/digest.h"
 
 #include <errno.h>
 #include <gcrypt.h>

@@ -21,9 +21,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "filter-tree.h"
-#include "nearest.h"
-#include "quote.h"
+#include "interfaces/nearest.h"
+#include "interfaces/quote.h"
+#include "policy/filter-tree.h"
 
 #define STRING_MAX 255 /* MAX_FILTER_STR_VAL with its NUL, the least of all kernels */
 #define COMM_SIZE  16

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* A compiled filter as JSON, for the process that evaluates it where the kernel cannot
- * (stream/condition.c). Called by filter_describe() on a checked tree.
+ * (consumer/condition.c). Called by filter_describe() on a checked tree.
  *
  *   {"and": [...]}, {"or": [...]}
  *   {"field": "id", "op": "==", "number": 1}
@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "filter-tree.h"
-#include "json.h"
+#include "interfaces/json.h"
+#include "policy/filter-tree.h"
 
 static json_object *describe(const FilterTree *tree, const FilterNode *node, int *ret_r);
 

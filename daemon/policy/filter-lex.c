@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "filter-tree.h"
-#include "quote.h"
-#include "utf8.h"
+#include "interfaces/quote.h"
+#include "interfaces/utf8.h"
+#include "policy/filter-tree.h"
 
 /* Not ctype.h: it follows the locale. */
 static bool is_digit(char c) {

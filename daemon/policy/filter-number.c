@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "filter-tree.h"
+#include "policy/filter-tree.h"
 
 static const struct {
         const char *text;

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "filter-tree.h"
+#include "policy/filter-tree.h"
 
 static int parse_either(FilterTree *tree, FilterNode **ret);
 

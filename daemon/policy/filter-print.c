@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "filter-tree.h"
+#include "policy/filter-tree.h"
 
 static void print_either(FILE *out, const FilterNode *node);
 

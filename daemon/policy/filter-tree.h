@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "filter.h"
-#include "json.h"
+#include "interfaces/json.h"
+#include "policy/filter.h"
 
 /* A filter on its way through filter_compile(): words, then a tree of them, then its types. */
 

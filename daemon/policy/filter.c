@@ -14,14 +14,14 @@
  * most FILTER_PREDICATES_MAX predicates, and recursion ends at FILTER_DEPTH_MAX. Names of functions
  * and probes' fields are the kernel's own to know: there alone it may still refuse the result. */
 
-#include "filter.h"
+#include "policy/filter.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "filter-tree.h"
-#include "utf8.h"
+#include "interfaces/utf8.h"
+#include "policy/filter-tree.h"
 
 int filter_refuse(const FilterTree *tree, int code, const char *at, const char *format, ...) {
         size_t column = 1;

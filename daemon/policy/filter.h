@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "error.h"
-#include "format.h"
-#include "json.h"
+#include "interfaces/error.h"
+#include "interfaces/format.h"
+#include "interfaces/json.h"
 
 #define FILTER_TEXT_MAX 2048 /* bytes a caller may write */
 #define FILTER_RESULT_MAX \

@@ -3,14 +3,14 @@
 /* Parts of a grant as JSON: what was asked, what the reader gets otherwise than the kernel wrote
  * it, and what others pay. Answers, the metadata of streams and kept sessions use the same form. */
 
-#include "grant-describe.h"
+#include "policy/grant-describe.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "describe.h"
+#include "base/describe.h"
 
 int grant_describe_requests(const Grant *grant, json_object *requests) {
         for (size_t i = 0; i < grant->n_requests; i++) {

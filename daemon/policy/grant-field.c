@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#include "address.h"
-#include "glob.h"
-#include "policy.h"
+#include "interfaces/glob.h"
+#include "policy/address.h"
+#include "policy/policy.h"
 
 static bool is_in(char *const *globs, size_t n, const char *name) {
         for (size_t i = 0; i < n; i++)

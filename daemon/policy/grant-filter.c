@@ -12,9 +12,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "decision.h"
-#include "defence.h"
-#include "filter.h"
+#include "interfaces/defence.h"
+#include "policy/decision.h"
+#include "policy/filter.h"
 
 /* What the kernel takes in one write, less what the fence joins to it and the parentheses; of a
  * user's, less what a rule may join, whether it does or not: a limit on both together would tell

@@ -4,7 +4,7 @@
  * tracer, stacks and others' instances show cannot be cut field by field, so they go with grants
  * that cut nothing. Part of grant.c. Pure. */
 
-#include "decision.h"
+#include "policy/decision.h"
 
 int decision_check_kernel(const Decision *d) {
         const Grant *grant = d->grant;

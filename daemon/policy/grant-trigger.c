@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "decision.h"
+#include "policy/decision.h"
 
 static SpecTriggerPlace place_of(const Decision *d, size_t i) {
         return spec_trigger_place(&d->spec->triggers[i]);

@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "decision.h"
-#include "glob.h"
+#include "interfaces/glob.h"
+#include "policy/decision.h"
 
 /* All globs of one request together. Each is matched against each event of the kernel, at worst in
  * bytes times bytes. */

@@ -9,14 +9,14 @@
  * its modifier there (trace_events_hist.c, event_hist_trigger_print). It is never given a name:
  * names are shared by all instances. */
 
-#include "hist.h"
+#include "policy/hist.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "nearest.h"
-#include "quote.h"
+#include "interfaces/nearest.h"
+#include "interfaces/quote.h"
 
 /* An element of the map, two places in it and the fields that are summed up
  * (kernel/trace/tracing_map.c). 6.1 takes 161 bytes a row for a number, 444 for a stack, two names

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "format.h"
-#include "hist-layout.h"
-#include "spec-trigger.h"
+#include "interfaces/format.h"
+#include "interfaces/hist-layout.h"
+#include "interfaces/spec-trigger.h"
 
 #define HIST_ROWS_DEFAULT 2048
 

@@ -3,13 +3,13 @@
 /* The limits' one table: their names in ktraced.json, in GetLimits() and in the man page. Counting
  * is the registry's. */
 
-#include "limit.h"
+#include "policy/limit.h"
 
 #include <errno.h>
 
-#include "cleanup.h"
-#include "describe.h"
-#include "json.h"
+#include "base/describe.h"
+#include "interfaces/cleanup.h"
+#include "interfaces/json.h"
 
 #define USEC_PER_SEC 1000000ULL
 #define LIMIT(n, member, lo, hi, def, u, d)                                          \

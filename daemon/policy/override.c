@@ -5,7 +5,7 @@
  * catalogue of probes. What decides over others is read only when nobody but root can have written
  * it (trust.c). */
 
-#include "override.h"
+#include "policy/override.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "trust.h"
+#include "interfaces/json.h"
+#include "policy/trust.h"
 
 #define FILES_MAX 256
 

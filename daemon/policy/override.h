@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* A *.json file of LIB_DIR/SUBDIR, or the one of its name in CONFIG_DIR/SUBDIR. */
 typedef struct OverrideFile {

@@ -3,15 +3,15 @@
 /* Reading values out of a rules file, each refusal with its place. Used by rule-read.c and what it
  * calls; knows nothing of rules. Nothing is skipped: what is not known may be what forbids. */
 
-#include "place.h"
+#include "policy/place.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "nearest.h"
-#include "quote.h"
+#include "interfaces/nearest.h"
+#include "interfaces/quote.h"
 
 #define PLACE_MAX 256
 

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "json.h"
+#include "interfaces/error.h"
+#include "interfaces/json.h"
 
 /* Where in a rules file something stands, as messages tell it: "50-x.json: rules[2].events[0].cut".
  * Made on the stack, each from the one around it. */

@@ -9,15 +9,15 @@
  * Rules are asked in two ways: a spec with `unredacted` passes over those that cut, so that one who
  * is granted less without a password can still ask an administrator for all. What only a rule with
  * polkit grants is not listed by ListEvents. */
-#include "policy.h"
+#include "policy/policy.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "override.h"
-#include "quote.h"
-#include "rule.h"
+#include "interfaces/quote.h"
+#include "policy/override.h"
+#include "policy/rule.h"
 
 /* One line of what sha256sum prints. */
 static int list_digest(FILE *listing, const char *name, const char *text, size_t size) {

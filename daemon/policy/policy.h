@@ -3,10 +3,10 @@
 
 #include <limits.h>
 
-#include "format.h"
-#include "hist.h"
-#include "limit.h"
-#include "spec.h"
+#include "interfaces/format.h"
+#include "interfaces/spec.h"
+#include "policy/hist.h"
+#include "policy/limit.h"
 
 /* Who asks. */
 typedef struct Subject {

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "filter.h"
-#include "rule.h"
+#include "policy/filter.h"
+#include "policy/rule.h"
 
 #define PATTERN_MAX 256
 #define FIELD_MAX   128

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "glob.h"
-#include "quote.h"
-#include "rule.h"
+#include "interfaces/glob.h"
+#include "interfaces/quote.h"
+#include "policy/rule.h"
 
 #define GLOB_MAX 128
 #define FILE_MAX 1024

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "rule.h"
+#include "policy/rule.h"
 
 #define NAME_LENGTH_MAX 128
 

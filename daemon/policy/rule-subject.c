@@ -10,7 +10,7 @@
 #include <pwd.h>
 #include <string.h>
 
-#include "rule.h"
+#include "policy/rule.h"
 
 #define NAME_LENGTH_MAX 256
 

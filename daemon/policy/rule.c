@@ -3,11 +3,11 @@
 /* One rule: whom it covers and what it grants. rule-read.c makes it of a file, policy.c asks the
  * rules in order, grant.c turns what it says into a grant. */
 
-#include "rule.h"
+#include "policy/rule.h"
 
 #include <string.h>
 
-#include "glob.h"
+#include "interfaces/glob.h"
 
 static bool has_group(const Subject *subject, gid_t gid) {
         for (size_t i = 0; i < subject->n_gids; i++)

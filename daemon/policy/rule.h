@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "digest.h"
-#include "place.h"
-#include "policy.h"
+#include "policy/digest.h"
+#include "policy/place.h"
+#include "policy/policy.h"
 
 #define RULES_MAX        1024 /* in all files */
 #define RULE_ENTRIES_MAX 4096 /* subjects or events of one rule */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 
 static bool text_is_same(const char *a, const char *b) {
         return a && b ? strcmp(a, b) == 0 : a == b;

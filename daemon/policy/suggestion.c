@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-#include "decision.h"
-#include "nearest.h"
+#include "interfaces/nearest.h"
+#include "policy/decision.h"
 
 #define ENTRY_PREFIX  "sys_enter_" /* and the name of a system call */
 #define DISTANCE_MAX  2

@@ -4,13 +4,13 @@
  * or swap it for another: owner and mode of the file and of the directory that holds it are read
  * from the opened fd, never from the path again. Does not look at access control lists (a write
  * right given by one shows as the group's in the mode), nor at the directories further up. */
-#include "trust.h"
+#include "policy/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "defence.h"
+#include "interfaces/defence.h"
 
 static int check_owner(const struct stat *st, const char *source, Reason *reason) {
         if (!defence_is_on("rules-trust"))

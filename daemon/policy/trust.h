@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "error.h"
+#include "interfaces/error.h"
 
 /* Opens a directory for reading when only root (or who runs the daemon) can change it. `path` may
  * be relative to dirfd. -ENOENT, -errno, or KT_E_INVALID_SPEC with the reason. */

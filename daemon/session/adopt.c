@@ -16,14 +16,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "audit.h"
-#include "describe.h"
-#include "keep.h"
-#include "log.h"
-#include "probe-events.h"
-#include "session-parts.h"
-#include "trace-borrow.h"
-#include "trace-counts.h"
+#include "base/describe.h"
+#include "base/log.h"
+#include "probes/probe-events.h"
+#include "session/keep.h"
+#include "session/session-parts.h"
+#include "trace/trace-borrow.h"
+#include "trace/trace-counts.h"
+#include "work/audit.h"
 
 static uint64_t get_number(json_object *object, const char *key) {
         json_object *value = json_object_object_get(object, key);

@@ -9,11 +9,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "describe.h"
-#include "grant-describe.h"
-#include "judgement.h"
-#include "spec-trigger.h"
-#include "trace-triggers.h"
+#include "base/describe.h"
+#include "interfaces/spec-trigger.h"
+#include "policy/grant-describe.h"
+#include "session/judgement.h"
+#include "trace/trace-triggers.h"
 
 #define REASONS_MAX 32
 /* Events that are described in one turn of the loop. */

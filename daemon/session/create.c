@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "judgement.h"
-#include "keep.h"
-#include "probe-events.h"
-#include "session-parts.h"
+#include "probes/probe-events.h"
+#include "session/judgement.h"
+#include "session/keep.h"
+#include "session/session-parts.h"
 
 struct Creation {
         Registry *registry;

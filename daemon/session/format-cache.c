@@ -11,7 +11,7 @@
  * removed and defined again with the same words has another one. Metadata of streams therefore
  * reads formats itself. */
 
-#include "format-cache.h"
+#include "session/format-cache.h"
 
 #include <errno.h>
 #include <search.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "event.h"
+#include "kernel/event.h"
 
 /* The parsed formats of events, each read from tracefs once. */
 typedef struct FormatCache FormatCache;

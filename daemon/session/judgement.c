@@ -8,14 +8,14 @@
  * anew. What other users do to their own probes does not matter to it. Events and their formats may
  * change as well, as they may after the decision. */
 
-#include "judgement.h"
+#include "session/judgement.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "event.h"
-#include "probe-origin.h"
-#include "release.h"
+#include "kernel/event.h"
+#include "kernel/release.h"
+#include "probes/probe-origin.h"
 
 static int compare_names(const void *a, const void *b) {
         return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "probe-events.h"
-#include "registry.h"
+#include "probes/probe-events.h"
+#include "session/registry.h"
 
 /* Called with each refusal. true: go on, to find the next one. */
 typedef bool (*RefusalHandler)(int result, const Reason *reason, void *userdata);

@@ -6,10 +6,10 @@
 
 #include <errno.h>
 
-#include "describe.h"
-#include "grant-describe.h"
-#include "json.h"
-#include "keep.h"
+#include "base/describe.h"
+#include "interfaces/json.h"
+#include "policy/grant-describe.h"
+#include "session/keep.h"
 
 static int add_text(json_object *object, const char *key, const char *text) {
         return text ? describe_put(object, key, json_object_new_string(text)) : 0;

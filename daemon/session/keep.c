@@ -8,16 +8,16 @@
  * The file is root's alone: it holds what policy joins to filters, and says what polkit has
  * allowed. Both daemons need not be of one build: what this one does not know it does not adopt. */
 
-#include "keep.h"
+#include "session/keep.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "control.h"
-#include "describe.h"
-#include "log.h"
-#include "session-parts.h"
-#include "trace-borrow.h"
+#include "base/describe.h"
+#include "base/log.h"
+#include "interfaces/control.h"
+#include "session/session-parts.h"
+#include "trace/trace-borrow.h"
 
 static int put_text(json_object *object, const char *key, const char *text) {
         return text ? describe_put(object, key, json_object_new_string(text)) : 0;

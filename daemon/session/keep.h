@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "registry.h"
+#include "session/registry.h"
 
 /* What is kept of sessions for the daemon that comes after this one. */
 

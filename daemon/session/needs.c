@@ -8,12 +8,12 @@
 
 #include <errno.h>
 
-#include "pair.h"
-#include "registry.h"
-#include "spec-trigger.h"
-#include "trace-counts.h"
-#include "trace-triggers.h"
-#include "tracer.h"
+#include "interfaces/spec-trigger.h"
+#include "kernel/pair.h"
+#include "kernel/tracer.h"
+#include "session/registry.h"
+#include "trace/trace-counts.h"
+#include "trace/trace-triggers.h"
 
 typedef struct Needs {
         Registry *registry;

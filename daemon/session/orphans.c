@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "boot-mark.h"
-#include "cred-guard.h"
-#include "log.h"
-#include "pair.h"
-#include "probe.h"
-#include "registry.h"
+#include "base/log.h"
+#include "interfaces/boot-mark.h"
+#include "kernel/cred-guard.h"
+#include "kernel/pair.h"
+#include "kernel/probe.h"
+#include "session/registry.h"
 
 /* Consumers of a killed daemon let their rings go within a moment. After that it is told, and the
  * tries become rare. */

@@ -9,11 +9,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "describe.h"
-#include "registry.h"
-#include "spec-trigger.h"
-#include "trace-pairs.h"
-#include "trace-triggers.h"
+#include "base/describe.h"
+#include "interfaces/spec-trigger.h"
+#include "session/registry.h"
+#include "trace/trace-pairs.h"
+#include "trace/trace-triggers.h"
 
 typedef struct Question {
         const Registry *registry;

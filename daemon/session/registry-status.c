@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "describe.h"
-#include "process-cost.h"
-#include "registry.h"
+#include "base/describe.h"
+#include "scope/process-cost.h"
+#include "session/registry.h"
 
 #define USEC_PER_SEC 1000000ULL
 

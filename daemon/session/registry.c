@@ -8,14 +8,14 @@
  * before any session is made; instances called ktrace-* that no session owns by then are
  * removed. */
 
-#include "registry.h"
+#include "session/registry.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "keep.h"
-#include "log.h"
+#include "base/log.h"
+#include "session/keep.h"
 
 static void on_boot_over(void *userdata) {
         Registry *registry = userdata;

@@ -16,9 +16,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "judgement.h"
-#include "log.h"
-#include "session-parts.h"
+#include "base/log.h"
+#include "session/judgement.h"
+#include "session/session-parts.h"
 
 /* 0: no limit. */
 static bool is_lower(uint64_t now, uint64_t then) {

@@ -4,15 +4,15 @@
  * buffer is, and an empty one. Called by the doors in the event loop; kernel work goes to the
  * worker as the session's plan. */
 
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "glob.h"
-#include "keep.h"
-#include "session-parts.h"
+#include "interfaces/glob.h"
+#include "session/keep.h"
+#include "session/session-parts.h"
 
 void session_note_switches(Session *session) {
         size_t n = session->grant->n_events;

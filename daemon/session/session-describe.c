@@ -6,14 +6,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "describe.h"
-#include "grant-describe.h"
-#include "hist-rows.h"
-#include "metadata.h"
-#include "process-cost.h"
-#include "registry.h"
-#include "trace-pairs.h"
-#include "window-look.h"
+#include "base/describe.h"
+#include "policy/grant-describe.h"
+#include "scope/process-cost.h"
+#include "session/registry.h"
+#include "session/window-look.h"
+#include "trace/hist-rows.h"
+#include "trace/metadata.h"
+#include "trace/trace-pairs.h"
 
 static int append_event(json_object *events, const GrantEvent *event) {
         char name[512];

@@ -7,18 +7,18 @@
  * doors, by the registry (a peer gone, the daemon ends) and by whatever finds a reason; in the
  * event loop. */
 
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cred-guard.h"
-#include "keep.h"
-#include "log.h"
-#include "metadata.h"
-#include "session-parts.h"
-#include "window-look.h"
+#include "base/log.h"
+#include "kernel/cred-guard.h"
+#include "session/keep.h"
+#include "session/session-parts.h"
+#include "session/window-look.h"
+#include "trace/metadata.h"
 
 #define USEC_PER_MSEC     1000ULL
 #define REMOVE_RETRY_USEC (50 * USEC_PER_MSEC)

@@ -12,17 +12,17 @@
  * One call of a session is under way at a time, the others wait their turn. While the process has
  * the file the instance cannot be removed, so a session that ends ends it first. */
 
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "hist-rows.h"
-#include "log.h"
-#include "session-parts.h"
-#include "trace-counts.h"
-#include "trace-hist.h"
+#include "base/log.h"
+#include "session/session-parts.h"
+#include "trace/hist-rows.h"
+#include "trace/trace-counts.h"
+#include "trace/trace-hist.h"
 
 #define USEC_PER_SEC UINT64_C(1000000)
 /* A worker to come, and the largest table. */

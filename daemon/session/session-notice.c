@@ -4,20 +4,20 @@
  * owner's that asked for it. Called by the doors and by whatever else happens to the session; in
  * the event loop. Fails without harm: nobody is told, and the session goes on. */
 
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "defence.h"
-#include "describe.h"
-#include "json.h"
-#include "keep.h"
-#include "log.h"
-#include "session-parts.h"
-#include "spec-trigger.h"
-#include "trace-counts.h"
-#include "trace-notify.h"
+#include "base/describe.h"
+#include "base/log.h"
+#include "interfaces/defence.h"
+#include "interfaces/json.h"
+#include "interfaces/spec-trigger.h"
+#include "session/keep.h"
+#include "session/session-parts.h"
+#include "trace/trace-counts.h"
+#include "trace/trace-notify.h"
 
 int session_subscribe(Session *session, const char *peer, Reason *reason) {
         size_t i = 0;

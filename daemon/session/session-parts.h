@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "registry.h"
+#include "session/registry.h"
 
 /* What the files of a session (session.c, session-run.c, session-stream.c, session-end.c) have of
  * each other; for nobody else. */

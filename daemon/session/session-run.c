@@ -5,17 +5,17 @@
  * kernel work goes to the worker as a plan, and the call is answered when its plan is over. At most
  * one plan of a session is in flight, so Start and Stop answer Busy meanwhile. */
 
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <time.h>
 
-#include "defence.h"
-#include "keep.h"
-#include "log.h"
-#include "metadata.h"
-#include "scope.h"
-#include "session-parts.h"
+#include "base/log.h"
+#include "interfaces/defence.h"
+#include "scope/scope.h"
+#include "session/keep.h"
+#include "session/session-parts.h"
+#include "trace/metadata.h"
 
 int session_check_idle(const Session *session, Reason *reason) {
         if (session->end != END_NOT)

@@ -7,16 +7,16 @@
  * A consumer that dies takes the session with it, and says so: what it had in memory is lost, and
  * nobody knows how much that was. */
 
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "keep.h"
-#include "log.h"
-#include "session-parts.h"
-#include "spool-room.h"
+#include "base/log.h"
+#include "session/keep.h"
+#include "session/session-parts.h"
+#include "spool/spool-room.h"
 
 /* What all limits leave to one recording while the user has no other. */
 static uint64_t get_most_bytes(const Session *session) {

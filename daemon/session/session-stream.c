@@ -4,17 +4,17 @@
  * the consumer has closed it. Called by the doors, and by the feed with what becomes of it; in the
  * event loop. */
 
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "keep.h"
-#include "log.h"
-#include "metadata.h"
-#include "session-parts.h"
-#include "trace-counts.h"
+#include "base/log.h"
+#include "session/keep.h"
+#include "session/session-parts.h"
+#include "trace/metadata.h"
+#include "trace/trace-counts.h"
 
 static void session_on_feed_ready(Feed *feed _unused_,
                 int result,

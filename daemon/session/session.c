@@ -9,17 +9,17 @@
  * only when its instance is gone: nothing is left in the kernel without a session that answers for
  * it. */
 
-#include "session.h"
+#include "session/session.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "keep.h"
-#include "probe-events.h"
-#include "session-parts.h"
-#include "window-look.h"
+#include "probes/probe-events.h"
+#include "session/keep.h"
+#include "session/session-parts.h"
+#include "session/window-look.h"
 
 const char *session_state_to_string(SessionState state) {
         static const char *const names[_SESSION_STATE_N] = {

@@ -4,16 +4,16 @@
 #include <json-c/json.h>
 #include <systemd/sd-event.h>
 
-#include "audit.h"
-#include "definition.h"
-#include "fd-store.h"
-#include "limit.h"
-#include "policy.h"
-#include "probe-set.h"
-#include "request.h"
-#include "spawn.h"
-#include "spool.h"
-#include "tracefs.h"
+#include "base/fd-store.h"
+#include "define/definition.h"
+#include "kernel/tracefs.h"
+#include "policy/limit.h"
+#include "policy/policy.h"
+#include "probes/probe-set.h"
+#include "spool/spool.h"
+#include "work/audit.h"
+#include "work/request.h"
+#include "work/spawn.h"
 
 typedef enum SessionState {
         SESSION_CREATING, /* not shown to anyone yet */

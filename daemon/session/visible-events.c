@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "event.h"
-#include "glob.h"
-#include "quote.h"
-#include "registry.h"
+#include "interfaces/glob.h"
+#include "interfaces/quote.h"
+#include "kernel/event.h"
+#include "session/registry.h"
 
 /* Of a probe that is not in the kernel yet: nothing tells when it is defined anew, so it is made
  * each time. */

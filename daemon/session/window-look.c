@@ -5,16 +5,16 @@
  * its own beside the session's, on the worker thread, for whoever has them open waits for the
  * kernel's event_mutex. It only reads, so nothing of it is in the way of interference.c. */
 
-#include "window-look.h"
+#include "session/window-look.h"
 
 #include <errno.h>
 
-#include "defence.h"
-#include "describe.h"
-#include "session-parts.h"
-#include "spec-trigger.h"
-#include "trace-fence.h"
-#include "trace-triggers.h"
+#include "base/describe.h"
+#include "interfaces/defence.h"
+#include "interfaces/spec-trigger.h"
+#include "session/session-parts.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-triggers.h"
 
 struct Look {
         Session *session; /* NULL: it has gone, and so will this */

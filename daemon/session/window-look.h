@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "session.h"
-#include "trace.h"
+#include "session/session.h"
+#include "trace/trace.h"
 
 void windows_clear(TraceWindows *windows);
 /* Has it triggers of which there is something to look at now? */

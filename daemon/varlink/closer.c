@@ -10,7 +10,7 @@
  * The thread sleeps where it can be killed, and a process that ends does not linger (tcp_close). It
  * is made when the first socket comes, with all signals blocked. */
 
-#include "closer.h"
+#include "varlink/closer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
-#include "log.h"
+#include "base/log.h"
 
 typedef struct Closing {
         TAILQ_ENTRY(Closing) entry;

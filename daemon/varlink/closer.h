@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 /* Closes sockets in whose queue somebody else's descriptors lie. */
 typedef struct VarlinkCloser VarlinkCloser;

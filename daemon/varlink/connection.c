@@ -15,7 +15,7 @@
  * alone would drop the descriptors in this thread, and to drop the last one of a file can take
  * hours: closer.c. */
 
-#include "connection.h"
+#include "varlink/connection.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -24,8 +24,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "log.h"
-#include "message.h"
+#include "base/log.h"
+#include "varlink/message.h"
 
 #define ROOM_MIN ((size_t)4096)
 #define ROOM_MAX (VARLINK_MESSAGE_MAX + 1)

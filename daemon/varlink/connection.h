@@ -3,10 +3,10 @@
 
 #include <sys/queue.h>
 
-#include "closer.h"
-#include "error.h"
-#include "outbox.h"
-#include "server.h"
+#include "interfaces/error.h"
+#include "varlink/closer.h"
+#include "varlink/outbox.h"
+#include "varlink/server.h"
 
 /* What is shared by the files of the server; the floor above knows server.h alone. */
 

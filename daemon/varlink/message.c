@@ -7,13 +7,13 @@
  *
  * The text is hostile. What it may cost is in server.h. */
 
-#include "message.h"
+#include "varlink/message.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "server.h"
+#include "interfaces/cleanup.h"
+#include "varlink/server.h"
 
 static int refuse_type(Reason *reason, const char *key, const char *wanted) {
         return reason_set(reason, KT_E_INVALID_SPEC, "message: %s must be %s", key, wanted);

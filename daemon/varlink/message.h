@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 
 /* A call as it came. */
 typedef struct VarlinkMessage {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "visitor.h"
+#include "varlink/visitor.h"
 
 /* A parameter that the table says is there. */
 static inline const char *methods_get_text(json_object *parameters, const char *name) {

@@ -5,13 +5,13 @@
  * kernel keeps what was sent together in one buffer, and a reader gets no more of the next one once
  * it has met descriptors. How much may wait here is the connection's matter. */
 
-#include "outbox.h"
+#include "varlink/outbox.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 struct VarlinkOut {
         TAILQ_ENTRY(VarlinkOut) entry;

@@ -2,12 +2,12 @@
 /* What all methods have in common: how a call went becomes the answer. The one place where error
  * codes turn into Varlink errors, which have the names that they have on the bus, and where a
  * failure of ours of them is logged. Used by the methods beside it. */
-#include "reply.h"
+#include "varlink/reply.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "log.h"
+#include "base/log.h"
 
 void reply_refuse(VarlinkCall *call, int result, const Reason *reason) {
         const ErrorEntry *entry = error_get(result);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "visitor.h"
+#include "varlink/visitor.h"
 
 /* Each answers the call, which is gone then. */
 void reply_refuse(VarlinkCall *call, int result, const Reason *reason);

@@ -7,7 +7,7 @@
  *
  * Nothing here waits for a client. What it complains of in the journal it says once a second. */
 
-#include "server.h"
+#include "varlink/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #include <sys/un.h>
 #include <time.h>
 
-#include "connection.h"
-#include "log.h"
+#include "base/log.h"
+#include "varlink/connection.h"
 
 #define SECOND     UINT64_C(1000000)
 #define WAIT_USEC  (SECOND / 20)

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 /* A Varlink service (varlink.org): messages are JSON objects ended by NUL. The calls of one
  * connection are handled one by one, in order: the next one when the last one is answered. */

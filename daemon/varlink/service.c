@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "connection.h"
-#include "json.h"
+#include "interfaces/json.h"
+#include "varlink/connection.h"
 
 #define SERVICE "org.varlink.service"
 

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "connection.h"
-#include "json.h"
-#include "utf8.h"
+#include "interfaces/json.h"
+#include "interfaces/utf8.h"
+#include "varlink/connection.h"
 
 VarlinkConnection *varlink_call_get_connection(const VarlinkCall *call) {
         return call->connection;

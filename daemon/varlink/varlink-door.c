@@ -8,14 +8,14 @@
  * call of its own, Subscribe, which goes on until the session is gone: Varlink knows no message
  * that nobody has asked for. So what is told goes to those who subscribed, and a session's creator
  * is none of them by being that. */
-#include "varlink-door.h"
+#include "varlink/varlink-door.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "idl.h"
-#include "methods.h"
-#include "reply.h"
+#include "varlink/idl.h"
+#include "varlink/methods.h"
+#include "varlink/reply.h"
 
 #define PARAMETERS(...)              \
         (const VarlinkParameter[]) { \

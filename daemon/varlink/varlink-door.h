@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "desk.h"
-#include "server.h"
+#include "door/desk.h"
+#include "varlink/server.h"
 
 /* The Varlink face of the daemon: org.ktrace1, as interfaces/org.ktrace1.varlink has it. */
 typedef struct VarlinkDoor VarlinkDoor;

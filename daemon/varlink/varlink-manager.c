@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "admission.h"
-#include "methods.h"
-#include "privilege.h"
-#include "reply.h"
+#include "door/admission.h"
+#include "door/privilege.h"
+#include "varlink/methods.h"
+#include "varlink/reply.h"
 
 static void answer_created(VarlinkCall *call, Request *request) {
         reply_value(call, "id", json_object_new_string(session_get_id(request->session)));

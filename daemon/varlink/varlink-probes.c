@@ -5,12 +5,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "methods.h"
-#include "probe-admission.h"
-#include "probe-batch.h"
-#include "probe-list.h"
-#include "probe-verbs.h"
-#include "reply.h"
+#include "door/probe-admission.h"
+#include "probes/probe-batch.h"
+#include "probes/probe-list.h"
+#include "probes/probe-verbs.h"
+#include "varlink/methods.h"
+#include "varlink/reply.h"
 
 static void answer_resolved(VarlinkCall *call, Request *request) {
         reply_value(call, "description", json_object_get(request->list));

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "change.h"
-#include "methods.h"
-#include "reply.h"
-#include "session-verb.h"
-#include "window-look.h"
+#include "door/change.h"
+#include "door/session-verb.h"
+#include "session/window-look.h"
+#include "varlink/methods.h"
+#include "varlink/reply.h"
 
 /* KT_E_*: the answer. */
 static int get_session(const VarlinkDoor *door,

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "methods.h"
-#include "reply.h"
+#include "varlink/methods.h"
+#include "varlink/reply.h"
 
 static SessionReach get_reach(const VarlinkDoor *door, VarlinkCall *call) {
         const Peer *peer = visitor_get_peer(door, call);

@@ -3,8 +3,8 @@
 
 #include <sys/queue.h>
 
-#include "names.h"
-#include "varlink-door.h"
+#include "interfaces/names.h"
+#include "varlink/varlink-door.h"
 
 /* Somebody who is connected: the userdata of the connection. */
 typedef struct Visitor {

@@ -15,7 +15,7 @@ trap 'exit 143' HUP INT TERM
 DESTDIR=$job/root meson install -C "$build" --no-rebuild --quiet >/dev/null
 # Of the second build only the programs that have switches are needed.
 install -D "$open/daemon/manager/ktraced" "$job/open/usr/sbin/ktraced"
-install -D "$open/daemon/stream/ktrace-consumer" "$job/open/usr/libexec/ktrace/ktrace-consumer"
+install -D "$open/daemon/consumer/ktrace-consumer" "$job/open/usr/libexec/ktrace/ktrace-consumer"
 # The same two are the builds of an upgrade.
 install -D -t "$job/upgrades/first" "$job/root/usr/sbin/ktraced" "$job/root/usr/libexec/ktrace/ktrace-consumer"
 install -D -t "$job/upgrades/second" "$job/open/usr/sbin/ktraced" "$job/open/usr/libexec/ktrace/ktrace-consumer"

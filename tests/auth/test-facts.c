@@ -12,7 +12,7 @@
 #include <systemd/sd-login.h>
 #include <unistd.h>
 
-#include "facts.h"
+#include "auth/facts.h"
 
 /* Where no process is of any unit, nothing can be told apart. */
 static char *get_own_unit(void) {

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "auth.h"
-#include "facts.h"
+#include "auth/auth.h"
+#include "auth/facts.h"
 
 #define UID 1
 #define GID 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "fd.h"
+#include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "log.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 /* What `run` writes to stderr; g_free it. */
 static char *capture(void (*run)(void)) {

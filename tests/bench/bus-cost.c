@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "instance.h"
-#include "names.h"
+#include "interfaces/names.h"
+#include "kernel/instance.h"
 
 #define ECHO_NAME "org.ktrace1.Bench"
 #define ECHO_PATH "/org/ktrace1/bench"

@@ -17,9 +17,9 @@
 #include <systemd/sd-event.h>
 #include <time.h>
 
-#include "fd.h"
-#include "instance.h"
-#include "spawn.h"
+#include "base/fd.h"
+#include "kernel/instance.h"
+#include "work/spawn.h"
 
 #define ID        "be0cbe0cbe0cbe0c"
 #define CPUS_MAX  64

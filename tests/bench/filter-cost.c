@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "filter.h"
+#include "policy/filter.h"
 
 #define N_ROUNDS 7
 #define N_CALLS  2000

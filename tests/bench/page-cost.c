@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "page.h"
+#include "consumer/page.h"
 
 #define PAGE_SIZE  4096
 #define BATCH_SIZE ((size_t)65536)

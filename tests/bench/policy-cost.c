@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "rule.h"
+#include "policy/rule.h"
 
 #define N_ROUNDS 15
 #define N_RULES  1000

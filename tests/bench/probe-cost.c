@@ -11,8 +11,8 @@
 #include <systemd/sd-bus.h>
 #include <time.h>
 
-#include "compile.h"
-#include "names.h"
+#include "define/compile.h"
+#include "interfaces/names.h"
 
 #define FUNCTION "vfs_read"
 #define BARE     KT_TRACEFS_DIR "/instances/ktbench"

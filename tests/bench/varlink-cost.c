@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 
 #define BUFFER_SIZE 1048576
 #define N_MAX       100000

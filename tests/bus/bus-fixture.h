@@ -3,7 +3,7 @@
 
 #include <gio/gio.h>
 
-#include "names.h"
+#include "interfaces/names.h"
 
 /* A bus of our own with the shipped bus policy, the real daemon with the shipped rules, and tracefs
  * in a mount namespace of our own where the kernel has one. Started once per test program. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* JSON to what D-Bus carries. */
-#include "variant.h"
+#include "bus/variant.h"
 
 #include <errno.h>
 #include <glib.h>

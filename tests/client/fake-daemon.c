@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "names.h"
-#include "sink.h"
+#include "interfaces/names.h"
+#include "interfaces/sink.h"
 
 #define FAKE_STREAM "what the consumer wrote"
 #define FAKE_PATH   KT_SESSION_PREFIX "/0123456789abcdef"

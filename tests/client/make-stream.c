@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cleanup.h"
-#include "frame.h"
+#include "interfaces/cleanup.h"
+#include "interfaces/frame.h"
 
 static char *read_text(const char *path) {
         FILE *in = fopen(path, "re");

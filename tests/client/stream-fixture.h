@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "export.h"
-#include "frame.h"
+#include "interfaces/frame.h"
 
 #define FIXTURE_SUBBUF_SIZE 4096
 #define FIXTURE_HELLO_ID    10

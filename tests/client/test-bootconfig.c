@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bootconfig.h"
-#include "json.h"
+#include "interfaces/json.h"
 
 #define CONFIG_HEAD "#\n# Linux/x86 6.1.176 Kernel Configuration\n#\n"
 #define CONFIG_6_1  CONFIG_HEAD "CONFIG_EVENT_TRACING=y\nCONFIG_KPROBE_EVENTS=y\n"

@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-#include "change.h"
+#include "door/change.h"
 
 static int read_change(const char *text, Change *change, json_object **ret, Reason *reason) {
         *ret = json_tokener_parse(text);

@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-#include "pace.h"
+#include "door/pace.h"
 
 #define SEC   G_GUINT64_CONSTANT(1000000)
 #define SHARE (SEC / 5)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "unwind-table.h"
-#include "usdt.h"
+#include "interfaces/unwind-table.h"
+#include "interfaces/usdt.h"
 
 const char *const fuzz_words[] = { "stapsdt",
         "provider",

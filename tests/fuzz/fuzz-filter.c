@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "filter.h"
 #include "fuzz.h"
+#include "policy/filter.h"
 
 #define SECRET "hidden"
 

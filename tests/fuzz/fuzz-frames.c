@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 #include "export.h"
-#include "frame.h"
 #include "fuzz.h"
+#include "interfaces/frame.h"
 
 const char *const fuzz_words[] = { "KTSTREAM",
         "\x01",

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "consumer/inspect/inspect.h"
 #include "fuzz.h"
-#include "inspect.h"
 
 #define N_OFFSETS 8
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "consumer/page.h"
 #include "fuzz.h"
-#include "page.h"
 
 #define SIZE 4096
 #define DIRT 0xd7

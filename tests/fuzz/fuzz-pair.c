@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "compile.h"
+#include "define/compile.h"
 #include "fuzz.h"
 
 #define HEAD                                                                         \

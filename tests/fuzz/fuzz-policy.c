@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "rule.h"
+#include "policy/rule.h"
 
 const char *const fuzz_words[] = { "{",
         "}",

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../probe/btf-fixture.h"
-#include "compile.h"
+#include "define/compile.h"
 #include "fuzz.h"
 
 const char *const fuzz_words[] = { "dev",

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "spec.h"
+#include "interfaces/spec.h"
 
 const char *const fuzz_words[] = { "{",
         "}",

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "message.h"
+#include "varlink/message.h"
 
 const char *const fuzz_words[] = { "{",
         "}",

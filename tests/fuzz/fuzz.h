@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 /* A target, as libFuzzer calls it. Whatever comes it returns 0, and aborts where a promise of the
  * code under test is broken. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What the journal has of each decision. The ids are those of daemon/session/audit.h.
+# What the journal has of each decision. The ids are those of daemon/work/audit.h.
 
 ALLOWED=a4b27a71ac4a471abbd6b797664a68e2
 DENIED=1a8c2326fa374af3aa43d7faa482a3fb

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <glib.h>
 
-#include "duration.h"
+#include "interfaces/duration.h"
 
 static void test_parse(void) {
         static const struct {

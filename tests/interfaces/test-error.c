@@ -6,8 +6,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "error.h"
-#include "quote.h"
+#include "interfaces/error.h"
+#include "interfaces/quote.h"
 
 static void test_table(void) {
         static const struct {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 
-#include "format.h"
+#include "interfaces/format.h"
 
 #define HEAD                        \
         "name: x\nID: 7\nformat:\n" \

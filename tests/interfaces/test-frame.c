@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "frame.h"
+#include "interfaces/frame.h"
 
 static const uint8_t header_bytes
                 [] = { 'K', 'T', 'S', 'T', 'R', 'E', 'A', 'M', 1, 0, 0, 0, 16, 0, 0, 0 };

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "glob.h"
+#include "interfaces/glob.h"
 
 static void test_is_pattern(void) {
         g_assert_true(glob_is_pattern("a*"));

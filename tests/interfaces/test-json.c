@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "json-place.h"
-#include "json.h"
+#include "interfaces/json-place.h"
+#include "interfaces/json.h"
 
 static int parse_size(const char *text, size_t size, json_object **ret, Reason *reason) {
         /* A copy that ends with its last byte: reading on is caught by ASan. */

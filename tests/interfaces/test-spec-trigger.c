@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "spec-trigger.h"
+#include "interfaces/spec-trigger.h"
 
 static int feed(Spec *spec, const char *text, Reason *reason) {
         _cleanup_json_ json_object *object = NULL;

@@ -7,8 +7,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "spec-summary.h"
-#include "spec.h"
+#include "interfaces/spec-summary.h"
+#include "interfaces/spec.h"
 
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 

@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "user-place.h"
+#include "interfaces/cleanup.h"
+#include "interfaces/user-place.h"
 
 typedef struct Case {
         const char *text;

@@ -8,9 +8,9 @@
 #include <sys/eventfd.h>
 
 #include "fake-model.h"
-#include "pid-max.h"
-#include "probe.h"
-#include "watch.h"
+#include "kernel/pid-max.h"
+#include "kernel/probe.h"
+#include "kernel/watch.h"
 
 void fake_kernel_set_kprobes(bool on) {
         pthread_mutex_lock(&kernel.lock);

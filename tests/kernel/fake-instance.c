@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "buffer.h"
 #include "fake-model.h"
+#include "kernel/buffer.h"
 
 /* instance.h */
 

@@ -25,8 +25,8 @@
 
 #include <stdbool.h>
 
-#include "event.h"
-#include "instance.h"
+#include "kernel/event.h"
+#include "kernel/instance.h"
 
 typedef enum FakeVerb {
         FAKE_ANY, /* all of the below */

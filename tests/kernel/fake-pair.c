@@ -5,7 +5,7 @@
  * trigger only when no second one refers to its variables, and an instance not at all while such a
  * trigger stands (fake_instance_is_kept). */
 
-#include "pair.h"
+#include "kernel/pair.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "fake-model.h"
-#include "fd.h"
 
 /* tracefs.h */
 

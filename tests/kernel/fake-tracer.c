@@ -3,7 +3,7 @@
 /* Tracers and CPUs of the fake kernel: its instances have the function tracer, and the functions
  * "vfs_read" and "vfs_write". Both show as options in what fake_kernel_describe() tells. */
 
-#include "tracer.h"
+#include "kernel/tracer.h"
 
 #include <errno.h>
 #include <fnmatch.h>

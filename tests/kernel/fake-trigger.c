@@ -5,7 +5,7 @@
  * an event with triggers says so in its enable file. Nothing ever fires. Lines are read by the real
  * trigger-line.c. */
 
-#include "trigger.h"
+#include "kernel/trigger.h"
 
 #include <errno.h>
 #include <string.h>

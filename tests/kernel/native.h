@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "instance.h"
+#include "kernel/instance.h"
 
 extern const Tracefs *native_tracefs;
 

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "build-id.h"
+#include "kernel/build-id.h"
 
 static void add_note(GByteArray *notes, const char *name, guint32 n_data, guint32 type) {
         guint32 head[3] = { (guint32)strlen(name) + 1, n_data, type };

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "event.h"
-#include "path.h"
-#include "probe.h"
+#include "kernel/event.h"
+#include "kernel/path.h"
+#include "kernel/probe.h"
 
 #define SENTINEL 4194304
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "event.h"
+#include "kernel/event.h"
 
 #include <errno.h>
 #include <glib.h>

@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "cred-guard.h"
-#include "probe.h"
-#include "watch.h"
+#include "kernel/cred-guard.h"
+#include "kernel/probe.h"
+#include "kernel/watch.h"
 
 #define USER           65534
 #define SENTINEL       4194304

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pair.h"
+#include "kernel/pair.h"
 
 #define ENTER "raw_syscalls", "sys_enter"
 #define EXIT  "raw_syscalls", "sys_exit"

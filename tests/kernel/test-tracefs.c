@@ -2,7 +2,7 @@
 
 /* Each way in which a kernel can refuse tracing has its own line with its own remedy. */
 
-#include "tracefs.h"
+#include "kernel/tracefs.h"
 
 #include <errno.h>
 #include <glib.h>

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "trigger.h"
+#include "kernel/trigger.h"
 
 #define ENTER   "raw_syscalls", "sys_enter"
 #define EXIT    "raw_syscalls", "sys_exit"

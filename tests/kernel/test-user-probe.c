@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "probe.h"
+#include "kernel/probe.h"
 
 #define GROUP "ktrace_contract"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect.h"
+#include "manager/collect.h"
 
 typedef struct Fixture {
         char *root, *pstore, *archive, *state, *runtime;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
-#include "runtime-dir.h"
+#include "interfaces/cleanup.h"
+#include "manager/runtime-dir.h"
 
 static void test_taken(void) {
         g_autofree char *top = g_dir_make_tmp("ktrace-runtime-XXXXXX", NULL);

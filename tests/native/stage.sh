@@ -47,7 +47,7 @@ for file in passwd group; do
         mount --bind "$NATIVE/$file" "/etc/$file"
 done
 
-cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/stream/ktrace-consumer" "$NATIVE/bin/"
+cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/consumer/ktrace-consumer" "$NATIVE/bin/"
 for tool in "$build"/tests/e2e/target "$build"/tests/e2e/silent-fuse "$build"/tests/e2e/probed "$build"/tests/e2e/probed-fixed; do
         [ ! -x "$tool" ] || cp "$tool" "$NATIVE/bin/"
 done

@@ -11,10 +11,10 @@ export UPGRADES
 trap 'rm -rf "$UPGRADES"' EXIT
 trap 'exit 130' INT TERM
 keep() { # BUILD-DIR NAME
-        install -D -t "$UPGRADES/$2" "$1/daemon/manager/ktraced" "$1/daemon/stream/ktrace-consumer"
+        install -D -t "$UPGRADES/$2" "$1/daemon/manager/ktraced" "$1/daemon/consumer/ktrace-consumer"
 }
 another() { # NAME
-        ninja -C "$UPGRADES/source/build" daemon/manager/ktraced daemon/stream/ktrace-consumer >"$UPGRADES/log" ||
+        ninja -C "$UPGRADES/source/build" daemon/manager/ktraced daemon/consumer/ktrace-consumer >"$UPGRADES/log" ||
                 { tail -n 20 "$UPGRADES/log"; exit 1; }
         keep "$UPGRADES/source/build" "$1"
 }
@@ -24,6 +24,6 @@ tar -C "$here/../.." --exclude='./build*' --exclude=./.git -c . | tar -C "$UPGRA
 sed -i "s/^\( *version : '\)/\1other-/" "$UPGRADES/source/meson.build"
 meson setup "$UPGRADES/source/build" "$UPGRADES/source" --prefix=/usr --sysconfdir=/etc --localstatedir=/var --buildtype=plain -Dtests=false >"$UPGRADES/log"
 another second
-sed -i 's/^\(#define CONTROL_VERSION\) .*/\1 65535/' "$UPGRADES/source/daemon/stream/control.h"
+sed -i 's/^\(#define CONTROL_VERSION\) .*/\1 65535/' "$UPGRADES/source/interfaces/control.h"
 another other
 KTRACED_JSON='{"setup-timeout-usec": 8000000}' "$here/stage.sh" "$build" "$here/../e2e/tap.sh" "$here/environment.sh" "$here/../upgrade/cases.sh"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "frames.h"
-#include "spec.h"
+#include "interfaces/spec.h"
 
 /* A part of a field's name between underscores and digits. */
 static const char *const suspicious_words[] = { "addr",

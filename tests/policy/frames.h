@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /* Physical memory in what the group ktrace gets: page frame numbers, page table entries, physical
  * addresses. A field whose name or type looks like one must be cut by the shipped rule or be listed

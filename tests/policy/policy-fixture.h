@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /* Two directories, lib and etc, each with a policy.d; removed by fixture_clear. */
 typedef struct Fixture {

@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "event.h"
-#include "filter.h"
+#include "kernel/event.h"
 #include "native.h"
+#include "policy/filter.h"
 
 #define N_FILTERS 60 /* of each event */
 

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "filter.h"
+#include "policy/filter.h"
 
 #define COMMON                                                                         \
         "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \

@@ -5,8 +5,8 @@
 
 #include <glib.h>
 
-#include "event.h"
 #include "frames.h"
+#include "kernel/event.h"
 #include "native.h"
 
 static const char *policy_dir;

@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "address.h"
-#include "policy.h"
+#include "policy/address.h"
+#include "policy/policy.h"
 
 #define COMMON                                                                 \
         "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \

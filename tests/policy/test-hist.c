@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "hist.h"
+#include "policy/hist.h"
 
 #define COMMON                                                                 \
         "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \

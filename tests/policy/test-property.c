@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "policy-fixture.h"
-#include "rule.h"
+#include "policy/rule.h"
 
 #define ROUNDS 3000
 

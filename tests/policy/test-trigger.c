@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "spec-trigger.h"
+#include "interfaces/spec-trigger.h"
 
 static const char rules[] =
                 "{\"rules\":[{\"name\":\"own\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],"

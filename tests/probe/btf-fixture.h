@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "function.h"
+#include "define/function.h"
 
 /* A small kernel that tells these types:
  *

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "btf-fixture.h"
-#include "compile.h"
+#include "define/compile.h"
 
 static Definition *make(const char *on, bool is_return, const char *arg) {
         Definition *d = definition_new();

@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "compile.h"
+#include "define/compile.h"
 
 static const char format_text[] =
                 "name: door_open\nID: 7\nformat:\n"

@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "compile.h"
+#include "define/compile.h"
 
 #define COMMON                                                                 \
         "ID: 7\nformat:\n"                                                     \

@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "compile.h"
+#include "define/compile.h"
 
 #define FILE_PATH "/proc/self/fd/7"
 #define PLACE     FILE_PATH ":0x0000000000001136"

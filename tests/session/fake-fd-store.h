@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "fd-store.h"
+#include "base/fd-store.h"
 
 /* What a service manager has kept, in the place of all of fd-store.c: it is there for the next
  * registry of the same process. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "inspection.h"
+#include "probes/inspection.h"
 
 /* Looks into files that give what a test says, from the event loop, in the place of the confined
  * process and all of inspection.c. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "window-look.h"
+#include "session/window-look.h"
 
 static const char policy_text[] =
                 "{\"rules\":[{\"name\":\"asks\",\"subjects\":[{\"uid\":4242}],\"scopes\":[\"own\"],"

@@ -4,7 +4,7 @@
 #include <glib.h>
 
 #include "fake-kernel.h"
-#include "session.h"
+#include "session/session.h"
 
 /* A registry on the fake kernel with a policy of its own, and calls that wait for their answer. */
 typedef struct Fixture {

@@ -8,9 +8,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "arm.h"
-#include "plan-queue.h"
+#include "scope/arm.h"
 #include "session-fixture.h"
+#include "work/plan-queue.h"
 
 typedef struct Bench {
         Tracefs *tracefs;

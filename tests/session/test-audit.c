@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "audit.h"
-#include "log.h"
+#include "base/log.h"
+#include "work/audit.h"
 
 typedef struct Fixture {
         sd_event *event;

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "boot-line.h"
-#include "cleanup.h"
+#include "boot/boot-line.h"
+#include "interfaces/cleanup.h"
 
 /* words and a mark for them, between words of others */
 static char *with_mark(const char *words) {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cgroup.h"
+#include "scope/cgroup.h"
 
 #define MANAGER     "user.slice/user-1000.slice/user@1000.service"
 #define MANAGER1001 "user.slice/user-1001.slice/user@1001.service"

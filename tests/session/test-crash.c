@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "fake-kernel.h"
-#include "session.h"
+#include "session/session.h"
 
 typedef struct Fixture {
         sd_event *event;

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "arm.h"
+#include "scope/arm.h"
 #include "session-fixture.h"
 
 static void start_on(Fixture *f, const char *scope, pid_t pid, Call *call) {

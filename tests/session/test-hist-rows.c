@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "hist-rows.h"
+#include "trace/hist-rows.h"
 
 static const char *make(HistKind kind, bool is_signed, const ControlKey *key, const char *text) {
         static char out[512];

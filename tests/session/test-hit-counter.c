@@ -5,9 +5,9 @@
 #include <glib.h>
 #include <string.h>
 
-#include "hit-counter.h"
-#include "spec-trigger.h"
-#include "trace-notify.h"
+#include "interfaces/spec-trigger.h"
+#include "trace/trace-notify.h"
+#include "watch/hit-counter.h"
 
 struct Consumer {
         const ConsumerHandlers *handlers;

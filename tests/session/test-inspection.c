@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "inspection-place.h"
-#include "inspection.h"
+#include "base/fd.h"
+#include "probes/inspection-place.h"
+#include "probes/inspection.h"
 
 #define WAIT_USEC (15 * G_USEC_PER_SEC)
 

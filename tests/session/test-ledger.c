@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "registry.h"
 #include "session-fixture.h"
+#include "session/registry.h"
 
 #define SPEC \
         "{\"scope\":\"system\",\"lifetime\":\"linger\",\"events\":[{\"name\":\"raw_syscalls:sys_enter\",\"filter\":\"id == 1\"}]}"

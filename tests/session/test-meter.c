@@ -2,8 +2,8 @@
 /* A session that records more than its limit ends, and says what it cost. */
 #include <string.h>
 
-#include "registry.h"
 #include "session-fixture.h"
+#include "session/registry.h"
 
 #define SPEC \
         "{\"scope\":\"system\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:sys_enter\"]}"

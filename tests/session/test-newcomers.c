@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "newcomers.h"
-#include "registry.h"
 #include "session-fixture.h"
+#include "session/registry.h"
+#include "watch/newcomers.h"
 
 typedef struct Line {
         const char *pattern;

@@ -2,9 +2,9 @@
 /* What is told of a session on its own: at once, then put together and counted, a few at a time. */
 #include <string.h>
 
-#include "notice.h"
-#include "registry.h"
 #include "session-fixture.h"
+#include "session/registry.h"
+#include "work/notice.h"
 
 #define ID "0123456789abcdef"
 

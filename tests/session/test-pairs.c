@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "probe-set.h"
-#include "registry.h"
+#include "probes/probe-set.h"
 #include "session-fixture.h"
+#include "session/registry.h"
 
 #define SPEC \
         "{\"scope\":\"system\",\"probes\":[\"both\"],\"events\":[\"sched:sched_switch\"],\"lifetime\":\"linger\"}"

@@ -7,8 +7,8 @@
 #include <glib.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "patience.h"
+#include "interfaces/cleanup.h"
+#include "work/patience.h"
 
 #define MSEC     UINT64_C(1000000)
 #define LIMIT    (2000 * MSEC)

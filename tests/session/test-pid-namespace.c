@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pid-namespace.h"
-#include "process.h"
+#include "scope/pid-namespace.h"
+#include "scope/process.h"
 
 /* A uid that has no other processes. */
 static uid_t user;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <glib.h>
 
-#include "plan.h"
+#include "work/plan.h"
 
 typedef struct Log {
         GString *text;

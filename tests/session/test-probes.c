@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "probe-batch.h"
-#include "probe-list.h"
-#include "probe-verbs.h"
-#include "probe.h"
-#include "registry.h"
+#include "kernel/probe.h"
+#include "probes/probe-batch.h"
+#include "probes/probe-list.h"
+#include "probes/probe-verbs.h"
 #include "session-fixture.h"
+#include "session/registry.h"
 
 #define SPEC_MINE "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"
 

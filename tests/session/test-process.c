@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "process.h"
+#include "scope/process.h"
 
 static void *wait_for_end(void *userdata) {
         pthread_mutex_lock(userdata);

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "fake-fd-store.h"
 #include "fake-inspection.h"
-#include "log.h"
-#include "probe-list.h"
-#include "probe-set.h"
-#include "probe-verbs.h"
+#include "probes/probe-list.h"
+#include "probes/probe-set.h"
+#include "probes/probe-verbs.h"
 #include "session-fixture.h"
 
 #define SESSION "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"

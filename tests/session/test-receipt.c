@@ -2,10 +2,10 @@
 /* What a stream says of who asked for it, by which rules, and by which kernel it was written. */
 #include <string.h>
 
-#include "describe.h"
-#include "json.h"
-#include "registry.h"
+#include "base/describe.h"
+#include "interfaces/json.h"
 #include "session-fixture.h"
+#include "session/registry.h"
 
 #define SPEC \
         "{\"name\":\"r\",\"scope\":\"own\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:sys_enter\"]}"

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "registry.h"
 #include "session-fixture.h"
+#include "session/registry.h"
 
 #define RULE(events)                                                                                                         \
         "{\"rules\":[{\"name\":\"new\",\"subjects\":[\"any\"],\"scopes\":[\"command\",\"own\",\"pids\"],\"events\":[" events \

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "log.h"
+#include "base/log.h"
 #include "session-fixture.h"
 
 #define SPEC_FLIGHT \

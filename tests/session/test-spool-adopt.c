@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "json.h"
-#include "spool-parts.h"
+#include "interfaces/json.h"
+#include "spool/spool-parts.h"
 
 #define ID     "00000000deadbee1"
 #define ROTATE ((uint64_t)262144)

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "spec.h"
-#include "spool-parts.h"
-#include "spool-room.h"
+#include "interfaces/spec.h"
+#include "spool/spool-parts.h"
+#include "spool/spool-room.h"
 
 #define FILE_BYTES ((uint64_t)256 * 1024)
 

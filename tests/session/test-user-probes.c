@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "catalogue.h"
 #include "fake-inspection.h"
-#include "probe-list.h"
-#include "probe-verbs.h"
-#include "probe.h"
+#include "kernel/probe.h"
+#include "probes/catalogue.h"
+#include "probes/probe-list.h"
+#include "probes/probe-verbs.h"
 #include "session-fixture.h"
 
 #define MODE_OWN (S_IFREG | 0755)

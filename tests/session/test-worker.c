@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "worker.h"
+#include "work/worker.h"
 
 static GMutex trail_lock;
 static GString *trail; /* one letter a step */

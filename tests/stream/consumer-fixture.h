@@ -4,10 +4,10 @@
 #include <glib.h>
 #include <sys/types.h>
 
-#include "control.h"
-#include "fd.h"
-#include "frame.h"
-#include "json.h"
+#include "base/fd.h"
+#include "interfaces/control.h"
+#include "interfaces/frame.h"
+#include "interfaces/json.h"
 #include "page-builder.h"
 
 #define RIG_CPUS_MAX 4

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 static const char *const kinds[] = {
         [HIST_NUMBER] = "number",

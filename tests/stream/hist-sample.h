@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "hist-parse.h"
+#include "consumer/hist-parse.h"
 
 /* What one sample is made of: "KEY KIND,KEY KIND;VALUE KIND" in the first line (a kind as in
  * HistKind, or comm: a string of 16 bytes), "TABLES TRIGGER" in the second, and behind them a

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fd.h"
-#include "frame.h"
-#include "page.h"
+#include "base/fd.h"
+#include "consumer/page.h"
+#include "interfaces/frame.h"
 
 #include <fcntl.h>
 

@@ -2,7 +2,7 @@
 
 #include <glib.h>
 
-#include "bucket.h"
+#include "consumer/bucket.h"
 
 #define SEC ((uint64_t)1000 * 1000 * 1000)
 

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "counts-teller.h"
-#include "hold.h"
+#include "consumer/counts-teller.h"
+#include "consumer/hold.h"
 #include "page-builder.h"
 
 #define MEMBER 12

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cleanup.h"
-#include "guard.h"
+#include "consumer/guard.h"
+#include "interfaces/cleanup.h"
 
 #define HEAD \
         "# event histogram\n#\n# trigger info: hist:keys=common_pid if uid != 1000 [active]\n#\n\n"

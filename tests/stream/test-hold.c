@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "hold.h"
+#include "consumer/hold.h"
 #include "page-builder.h"
 
 #define N_CPUS 2

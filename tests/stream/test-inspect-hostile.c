@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "inspect.h"
-#include "unwind-table.h"
-#include "usdt.h"
+#include "base/fd.h"
+#include "consumer/inspect/inspect.h"
+#include "interfaces/unwind-table.h"
+#include "interfaces/usdt.h"
 
 #define QUESTION_USEC_MAX (G_USEC_PER_SEC * 2) /* as the daemon waits */
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inspect.h"
+#include "consumer/inspect/inspect.h"
 
 typedef struct Fixture {
         char *dir;

@@ -6,9 +6,9 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mask.h"
+#include "consumer/mask.h"
+#include "consumer/pseudonym.h"
 #include "page-builder.h"
-#include "pseudonym.h"
 
 #define KERNEL 0xffffffff81234560
 #define LINEAR 0xffff888012345678

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "outlet.h"
+#include "consumer/outlet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "control.h"
+#include "interfaces/cleanup.h"
+#include "interfaces/control.h"
 
 #define LARGE_BYTES (4 * 1024 * 1024)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "queue.h"
+#include "consumer/queue.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "interfaces/cleanup.h"
 
 #define FRAME_BYTES 10000
 #define N_FRAMES    30

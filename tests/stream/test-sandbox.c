@@ -20,10 +20,10 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "cleanup.h"
-#include "control.h"
-#include "fd.h"
-#include "sandbox.h"
+#include "base/fd.h"
+#include "consumer/sandbox.h"
+#include "interfaces/cleanup.h"
+#include "interfaces/control.h"
 
 #define NOT_ENTERED 100
 #define CLIENT_FD   5 /* a socket whose other end an attacker has */

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #include "consumer-fixture.h"
-#include "sink.h"
+#include "interfaces/sink.h"
 
 #define SMALL_FS_BYTES (128 * 1024)
 

@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "fd.h"
-#include "spawn.h"
+#include "base/fd.h"
+#include "work/spawn.h"
 
 typedef struct Fixture {
         char *dir, *binary, *socket_path, *output;

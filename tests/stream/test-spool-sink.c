@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "queue.h"
-#include "spool-sink.h"
+#include "consumer/queue.h"
+#include "consumer/spool-sink.h"
 
 #define MAX_BYTES        ((uint64_t)400 * 1024)
 #define FRAME_DATA_BYTES (60 * 1024)

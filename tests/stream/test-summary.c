@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "summary.h"
+#include "consumer/summary.h"
 
 #include <fcntl.h>
 #include <glib.h>
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "json.h"
+#include "base/fd.h"
+#include "interfaces/json.h"
 
 static json_object *take_frame(const char **at, const char *end, FrameType type) {
         FrameHeader header;

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "window.h"
+#include "consumer/window.h"
 
 #define SUBBUF 4096
 

@@ -90,7 +90,7 @@ for shell in ("bash/ktracectl", "zsh/_ktracectl"):
     completion = text(f"units/completion/{shell}")
     check(f"completion of {shell} has every verb", absent(verbs, completion))
     check(f"completion of {shell} has every option", absent([o for o in options if o != "--help"], completion))
-ids = re.findall(r'AUDIT_ID_\w+ +"([0-9a-f]{32})"', text("daemon/session/audit.h"))
+ids = re.findall(r'AUDIT_ID_\w+ +"([0-9a-f]{32})"', text("daemon/work/audit.h"))
 entries = re.findall(r"^-- ([0-9a-f]{32})$", text("units/ktrace.catalog"), re.M)
 check("the catalog has every record's id", absent(ids, "\n".join(entries)))
 check("the catalog has no other id, and none twice",

@@ -1,24 +1,34 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# floors.sh TREE: no file looks up (design: floors). Every header compiles alone, seeing only the folders of its
-# own floor and those below; every #include "..." of a .c names a header of such a folder.
+# floors.sh TREE: proves that folders only look down. The table lists the folders from the lowest to the highest, each
+# with the folders that it may include; these must stand above it in the table, so that no circle can exist. Every
+# include of the daemon names its folder ("work/plan.h"). Every header compiles alone.
 set -u
 cd "$1" || exit 1
 
 floors='
 interfaces
-daemon/base        interfaces
-daemon/kernel      daemon/base interfaces
-daemon/probe       daemon/kernel daemon/base interfaces
-daemon/policy      daemon/base interfaces
-daemon/stream      daemon/base interfaces
-daemon/auth        daemon/policy daemon/base interfaces
-daemon/session     daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
-daemon/door        daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
-daemon/bus         daemon/door daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
-daemon/varlink     daemon/door daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
-daemon/manager     daemon/bus daemon/varlink daemon/door daemon/auth daemon/session daemon/probe daemon/kernel daemon/policy daemon/stream daemon/base interfaces
-client             interfaces
+base             interfaces
+kernel           base interfaces
+define           kernel interfaces
+policy           base interfaces
+work             policy base interfaces
+scope            work kernel policy base interfaces
+probes           define work kernel policy base interfaces
+trace            probes scope work kernel policy base interfaces
+spool            work policy base interfaces
+feed             trace spool work base interfaces
+boot             feed trace spool work kernel policy base interfaces
+watch            trace scope work base interfaces
+session          boot watch feed trace spool probes scope work define kernel policy base interfaces
+consumer/inspect base interfaces
+consumer         consumer/inspect base interfaces
+auth             policy base interfaces
+door             auth session probes interfaces
+varlink          door session probes base interfaces
+bus              door session probes define base interfaces
+manager          bus varlink session probes policy base interfaces
+client           interfaces
 '
 flags=$(pkg-config --cflags libsystemd json-c libbpf libseccomp libtraceevent libzstd)
 n=0
@@ -36,52 +46,59 @@ report() {
         fi
 }
 
-# below INCLUDED FLOORS...: is there a header of that name in one of the folders?
-below() {
-        header=$1
-        shift
-        for folder in "$@"; do
-                [ ! -e "$folder/$header" ] || return 0
-        done
-        return 1
+# path_of FLOOR: its folder.
+path_of() {
+        case $1 in
+        interfaces | client) echo "$1" ;;
+        *) echo "daemon/$1" ;;
+        esac
 }
 
-# look_up FLOORS...: includes of the first floor's files that no folder given has.
+# look_up FLOOR ALLOWED...: includes of the floor's files from folders that are not allowed.
 look_up() {
-        grep -n '^#include "' "$1"/*.c "$1"/*.h | while IFS='"' read -r where header _; do
-                below "$header" "$@" || echo "${where%:*} includes $header"
+        floor=$1
+        folder=$(path_of "$1")
+        grep -n '^#include "' "$folder"/*.c "$folder"/*.h 2>/dev/null | while IFS='"' read -r where header _; do
+                case $header in */*) from=${header%/*} ;; *) from=. ;; esac
+                [ "$floor/$from" != client/. ] || from=client
+                for allowed in "$@"; do
+                        [ "$from" != "$allowed" ] || continue 2
+                done
+                echo "${where%:*} includes $header"
         done
 }
 
-# alone FLOORS...: compiler messages for the first floor's headers.
+# alone FLOOR: compiler messages for the floor's headers.
 alone() {
-        includes=
-        for folder in "$@"; do
-                includes="$includes -I$folder"
-        done
-        for header in "$1"/*.h; do
-                # shellcheck disable=SC2086 # words are wanted
+        folder=$(path_of "$1")
+        for header in "$folder"/*.h; do
+                # shellcheck disable=SC2086 # several options
                 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-function \
-                        -Wno-missing-field-initializers -fsyntax-only $includes $flags -x c - 2>&1 <<EOS
-#include "$(basename "$header")"
+                        -Wno-missing-field-initializers -fsyntax-only -I. -Idaemon -Iclient $flags -x c - 2>&1 <<EOS
+#include "$header"
 EOS
         done
 }
 
+known=' '
 while read -r floor rest; do
         [ -n "$floor" ] || continue
-        # shellcheck disable=SC2086 # words are wanted
-        report "$floor includes only what is below" "$(look_up "$floor" $rest)"
-        # shellcheck disable=SC2086
-        report "$floor: headers compile alone" "$(alone "$floor" $rest)"
+        higher=
+        for allowed in $rest; do
+                case $known in *" $allowed "*) ;; *) higher="$higher$allowed is not below $floor. " ;; esac
+        done
+        known="$known$floor "
+        # shellcheck disable=SC2086 # several folders
+        report "$floor includes only what is below" "$higher$(look_up "$floor" $rest "$floor")"
+        [ -z "$(find "$(path_of "$floor")" -maxdepth 1 -name '*.h')" ] ||
+                report "$floor: headers compile alone" "$(alone "$floor")"
 done <<EOS
 $floors
 EOS
-for folder in daemon/*/; do
-        case $floors in
-        *"
-${folder%/} "*) ;;
-        *) report "${folder%/} is a floor of the design" "not in the table of $0" ;;
+for folder in $(find daemon -name '*.c' -exec dirname {} + | sort -u); do
+        case $known in
+        *" ${folder#daemon/} "*) ;;
+        *) report "$folder is in the table of $0" "it is not" ;;
         esac
 done
 echo "1..$n"

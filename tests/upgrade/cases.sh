@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A package upgrade: daemon and stream worker of another build take the place of those that run, as a package manager puts
 # files there, and the daemon is restarted. $UPGRADES has the builds, a folder each: first, which runs; second, another one of the
-# same sources; other, whose workers speak another version of the protocol (stream/control.h).
+# same sources; other, whose workers speak another version of the protocol (interfaces/control.h).
 
 upgrade_begin() { # BUILD
         [ -d "$UPGRADES/$1" ] || skip "there is no such build here"

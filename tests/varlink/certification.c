@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <stdio.h>
 
-#include "json.h"
+#include "interfaces/json.h"
 
 #define CLIENT_ID "one-and-only"
 #define N_REPLIES 10

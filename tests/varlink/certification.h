@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "server.h"
+#include "varlink/server.h"
 
 /* org.varlink.certification: calls that a client makes in order, each with what the one before has
  * answered. The userdata of its handlers is a Certification. */

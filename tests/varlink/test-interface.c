@@ -3,8 +3,8 @@
  * methods and the table of errors say, and has every method of the bus with the same arguments. */
 #include <gio/gio.h>
 
-#include "names.h"
-#include "varlink-door.h"
+#include "interfaces/names.h"
+#include "varlink/varlink-door.h"
 
 #define MAY_ASK "allowInteractiveAuthentication: ?bool"
 

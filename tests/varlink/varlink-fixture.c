@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "log.h"
+#include "base/log.h"
 
 #define FILL_BYTES ((size_t)4 * 1024 * 1024)
 

@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <stdatomic.h>
 
-#include "json.h"
-#include "server.h"
+#include "interfaces/json.h"
+#include "varlink/server.h"
 
 /* A server in a thread of its own, with the interface org.example.test:
  *   Echo(text, number?)  answers the same

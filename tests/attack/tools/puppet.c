@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control.h"
+#include "interfaces/control.h"
 
 #ifdef __x86_64__
 

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A trace of the boot, in the kernel: looked at, stopped, and cleaned up behind. Called by boot.c;
+ * all of it on the worker thread. This is the one place where the top buffer is touched, and only
+ * where everything that is on in it is what our words have turned on: what somebody else uses is
+ * left to them.
+ *
+ * It relies on removing a probe emptying the buffers that it was on in: so the probes go last. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "boot/boot-parts.h"
+#include "interfaces/defence.h"
+#include "kernel/buffer.h"
+#include "kernel/top.h"
+#include "trace/metadata.h"
+
+/* Where the size is not one number (others have changed it for one CPU): for the consumer, which
+ * must know the most that it has to hold. */
+#define SIZE_UNKNOWN_KB (64 * 1024)
+
+static int open_instance(Boot *boot, Reason *reason) {
+        const char *name = boot->line->mark.name;
+
+        if (!boot->line->is_instance)
+                return top_open(boot->trace.tracefs, &boot->trace.instance);
+        int r = instance_open(boot->trace.tracefs, name, &boot->trace.instance);
+        if (r == -ENOENT)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "the kernel has made no instance %s: does it know trace_instance= or "
+                                "bootconfig?",
+                                name);
+        return r;
+}
+
+static int check_tracer(const Boot *boot, Reason *reason) {
+        bool is_idle;
+
+        if (boot->line->is_instance)
+                return 0;
+        int r = top_is_idle(boot->trace.instance, &is_idle);
+        if (r == 0 && !is_idle)
+                r = reason_set(reason,
+                                KT_E_FAILED,
+                                "somebody traces functions with the top buffer");
+        return r;
+}
+
+/* All that is on is ours. */
+static int check_enabled(Boot *boot, Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        char *rest, *event;
+
+        int r = top_read_enabled(boot->trace.instance, &text);
+        rest = text;
+        while (r == 0 && (event = strsep(&rest, "\n"))) {
+                if (*event)
+                        boot->is_empty = false;
+                if (*event && !boot_line_has(boot->line, event) && defence_is_on("boot-others"))
+                        r = reason_set(reason,
+                                        KT_E_FAILED,
+                                        "somebody has turned on %s besides",
+                                        event);
+        }
+        return r;
+}
+
+/* "# Current" in the first line: it was filled by the boot that runs. */
+static int look_for_last_boot(Boot *boot) {
+        _cleanup_free_ char *text = NULL;
+
+        if (!boot->line->is_persistent)
+                return 0;
+        int r = tracefs_read(boot->trace.instance->fd, "last_boot_info", &text, NULL);
+        if (r == 0)
+                boot->is_of_crash = strncmp(text, "# Current", strlen("# Current")) != 0;
+        return r == -ENOENT ? 0 : r;
+}
+
+static int count(Boot *boot) {
+        for (unsigned cpu = 0; cpu < boot->trace.n_cpus; cpu++) {
+                CpuStatistics s;
+                int r = instance_read_statistics(boot->trace.instance, cpu, &s);
+
+                if (r < 0 && r != -ENOENT)
+                        return r;
+                if (r == 0 && s.entries > 0)
+                        boot->is_empty = false;
+        }
+        return 0;
+}
+
+static int step_open(void *context, Reason *reason) {
+        Boot *boot = context;
+        Trace *trace = &boot->trace;
+
+        boot->is_empty = true;
+        trace->instance = instance_free(trace->instance);
+        int r = open_instance(boot, reason);
+        r = r ?: check_tracer(boot, reason);
+        r = r ?: check_enabled(boot, reason);
+        r = r ?: look_for_last_boot(boot);
+        r = r ?: instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
+        r = r ?: instance_n_cpus(trace->instance, &trace->n_cpus);
+        r = r ?: tracefs_read_u64(trace->instance->fd, "buffer_percent", &boot->percent);
+        return r ?: count(boot);
+}
+
+/* Of all that the words may have turned on, also where it is off by now: for its format. */
+static int grant_events(Boot *boot, const EventList *list) {
+        Grant *grant = boot->grant;
+
+        for (size_t i = 0; i < grant->n_events; i++)
+                grant_event_clear(&grant->events[i]);
+        free(grant->events);
+        grant->n_events = 0;
+        grant->events = calloc(list->n_names + 1, sizeof(*grant->events));
+        if (!grant->events)
+                return -ENOMEM;
+        for (size_t i = 0; i < list->n_names; i++) {
+                const char *name = list->names[i], *colon = strchr(name, ':');
+                GrantEvent *event = &grant->events[grant->n_events];
+
+                if (!colon || !boot_line_has(boot->line, name))
+                        continue;
+                grant->n_events++;
+                event->system = strndup(name, (size_t)(colon - name));
+                event->name = strdup(colon + 1);
+                if (!event->system || !event->name)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+/* "local global [mono]" */
+static int read_clock(Boot *boot) {
+        _cleanup_free_ char *text = NULL;
+        char *begin, *end;
+
+        int r = tracefs_read(boot->trace.instance->fd, "trace_clock", &text, NULL);
+        if (r < 0)
+                return r;
+        begin = strchr(text, '[');
+        end = begin ? strchr(begin, ']') : NULL;
+        if (!end)
+                return -EBADMSG;
+        free(boot->spec->clock);
+        boot->spec->clock = strndup(begin + 1, (size_t)(end - begin - 1));
+        return boot->spec->clock ? 0 : -ENOMEM;
+}
+
+static int step_describe(void *context, Reason *reason _unused_) {
+        Boot *boot = context;
+        Trace *trace = &boot->trace;
+        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+        uint64_t kb;
+
+        int r = read_clock(boot);
+        if (tracefs_read_u64(trace->instance->fd, "buffer_size_kb", &kb) != 0)
+                kb = SIZE_UNKNOWN_KB;
+        spec_settle_buffer(boot->spec, kb);
+        boot->spec->stacktrace = boot->line->has_stacks;
+        r = r ?: event_list_load(trace->tracefs, &list);
+        r = r ?: grant_events(boot, list);
+        close_cleanup(&trace->metadata_fd);
+        return r ?: metadata_make(trace, &trace->metadata_fd);
+}
+
+/* What was off already stays so; somebody else's has come meanwhile: theirs stays on. */
+static int step_stop(void *context, Reason *reason _unused_) {
+        Boot *boot = context;
+        Trace *trace = &boot->trace;
+        _cleanup_free_ char *text = NULL;
+        char *rest, *event;
+
+        if (boot->is_of_crash)
+                return 0;
+        int r = top_read_enabled(trace->instance, &text);
+        rest = text;
+        while (r == 0 && (event = strsep(&rest, "\n")))
+                if (*event && boot_line_has(boot->line, event))
+                        r = top_turn_off(trace->instance, event);
+        if (r < 0)
+                return r;
+        if (buffer_wait_quiet(trace->instance) < 0)
+                log_warning("the boot trace does not come to rest");
+        if (metadata_make_names(trace, &trace->names_fd) < 0)
+                log_warning("cannot read the saved command names of the boot trace");
+        return 0;
+}
+
+static bool keeps_probe(const char *event, size_t size _unused_, void *userdata _unused_) {
+        return strncmp(event, BOOT_GROUP "/", strlen(BOOT_GROUP "/")) != 0;
+}
+
+/* What cannot be put back is told and harms nobody: the next boot begins anew. */
+static void put_back(const Boot *boot, const char *path, uint64_t value) {
+        char text[24];
+
+        (void)snprintf(text, sizeof(text), "%" PRIu64, value);
+        int r = tracefs_write(boot->trace.instance->fd, path, text);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot put back %s after the boot trace", path);
+}
+
+static int step_clean(void *context, Reason *reason _unused_) {
+        Boot *boot = context;
+        const ProbeKeeper keeper = { keeps_probe, NULL };
+        const Tracefs *tracefs = boot->trace.tracefs;
+        int r = 0;
+
+        put_back(boot, "buffer_percent", boot->percent);
+        if (boot->line->keeps_oldest)
+                put_back(boot, "options/overwrite", 1);
+        if (boot->line->has_stacks)
+                put_back(boot, "options/stacktrace", 0);
+        /* Its events have stayed on: from now on it has what the next crash leaves. */
+        if (boot->line->is_persistent)
+                put_back(boot, "tracing_on", 1);
+        boot->trace.instance = instance_free(boot->trace.instance);
+        if (boot->line->has_probes)
+                r = probe_remove_groups(tracefs, BOOT_GROUP, &keeper);
+        if (r == 0 && boot->line->is_instance && !boot->line->is_persistent)
+                r = instance_remove(tracefs, boot->line->mark.name);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot remove what is left of the boot trace");
+        return 0;
+}
+
+static void plan(Boot *boot, const PlanStep *steps, size_t n) {
+        boot->plan.uid = 0;
+        boot->plan.context = boot;
+        boot->plan.urgent = false;
+        plan_init(&boot->plan, steps, n, NULL);
+}
+
+void boot_plan_look(Boot *boot) {
+        static const PlanStep steps[] = {
+                { "open", step_open, NULL },
+                { "describe", step_describe, NULL },
+        };
+
+        plan(boot, steps, ELEMENTSOF(steps));
+}
+
+void boot_plan_stop(Boot *boot) {
+        static const PlanStep step = { "stop", step_stop, NULL };
+
+        plan(boot, &step, 1);
+}
+
+void boot_plan_clean(Boot *boot) {
+        static const PlanStep step = { "clean", step_clean, NULL };
+
+        plan(boot, &step, 1);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A trace that the kernel has begun before its first process, because `ktracectl bootconfig` words
+ * are on its command line: taken once a boot into the spool, as an entry of root's. Called by
+ * registry.c when the tracefs is first open. What it does to the kernel is in boot-steps.c; what
+ * was recorded is read by a consumer, never here.
+ *
+ * The order is such that nothing is lost: an entry on disk first, then the events are turned off,
+ * then the rings are read, then it is remembered that this was done (".boot" of the state
+ * directory, which does not outlive the boot). A daemon that is killed in between leaves all to the
+ * next one, which makes an entry of what is there by then. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/describe.h"
+#include "base/log.h"
+#include "boot/boot-parts.h"
+
+#define COMMAND_LINE_PATH "/proc/cmdline"
+#define COMMAND_LINE_MAX  8192 /* bytes; the kernel's COMMAND_LINE_SIZE is 2048 where it matters */
+#define STATE_NAME        ".boot" /* passed over by store_visit() */
+
+/* The disk may be mounted later than we are started. */
+#define RETRY_USEC ((uint64_t)10 * 1000000)
+#define RETRIES    30
+
+#define FAILURES_MAX 3
+
+#define ENTRY_SLACK ((uint64_t)16 * 1024 * 1024) /* formats, names, frames */
+
+Boot *boot_free(Boot *boot) {
+        if (!boot)
+                return NULL;
+        spool_forget(boot->options.spool, boot);
+        feed_free(boot->feed);
+        trace_clear(&boot->trace);
+        sd_event_source_disable_unref(boot->timer);
+        subject_clear(&boot->owner);
+        spec_free(boot->spec);
+        grant_free(boot->grant);
+        boot_line_free(boot->line);
+        free(boot);
+        return NULL;
+}
+
+static void boot_finish(Boot *boot) {
+        BootOptions options = boot->options;
+
+        boot_free(boot);
+        options.on_over(options.userdata);
+}
+
+/* key: "entry", or why there is none. */
+static void boot_end(Boot *boot, const char *key, const char *text) {
+        _cleanup_json_ json_object *state = json_object_new_object();
+
+        int r = state ? describe_put(state, key, json_object_new_string(text)) : -ENOMEM;
+        r = r ?: store_save(boot->options.store, STATE_NAME, state);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot note that the boot trace was taken");
+        boot_finish(boot);
+}
+
+static void boot_leave(Boot *boot, const Reason *reason) {
+        log_notice("the boot trace %s stays where it is: %s", boot->line->mark.name, reason->text);
+        boot_end(boot, "left", reason->text);
+}
+
+/* How many daemons of this boot have failed with it; INT_MAX: there is nothing left to be done. */
+static int count_failures(Store *store) {
+        _cleanup_json_ json_object *state = NULL;
+        json_object *failures = NULL;
+
+        if (store_load(store, STATE_NAME, &state) < 0)
+                return 0;
+        return json_object_object_get_ex(state, "failures", &failures)
+                               ? json_object_get_int(failures)
+                               : INT_MAX;
+}
+
+static void count_failure(Store *store) {
+        _cleanup_json_ json_object *state = json_object_new_object();
+        int n = count_failures(store);
+
+        int r = state && n < INT_MAX ? describe_put(state, "failures", json_object_new_int(n + 1))
+                                     : -ENOMEM;
+        if (r == 0)
+                r = store_save(store, STATE_NAME, state);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot note that the boot trace was not taken");
+}
+
+/* Our own failure: the next daemon tries again, FAILURES_MAX in all. Anybody's call starts one, and
+ * each may leave an entry. */
+static void boot_fail(Boot *boot, int r, const char *what) {
+        count_failure(boot->options.store);
+        log_errno(r < 0 ? r : -EIO, LOG_ERR, NULL, "cannot take the boot trace: %s", what);
+        boot_finish(boot);
+}
+
+static void boot_submit(Boot *boot, void (*done)(Boot *boot, int result, const Reason *reason));
+
+static void boot_set_timer(Boot *boot, uint64_t usec, sd_event_time_handler_t handler) {
+        boot->timer = sd_event_source_disable_unref(boot->timer);
+        int r = sd_event_add_time_relative(
+                        boot->options.event, &boot->timer, CLOCK_MONOTONIC, usec, 1, handler, boot);
+        if (r < 0) /* the next daemon is asked */
+                log_errno(r, LOG_ERR, NULL, "cannot wait for the boot trace");
+}
+
+static void boot_cleaned(Boot *boot, int result _unused_, const Reason *reason _unused_) {
+        if (boot->line->is_persistent && !boot->is_of_crash) {
+                boot_end(boot, "left", "the boot before this one has left nothing");
+                return;
+        }
+        log_notice("the boot trace %s is entry %s of the spool",
+                        boot->line->mark.name,
+                        boot->trace.id);
+        boot_end(boot, "entry", boot->trace.id);
+}
+
+/* The feed */
+
+static void on_ready(Feed *feed _unused_,
+                int result,
+                const Reason *reason,
+                int fd,
+                void *userdata _unused_) {
+        if (fd >= 0)
+                close(fd);
+        if (result != 0)
+                log_error("cannot read the boot trace: %s",
+                                result < 0 ? strerror(-result) : reason->text);
+}
+
+static int on_finish(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        Boot *boot = userdata;
+
+        if (boot->feed)
+                feed_finish(boot->feed,
+                                boot->trace.names_fd,
+                                boot->is_of_crash ? "crash" : "boot",
+                                "recorded by the kernel before ktraced was there");
+        return 0;
+}
+
+/* Not from within: the feed is about to say that it has the rings. */
+static void on_reading(Feed *feed _unused_, void *userdata) {
+        Boot *boot = userdata;
+
+        boot_set_timer(boot, 0, on_finish);
+}
+
+static void on_released(Feed *feed _unused_, void *userdata _unused_) {
+        /* The rest waits until all is on disk. */
+}
+
+static void on_tripped(Feed *feed _unused_, const char *text _unused_, void *userdata _unused_) {
+        /* There is no guard. */
+}
+
+static void on_closed(Feed *feed, int error, const char *text, void *userdata) {
+        Boot *boot = userdata;
+
+        boot->feed = feed_free(feed);
+        if (error != 0) {
+                boot_fail(boot, -error, *text ? text : "its consumer failed");
+                return;
+        }
+        boot_plan_clean(boot);
+        boot_submit(boot, boot_cleaned);
+}
+
+static void boot_stopped(Boot *boot, int result, const Reason *reason) {
+        static const FeedHandlers handlers = {
+                .on_ready = on_ready,
+                .on_reading = on_reading,
+                .on_released = on_released,
+                .on_tripped = on_tripped,
+                .on_closed = on_closed,
+        };
+        Reason why = {};
+
+        if (result != 0) {
+                spool_end(TAKE_PTR(boot->entry), "failed", "its events cannot be turned off");
+                boot_fail(boot, result, result > 0 ? reason->text : "its events stay on");
+                return;
+        }
+        int r = feed_new_spool(boot->options.launcher,
+                        boot->options.worker,
+                        &boot->trace,
+                        TAKE_PTR(boot->entry),
+                        &handlers,
+                        boot,
+                        &boot->feed,
+                        &why);
+        if (r != 0) {
+                boot_fail(boot, r, why.text);
+                return;
+        }
+}
+
+/* The entry */
+
+static void boot_make_entry(Boot *boot);
+
+static int on_retry(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        boot_make_entry(userdata);
+        return 0;
+}
+
+static void boot_retry(Boot *boot, const char *why) {
+        if (boot->n_tries == 0)
+                log_warning("the boot trace waits for the spool: %s", why);
+        if (boot->n_tries++ < RETRIES)
+                boot_set_timer(boot, RETRY_USEC, on_retry);
+        else
+                boot_fail(boot, -EIO, why);
+}
+
+static void on_made(SpoolEntry *entry, int result, const Reason *reason, void *userdata) {
+        Boot *boot = userdata;
+
+        if (result != 0) {
+                boot_retry(boot, result > 0 ? reason->text : strerror(-result));
+                return;
+        }
+        boot->entry = entry;
+        boot_plan_stop(boot);
+        boot_submit(boot, boot_stopped);
+}
+
+static void boot_make_entry(Boot *boot) {
+        uint64_t bytes = boot->spec->buffer_kb * 1024 * boot->trace.n_cpus + ENTRY_SLACK;
+        _cleanup_json_ json_object *spec = NULL;
+        SpoolMake make = {
+                .id = boot->trace.id,
+                .uid = 0,
+                .name = boot->line->mark.name,
+                .kind = boot->is_of_crash ? "crash" : "boot",
+                .max_bytes = 2 * bytes, /* one file, and room for the one after it */
+                .max_bytes_uid = UINT64_MAX,
+                .rotate_bytes = bytes,
+        };
+
+        int r = spec_to_json(boot->spec, &spec);
+        make.spec = spec;
+        r = r ?: spool_make(boot->options.spool, &make, on_made, boot);
+        if (r != 0)
+                boot_retry(boot, "the spool has no room for it");
+}
+
+static void boot_looked(Boot *boot, int result, const Reason *reason) {
+        Reason none = { "nothing was recorded" };
+
+        if (result > 0)
+                boot_leave(boot, reason);
+        else if (result < 0)
+                boot_fail(boot, result, "it cannot be looked at");
+        else if (boot->line->is_persistent && !boot->is_of_crash) {
+                boot_plan_clean(boot);
+                boot_submit(boot, boot_cleaned);
+        } else if (boot->is_empty)
+                boot_leave(boot, &none);
+        else
+                boot_make_entry(boot);
+}
+
+/* Plans */
+
+static void on_plan(Plan *plan, int result, const Reason *reason) {
+        Boot *boot = plan->context;
+        void (*done)(Boot *, int, const Reason *) = boot->then;
+
+        boot->in_flight = false;
+        if (!boot->is_closing)
+                done(boot, result, reason);
+}
+
+static void boot_submit(Boot *boot, void (*done)(Boot *boot, int result, const Reason *reason)) {
+        boot->then = done;
+        boot->plan.done = on_plan;
+        boot->in_flight = true;
+        worker_submit(boot->options.worker, &boot->plan);
+}
+
+static int read_command_line(char **ret) {
+        _cleanup_close_ int fd = open(COMMAND_LINE_PATH, O_RDONLY | O_CLOEXEC);
+        _cleanup_free_ char *text = malloc(COMMAND_LINE_MAX + 1);
+
+        if (fd < 0)
+                return -errno;
+        ssize_t n = text ? read(fd, text, COMMAND_LINE_MAX) : -1;
+        if (n < 0)
+                return text ? -errno : -ENOMEM;
+        text[n] = '\0';
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+static int fill_trace(Boot *boot) {
+        Trace *trace = &boot->trace;
+        uint64_t random;
+
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+                return -EIO;
+        (void)snprintf(trace->id, sizeof(trace->id), "%016" PRIx64, random);
+        trace->tracefs = boot->options.tracefs;
+        trace->spec = boot->spec;
+        trace->grant = boot->grant;
+        trace->owner = &boot->owner;
+        trace->boot_words = boot->line->text;
+        return 0;
+}
+
+static int boot_make(const BootOptions *options, BootLine *line, Boot **ret) {
+        Boot *boot = calloc(1, sizeof(*boot));
+
+        if (!boot)
+                return -ENOMEM;
+        boot->options = *options;
+        trace_init(&boot->trace);
+        boot->spec = spec_new();
+        boot->grant = calloc(1, sizeof(*boot->grant));
+        boot->owner.gids = calloc(1, sizeof(gid_t));
+        boot->owner.n_gids = 1;
+        boot->line = line;
+        int r = boot->spec && boot->grant && boot->owner.gids ? 0 : -ENOMEM;
+        if (r == 0) {
+                boot->spec->scope = SCOPE_SYSTEM;
+                boot->spec->has_scope = true;
+                boot->spec->mode = line->keeps_oldest ? MODE_STREAM : MODE_FLIGHT;
+                boot->spec->unredacted = true;
+                boot->spec->lifetime = LIFETIME_LINGER;
+                boot->spec->name = strdup(line->mark.name);
+                boot->grant->rule = strdup("kernel command line");
+                boot->grant->addresses = ADDRESS_KEEP;
+                boot->grant->limits = *options->limits;
+                r = boot->spec->name && boot->grant->rule ? fill_trace(boot) : -ENOMEM;
+                /* For the receipt; what a spec does not take stands in the words. */
+                for (size_t i = 0; r >= 0 && i < line->n_events; i++)
+                        r = spec_add_event(boot->spec, line->events[i], NULL, NULL);
+        }
+        if (r < 0) {
+                boot->line = NULL;
+                boot_free(boot);
+                return r;
+        }
+        *ret = boot;
+        return 0;
+}
+
+int boot_new(const BootOptions *options, Boot **ret) {
+        _cleanup_(boot_line_free_cleanup) BootLine *line = NULL;
+        _cleanup_free_ char *text = NULL;
+        Reason reason = {};
+
+        *ret = NULL;
+        if (count_failures(options->store) >= FAILURES_MAX)
+                return 0;
+        int r = read_command_line(&text);
+        r = r ?: boot_line_parse(text, &line, &reason);
+        if (r > 0)
+                log_warning("%s", reason.text);
+        if (r != 0 || !line)
+                return r < 0 ? r : 0;
+        r = boot_make(options, line, ret);
+        if (r < 0)
+                return r;
+        line = NULL; /* the boot's */
+        boot_plan_look(*ret);
+        boot_submit(*ret, boot_looked);
+        return 0;
+}
+
+void boot_close(Boot *boot) {
+        if (boot)
+                boot->is_closing = true;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A consumer that counts histograms. It reads the rings also while the stream has no reader, so its
+ * sinks come and go, and it answers questions about what it has counted. A part of
+ * ktrace-consumer, called by consumer.c. */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/fd.h"
+#include "consumer/consumer-parts.h"
+
+#define QUESTION_WAIT_NSEC (UINT64_C(5) * 1000 * 1000 * 1000)
+
+int consumer_take_counts(Consumer *c, int fd) {
+        _cleanup_free_ char *plan = NULL;
+
+        int r = fd_read_all(fd, FRAME_SIZE_MAX, &plan, NULL);
+        return r ?: pump_set_counts(&c->pump, plan);
+}
+
+static int send_rose(Consumer *c, ControlMessage *message) {
+        int r = fd_send(CONTROL_FD, message, sizeof(*message), NULL, 0);
+
+        if (r == -EPIPE)
+                c->is_control_open = false;
+        return r;
+}
+
+void consumer_tell_hits(Consumer *c) {
+        ControlMessage message;
+
+        while (c->pump.counts && c->is_control_open && !c->pump.is_tripped &&
+                        counts_take_hits(c->pump.counts, &message))
+                if (send_rose(c, &message) == -EAGAIN) {
+                        counts_give_back_hits(c->pump.counts, &message);
+                        return;
+                }
+}
+
+void consumer_on_teller(Consumer *c) {
+        if (counts_teller_go_on(&c->teller, c->pump.counts) == 0)
+                c->teller_is_watched = false; /* it was closed */
+}
+
+static int begin_telling(Consumer *c, uint32_t table, int fd) {
+        counts_teller_end(&c->teller);
+        c->teller_is_watched = false;
+        int r = counts_teller_begin(&c->teller, c->pump.counts, table, pump_get_lost(&c->pump), fd);
+        if (r < 0 || counts_teller_go_on(&c->teller, c->pump.counts) == 0)
+                return r;
+        c->teller_is_watched = true;
+        return consumer_watch(c, c->teller.fd, SOURCE_TELLER, EPOLLOUT);
+}
+
+/* Before a question is answered or a table is changed, all records up to now are counted. */
+static int catch_up(Consumer *c, int fd) {
+        int r = c->is_released ? 0 : pump_catch_up(&c->pump);
+
+        consumer_tell_hits(c);
+        if (r == 0 && !c->is_released && !c->pump.is_tripped)
+                return 0;
+        if (fd >= 0)
+                counts_teller_answer(fd, ESHUTDOWN, "the session has ended");
+        return r ?: -ESHUTDOWN;
+}
+
+/* Records after a loss are not counted before the daemon has proven whose they are. The wait is
+ * limited: then the answer lacks what is still in doubt. While a reader is slow, nothing is read
+ * and no tick comes, so the question does not wait. */
+static bool question_must_wait(Consumer *c) {
+        const Fence *fence = &c->pump.fence;
+        bool is_reading = c->queue.spool || queue_is_empty(&c->queue);
+
+        return is_reading && !c->is_released && !c->pump.is_tripped && fence->waits_since != 0 &&
+               !hold_is_past(&fence->hold, c->question_nsec) &&
+               fence_get_now(fence) - c->question_nsec < QUESTION_WAIT_NSEC;
+}
+
+bool consumer_awaits_proof(Consumer *c) {
+        return c->question.type != 0 && question_must_wait(c);
+}
+
+static void keep_question(Consumer *c, const ControlMessage *message, int *fd) {
+        close_cleanup(&c->question_fd);
+        c->question = *message;
+        c->question_fd = TAKE_FD(*fd);
+}
+
+static int take_question(Consumer *c, const ControlMessage *message, int *fd) {
+        uint32_t table = message->counts.table;
+        ControlCountsVerb verb = (ControlCountsVerb)message->counts.verb;
+
+        int r = catch_up(c, *fd);
+        if (r < 0)
+                return r == -ESHUTDOWN ? 0 : r;
+        if (*fd >= 0 && question_must_wait(c)) {
+                keep_question(c, message, fd);
+                return 0;
+        }
+        if (verb == CONTROL_COUNTS_ASK)
+                return begin_telling(c, table, TAKE_FD(*fd));
+        counts_change(c->pump.counts, table, verb, pump_get_lost(&c->pump));
+        if (*fd >= 0)
+                counts_teller_answer(*fd, 0, "");
+        return 0;
+}
+
+int consumer_answer_early(Consumer *c) {
+        _cleanup_close_ int fd = TAKE_FD(c->question_fd);
+        ControlMessage question = c->question;
+
+        c->question.type = 0;
+        return question.type != 0 ? take_question(c, &question, &fd) : 0;
+}
+
+int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+        uint32_t table = message->counts.table;
+        ControlCountsVerb verb = (ControlCountsVerb)message->counts.verb;
+        bool is_asked = verb == CONTROL_COUNTS_ASK;
+
+        if (!c->pump.counts || n_fds > 1 || (is_asked && n_fds == 0) ||
+                        (!counts_has(c->pump.counts, table) &&
+                                        (is_asked || table != CONTROL_COUNTS_ALL)))
+                return -EBADMSG;
+        if (n_fds > 0)
+                c->question_nsec = fence_get_now(&c->pump.fence);
+        if (n_fds > 0 && !c->is_released && !rings_are_complete(&c->pump.rings)) {
+                /* What is in the rings is to be counted first. The daemon asks one question at a
+                 * time. */
+                keep_question(c, message, &fds[0]);
+                return 0;
+        }
+        int none = -1;
+        return take_question(c, message, n_fds > 0 ? &fds[0] : &none);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A consumer whose stream goes onto the disk: its files come from the daemon one by one, and what
+ * becomes of them is told there. A part of ktrace-consumer, called by consumer.c. */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "consumer/consumer-parts.h"
+#include "interfaces/defence.h"
+
+#define SPOOL_TRY_TICKS  10
+#define SPOOL_TELL_BYTES ((uint64_t)64 * 1024)
+#define SPOOL_WAIT_TICKS 50
+
+/* Besides the rings': our own, two files and those that the syncer has, with some to spare. */
+#define SPOOL_OWN_FILES ((rlim_t)32 + SYNCER_JOBS_MAX)
+
+static int make_tail(Queue *tail,
+                const char *code,
+                const char *reason,
+                size_t names_max,
+                void *userdata) {
+        return consumer_put_summary(userdata, tail, code, reason, names_max);
+}
+
+static void tell(Consumer *c, bool is_answer) {
+        ControlMessage message;
+
+        spool_sink_tell(&c->spool, &message);
+        message.spooled.is_answer = is_answer;
+        if (c->is_control_open && fd_send(CONTROL_FD, &message, sizeof(message), NULL, 0) == -EPIPE)
+                c->is_control_open = false;
+}
+
+void consumer_tell_spool(void *userdata) {
+        tell(userdata, false);
+}
+
+void consumer_answer_spool(Consumer *c) {
+        tell(c, true);
+}
+
+/* The kernel sees to it that no file becomes larger than what it was counted for, and that those
+ * that count no more are not kept open in numbers, whatever becomes of us when we have seen the
+ * first record. To lower a limit needs no right. */
+void consumer_limit_spool(const ControlMessage *setup) {
+        const struct rlimit bytes = { setup->setup.spool_file_bytes,
+                setup->setup.spool_file_bytes };
+        rlim_t n = SPOOL_OWN_FILES + 2 * (rlim_t)setup->setup.n_cpus;
+        const struct rlimit files = { n, n };
+
+        if (defence_is_on("spool-file-size"))
+                (void)setrlimit(RLIMIT_FSIZE, &bytes);
+        if (defence_is_on("spool-held-files"))
+                (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+int consumer_set_up_spool(Consumer *c, const ControlMessage *message) {
+        static const SpoolSinkHandlers handlers = { make_tail, consumer_tell_spool };
+        struct itimerspec spec = {};
+
+        int r = spool_sink_init(&c->spool,
+                        message,
+                        c->metadata,
+                        c->metadata_size,
+                        &c->syncer,
+                        &handlers,
+                        c);
+        if (r < 0) {
+                consumer_tell(c,
+                                CONTROL_REFUSED,
+                                -r,
+                                "spool.rotate-bytes: what describes these events leaves no room for them in a file of that size");
+                return r;
+        }
+        c->queue.spool = &c->spool;
+        if (c->spool.sync_sec == CONTROL_SYNC_NONE || c->spool.sync_sec == CONTROL_SYNC_ROTATE)
+                return 0;
+        spec.it_value.tv_sec = spec.it_interval.tv_sec = c->spool.sync_sec;
+        (void)timerfd_settime(c->sync_fd, 0, &spec, NULL); /* cannot fail with a valid spec */
+        return consumer_watch(c, c->sync_fd, SOURCE_SYNC, EPOLLIN);
+}
+
+int consumer_on_spool_file(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+        if (!c->queue.spool || n_fds > 1)
+                return -EBADMSG;
+        int r = spool_sink_add(
+                        &c->spool, message->spool_file.number, n_fds > 0 ? TAKE_FD(fds[0]) : -1);
+        queue_flush(&c->queue);
+        if (r == 0 && !c->has_sink) {
+                c->has_sink = true;
+                consumer_tell(c, CONTROL_ATTACHED, 0, "");
+        }
+        return r;
+}
+
+/* No file comes any more. What was read, a batch at most, has room behind what a file takes. */
+int consumer_leave_spool(Consumer *c) {
+        int r = pump_leave(&c->pump);
+
+        spool_sink_end(&c->spool);
+        queue_flush(&c->queue);
+        return r;
+}
+
+void consumer_on_sync(Consumer *c) {
+        uint64_t count;
+
+        if (read(c->sync_fd, &count, sizeof(count)) > 0)
+                spool_sink_sync(&c->spool);
+}
+
+/* What the disk did not take is tried again. The end of a session does not wait for it for long. */
+static void try_spool(Consumer *c) {
+        c->n_spool_ticks++;
+        if (c->is_finishing && c->n_spool_ticks > SPOOL_WAIT_TICKS)
+                c->spool.gives_up = true;
+        if (c->n_spool_ticks % SPOOL_TRY_TICKS == 0 || c->spool.gives_up)
+                queue_flush(&c->queue);
+}
+
+void consumer_tick_spool(Consumer *c) {
+        if (!queue_is_empty(&c->queue))
+                try_spool(c);
+        else if (c->spool.written_bytes > c->told_bytes + SPOOL_TELL_BYTES) {
+                c->told_bytes = c->spool.written_bytes;
+                consumer_tell_spool(c);
+        }
+}

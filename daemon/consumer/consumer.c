@@ -1,0 +1,764 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* ktrace-consumer, unless it is told to be an inspector (inspector.c) or a reader of histograms
+ * (hist-reader.c): one process per stream, ring
+ * -> clean -> frame -> sink. Started by the daemon (control socket as fd 3) or by
+ * ktrace-consumer.socket; lives until its sink or its session ends. control.h has the conversation.
+ *
+ * Wake-ups. Idle, it sleeps in epoll with the instance's buffer_percent at 0, so that the first
+ * event wakes it and nothing else does. Then it is active: buffer_percent at ACTIVE_PERCENT, so
+ * that the kernel wakes it by fill level alone (waking per event slows the producer 17 times), and
+ * a timer flushes what is slow. A tick that finds nothing makes it idle again; a ring that is ready
+ * and gives nothing is left alone until the next tick. rings.c has what the kernel makes of it.
+ *
+ * A sink that takes nothing stops the reading: the ring fills, the kernel drops and counts. When
+ * the session ends what the rings hold is read into memory and the rings are let go; the rest is
+ * written at the reader's pace, for as long as the reader takes anything within LINGER_TICKS. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+
+#include "base/fd.h"
+#include "consumer/consumer-parts.h"
+#include "consumer/hist-reader.h"
+#include "consumer/inspector.h"
+#include "consumer/pump.h"
+#include "consumer/sandbox.h"
+#include "consumer/spool-reader.h"
+#include "consumer/summary.h"
+#include "consumer/title.h"
+#include "interfaces/control.h"
+
+#define FLUSH_NSEC   (100 * 1000 * 1000)
+#define LINGER_TICKS 1200 /* 120 s without a byte taken */
+
+void consumer_tell(Consumer *c, ControlType type, int error, const char *text) {
+        ControlMessage message = {
+                .type = type,
+                .version = CONTROL_VERSION,
+                .status = {
+                        .error = error,
+                        .written_bytes = c->queue.written_bytes,
+                        .discarded_bytes = c->queue.discarded_bytes,
+                },
+        };
+
+        if (!c->is_control_open)
+                return;
+        snprintf(message.status.text, sizeof(message.status.text), "%s", text);
+        if (fd_send(CONTROL_FD, &message, sizeof(message), NULL, 0) == -EPIPE)
+                c->is_control_open = false;
+}
+
+/* False: the client does not listen any more. */
+static bool answer_client(Consumer *c, int error, const char *text, bool is_final) {
+        SinkAnswer answer = {
+                .error = error,
+                .final = is_final,
+                .written_bytes = c->queue.written_bytes,
+                .discarded_bytes = c->queue.discarded_bytes,
+                .cut_records = c->pump.tally.n_limited + c->pump.tally.n_doubtful,
+        };
+
+        if (c->client_fd < 0)
+                return false;
+        snprintf(answer.text, sizeof(answer.text), "%s", text);
+        /* The filter allows sendmsg() to the daemon only. */
+        return send(c->client_fd, &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+int consumer_watch(Consumer *c, int fd, Source source, uint32_t events) {
+        struct epoll_event event = { .events = events, .data.u64 = source };
+
+        return epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static void unwatch(Consumer *c, int fd) {
+        (void)epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL); /* not there: as wanted */
+}
+
+/* The daemon's pipe is always watched, for its reader's end: EPOLLERR needs no event to be asked
+ * for (epoll_ctl(2)). Other sinks are watched while they take nothing. */
+static int watch_sink(Consumer *c, bool is_waiting) {
+        struct epoll_event event = { .events = is_waiting ? EPOLLOUT : 0, .data.u64 = SOURCE_SINK };
+
+        if (c->queue.kind == OUTLET_OWN_PIPE)
+                return epoll_ctl(c->epoll_fd, EPOLL_CTL_MOD, c->queue.fd, &event) < 0 ? -errno : 0;
+        if (is_waiting)
+                return consumer_watch(c, c->queue.fd, SOURCE_SINK, EPOLLOUT);
+        unwatch(c, c->queue.fd);
+        return 0;
+}
+
+static void set_tick(Consumer *c, bool on) {
+        struct itimerspec spec = { .it_interval.tv_nsec = on ? FLUSH_NSEC : 0,
+                .it_value.tv_nsec = on ? FLUSH_NSEC : 0 };
+
+        (void)timerfd_settime(c->timer_fd, 0, &spec, NULL); /* cannot fail with a valid spec */
+}
+
+static void watch_rings(Consumer *c, bool on) {
+        rings_watch(&c->pump.rings, c->epoll_fd, SOURCE_RING, on);
+}
+
+static void set_active(Consumer *c, bool active) {
+        if (c->is_released)
+                return;
+        if (rings_set_active(&c->pump.rings, active) < 0)
+                active = true; /* the timer alone keeps the data coming */
+        c->is_active = active;
+        c->is_resting = false;
+        watch_rings(c, !c->sink_is_watched);
+        set_tick(c, active && !c->sink_is_watched);
+}
+
+static int finish(Consumer *c);
+
+static void ask_for_proof(Consumer *c) {
+        if (c->pump.fence.wants_proof)
+                consumer_tell(c, CONTROL_DOUBT, 0, "");
+        c->pump.fence.wants_proof = false;
+}
+
+static int drain_rings(Consumer *c) {
+        int r = pump_run(&c->pump, c->is_flushing);
+
+        consumer_tell_hits(c);
+        ask_for_proof(c);
+        return r == -ECANCELED ? finish(c) : r;
+}
+
+static void release_rings(Consumer *c) {
+        if (c->is_released)
+                return;
+        c->is_released = true;
+        watch_rings(c, false);
+        set_tick(c, true); /* counts how long the reader takes nothing */
+        bool is_broken = c->pump.window.is_on && !c->pump.window.is_whole;
+        if (rings_release(&c->pump.rings, &c->watchdog))
+                consumer_tell(c, CONTROL_RELEASED, is_broken ? EPIPE : 0, "");
+}
+
+/* Why it ended, beside what the daemon says. */
+static void tell_end(Consumer *c) {
+        size_t at = strlen(c->end_text);
+
+        if (c->pump.is_tripped) {
+                snprintf(c->end_code, sizeof(c->end_code), "guard");
+                snprintf(c->end_text, sizeof(c->end_text), "%s", c->pump.trip_text);
+                consumer_tell(c, CONTROL_TRIPPED, 0, c->pump.trip_text);
+        } else if (c->pump.tally.n_doubtful > 0)
+                snprintf(c->end_text + at,
+                                sizeof(c->end_text) - at,
+                                "%s%" PRIu64
+                                " records were cut: after losses nobody knows whose they were",
+                                at > 0 ? "; " : "",
+                                c->pump.tally.n_doubtful);
+}
+
+int consumer_put_summary(Consumer *c,
+                Queue *queue,
+                const char *code,
+                const char *reason,
+                size_t names_max) {
+        const Summary summary = {
+                .rings = c->pump.rings.ring,
+                .n_rings = c->pump.rings.n_cpus,
+                .tally = &c->pump.tally,
+                .discarded_bytes = c->queue.discarded_bytes,
+                .is_judged = c->pump.fence.is_on,
+                .is_limited = c->pump.bucket.rate > 0,
+                .n_interferences = c->n_interferences,
+                .interference_nsec = c->interference_nsec,
+                .names = name_list_read(&c->names),
+                .task_names = c->pump.fence.is_on ? lives_get_names(c->pump.fence.lives) : NULL,
+                .names_max = names_max,
+                .code = code,
+                .reason = reason,
+        };
+
+        return summary_put(queue, &summary);
+}
+
+/* The session has ended: all into memory, then the rings are nobody's any more. */
+static int finish(Consumer *c) {
+        if (c->is_finishing)
+                return 0;
+        c->is_finishing = true;
+        watchdog_expect_end(&c->watchdog);
+        int r = 0;
+        if (c->has_sink) {
+                r = c->is_discarding               ? pump_discard(&c->pump)
+                    : c->is_left && c->queue.spool ? consumer_leave_spool(c)
+                                                   : pump_end(&c->pump);
+                tell_end(c);
+                size_t room = c->queue.spool && queue_is_empty(&c->queue)
+                                              ? spool_sink_get_names_room(&c->spool)
+                              : c->queue.spool ? c->spool.names_bytes
+                                               : SIZE_MAX;
+                r = r ?: consumer_put_summary(c, &c->queue, c->end_code, c->end_text, room);
+        } else if (c->pump.counts) {
+                if (!c->is_discarding && rings_are_complete(&c->pump.rings))
+                        (void)pump_catch_up(&c->pump); /* tell_end() tells of its guard */
+                tell_end(c);
+        }
+        if (!c->is_discarding)
+                consumer_tell_hits(c);
+        release_rings(c);
+        return r;
+}
+
+static int flush(Consumer *c) {
+        if (c->pump.window.is_on) {
+                int read = pump_read_window(&c->pump);
+                if (read == 0)
+                        consumer_tell(c, CONTROL_FLUSHED, 0, "");
+                return read;
+        }
+        int r = drain_rings(c);
+
+        if (r == 0 && queue_is_empty(&c->queue) && !c->pump.is_tripped &&
+                        c->pump.fence.waits_since == 0) {
+                c->is_flushing = false;
+                consumer_tell(c, CONTROL_FLUSHED, 0, "");
+        }
+        return r;
+}
+
+/* The first bytes; from here on the stream goes out. */
+static int attach(Consumer *c, int fd, OutletKind kind) {
+        uint8_t head[sizeof(StreamHeader)];
+        FrameHeader header = { .type = FRAME_METADATA, .size = c->metadata_size };
+
+        c->queue.fd = fd;
+        c->queue.kind = kind;
+        c->has_sink = true;
+        c->pump.is_muted = false;
+        stream_header_encode(head);
+        int r = kind == OUTLET_OWN_PIPE ? consumer_watch(c, fd, SOURCE_SINK, 0) : 0;
+        r = r ?: queue_put(&c->queue, NULL, head, sizeof(head));
+        if (r == 0)
+                r = queue_put(&c->queue, &header, c->metadata, c->metadata_size);
+        if (!c->pump.counts) {
+                free(c->metadata);
+                c->metadata = NULL;
+        }
+        consumer_tell(c, CONTROL_ATTACHED, 0, "");
+        return r;
+}
+
+/* The reader of a stream that is counted has gone; the counting goes on. */
+static void detach(Consumer *c) {
+        int error = c->queue.error;
+
+        unwatch(c, c->queue.fd);
+        queue_clear(&c->queue);
+        answer_client(c, error, error ? strerror(error) : "", true);
+        if (c->client_fd >= 0)
+                unwatch(c, c->client_fd);
+        close_cleanup(&c->client_fd);
+        consumer_tell(c, CONTROL_DETACHED, error, error ? strerror(error) : "");
+        queue_init(&c->queue);
+        c->has_sink = false;
+        c->pump.is_muted = true;
+        if (c->sink_is_watched) {
+                c->sink_is_watched = false;
+                set_active(c, true);
+        }
+}
+
+static bool may_detach(const Consumer *c) {
+        return c->pump.counts && !c->queue.spool && !c->is_finishing && c->is_control_open;
+}
+
+/* Where the stream goes to. Consumes the sink. */
+static int take_sink(Consumer *c, uint32_t kind, int *sink) {
+        if (c->has_sink || c->client_fd >= 0 || !c->metadata)
+                return -EBADMSG;
+        if (kind == CONTROL_SINK_PIPE)
+                return attach(c, TAKE_FD(*sink), OUTLET_OWN_PIPE);
+        if (kind != CONTROL_SINK_SOCKET)
+                return -EBADMSG;
+        c->client_fd = TAKE_FD(*sink);
+        return consumer_watch(c, c->client_fd, SOURCE_CLIENT, EPOLLIN);
+}
+
+/* Descriptors: the metadata, then what the kind of sink needs, then the plan of what is counted. */
+static bool has_setup_fds(const ControlMessage *message, bool is_snapshot, size_t n_fds) {
+        bool is_counted = message->setup.counted && message->setup.judged && !is_snapshot;
+        size_t n = 1 + is_counted;
+
+        switch (message->setup.sink) {
+        case CONTROL_SINK_PIPE:
+        case CONTROL_SINK_SOCKET:
+                return n_fds == n + 1;
+        case CONTROL_SINK_SPOOL: /* names of commands, or none */
+                return !is_snapshot && (n_fds == n || n_fds == n + 1);
+        case CONTROL_SINK_NONE:
+                return is_counted && n_fds == n;
+        default:
+                return false;
+        }
+}
+
+static int set_up_stream(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+        bool is_counted = message->setup.counted;
+
+        int r = is_counted ? consumer_take_counts(c, fds[n_fds - 1]) : 0;
+        r = r ?: fd_read_all(fds[0], FRAME_SIZE_MAX, &c->metadata, &c->metadata_size);
+        r = r ?: pump_init(&c->pump, message, c->metadata, &c->queue, &c->watchdog);
+        if (r < 0)
+                return r;
+        title_set_session(c->metadata);
+        if (message->setup.sink == CONTROL_SINK_SPOOL && n_fds > 1U + is_counted)
+                name_list_set(&c->names, TAKE_FD(fds[1]));
+        return message->setup.sink == CONTROL_SINK_SPOOL ? consumer_set_up_spool(c, message) : 0;
+}
+
+static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+        bool is_snapshot = message->setup.snapshot != CONTROL_SNAPSHOT_NONE;
+
+        if (c->metadata || !has_setup_fds(message, is_snapshot, n_fds))
+                return -EBADMSG;
+        int r = set_up_stream(c, message, fds, n_fds);
+        if (r < 0)
+                return r;
+        c->pump.window.is_on = is_snapshot;
+        c->pump.window.is_frozen = message->setup.snapshot == CONTROL_SNAPSHOT_FROZEN;
+        consumer_tell(c, CONTROL_READY, 0, "");
+        if (message->setup.sink == CONTROL_SINK_SPOOL)
+                return 0;
+        if (message->setup.sink != CONTROL_SINK_NONE)
+                return take_sink(c, message->setup.sink, &fds[1]);
+        c->pump.is_muted = true;
+        consumer_tell(c, CONTROL_ATTACHED, 0, "");
+        return 0;
+}
+
+static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+        if ((!c->has_sink && !c->pump.counts) || c->is_released ||
+                        (c->pump.window.is_on && c->pump.window.kept_fd < 0))
+                return -EBADMSG;
+        if (c->pump.fence.is_on &&
+                        c->pump.rings.guard.tracing_fd < 0) /* nothing without its guard */
+                return -EBADMSG;
+        int r = rings_take(&c->pump.rings, message->rings.first_cpu, message->rings.n, fds, n_fds);
+        if (r < 0 || !rings_are_complete(&c->pump.rings))
+                return r;
+        if (!c->pump.window.is_on) /* a snapshot's are read once, when FINISH comes */
+                set_active(c, false);
+        r = rings_guard(&c->pump.rings, &c->watchdog);
+        r = r ?: consumer_answer_early(c);
+        return r == -ECANCELED ? finish(c) : r;
+}
+
+static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+        snprintf(c->end_code,
+                        sizeof(c->end_code),
+                        "%.*s",
+                        (int)sizeof(c->end_code) - 1,
+                        message->finish.code);
+        snprintf(c->end_text,
+                        sizeof(c->end_text),
+                        "%.*s",
+                        CONTROL_TEXT_MAX - 1,
+                        message->finish.text);
+        c->is_discarding = message->finish.discards;
+        c->n_interferences = message->finish.interferences;
+        c->interference_nsec = message->finish.interference_nsec;
+        if (n_fds > 0)
+                name_list_set(&c->names, TAKE_FD(fds[0]));
+        return finish(c);
+}
+
+static int on_members(Consumer *c, const ControlMessage *message, int fd) {
+        int r = fence_take_members(&c->pump.fence, message, fd);
+
+        if (r < 0 || c->pump.fence.waits_since == 0 || c->is_released || !queue_is_empty(&c->queue))
+                return r;
+        r = c->is_flushing ? flush(c) : drain_rings(c);
+        if (r == 0 && c->is_resting && c->pump.fence.waits_since == 0)
+                set_active(c, true);
+        return r;
+}
+
+static int on_control(Consumer *c) {
+        int fds[FD_SEND_MAX];
+        size_t n_fds = 0;
+        ControlMessage message;
+        int r;
+
+        ssize_t n = fd_receive(CONTROL_FD, &message, sizeof(message), fds, ELEMENTSOF(fds), &n_fds);
+        if (n == -EAGAIN)
+                return 0;
+        if (n <= 0) { /* the daemon is gone, or has let us go */
+                unwatch(c, CONTROL_FD);
+                c->is_control_open = false;
+                c->is_left = !c->is_finishing;
+                return finish(c);
+        }
+        if (n != sizeof(message) || message.version != CONTROL_VERSION)
+                r = -EBADMSG;
+        else if (message.type == CONTROL_SETUP)
+                r = on_setup(c, &message, fds, n_fds);
+        else if (message.type == CONTROL_RINGS)
+                r = on_rings(c, &message, fds, n_fds);
+        else if (message.type == CONTROL_FLUSH) {
+                c->is_flushing = !c->pump.window.is_on;
+                r = flush(c);
+        } else if (message.type == CONTROL_FINISH)
+                r = on_finish(c, &message, fds, n_fds);
+        else if (message.type == CONTROL_MEMBERS && n_fds == 1)
+                r = on_members(c, &message, fds[0]);
+        else if (message.type == CONTROL_GUARD && c->pump.fence.is_on)
+                r = rings_take_guard(&c->pump.rings, fds, n_fds);
+        else if (message.type == CONTROL_ADOPT) {
+                if (c->pump.fence.is_on)
+                        fence_add_marker(&c->pump.fence, message.adopt.marker_tid);
+                r = 0;
+                if (c->queue.spool)
+                        consumer_answer_spool(c);
+                if (c->is_released) /* the last daemon may not have heard it */
+                        consumer_tell(c, CONTROL_RELEASED, 0, "");
+                else if (c->pump.counts && !c->has_sink && c->client_fd < 0)
+                        consumer_tell(c, CONTROL_DETACHED, 0, "");
+        } else if (message.type == CONTROL_SINK && n_fds == 1 && may_detach(c)) {
+                consumer_tell(c, CONTROL_READY, 0, "");
+                r = take_sink(c, message.sink.kind, &fds[0]);
+        } else if (message.type == CONTROL_COUNTS) {
+                r = consumer_on_counts(c, &message, fds, n_fds);
+                if (r == -ECANCELED) /* the guard has fired */
+                        r = finish(c);
+        } else if (message.type == CONTROL_SPOOL_FILE)
+                r = consumer_on_spool_file(c, &message, fds, n_fds);
+        else if (message.type == CONTROL_WINDOW && n_fds == 2)
+                r = pump_open_window(&c->pump, fds[0], TAKE_FD(fds[1]));
+        else
+                r = -EBADMSG;
+        for (size_t i = 0; i < n_fds; i++)
+                close_cleanup(&fds[i]);
+        return r;
+}
+
+/* The client's file that is not written to. Its close may hang, so another thread does it. To a
+ * stream that is counted one reader after the other may come. -EMFILE: too many of their files
+ * hang, and the stream ends. */
+static int drop_file(Consumer *c, int fd) {
+        if (fd < 0)
+                return 0;
+        if (!syncer_has_room(&c->syncer))
+                return -EMFILE;
+        syncer_push(&c->syncer, fd, false, true);
+        return 0;
+}
+
+/* No sink has come. */
+static int leave_client(Consumer *c) {
+        if (!may_detach(c))
+                return finish(c);
+        detach(c);
+        return 0;
+}
+
+/* The client's sink, or the end of its socket before it came. */
+static int on_client(Consumer *c) {
+        char text[CONTROL_TEXT_MAX] = "";
+        int fds[1] = { -1 };
+        size_t n_fds = 0;
+        OutletKind kind;
+        char byte;
+
+        /* What comes after the first message is never received: to close a file can hang as well.
+         * Nor is the first without a witness. */
+        unwatch(c, c->client_fd);
+        consumer_tell(c, CONTROL_EXAMINING, 0, "");
+        ssize_t n = fd_receive(c->client_fd, &byte, sizeof(byte), fds, ELEMENTSOF(fds), &n_fds);
+        /* One reader after the other may come to a stream that is counted. */
+        int r = c->pump.counts ? 0 : sandbox_end_receiving();
+        if (r < 0)
+                return r;
+        if (n == 0 || n == -ECONNRESET) /* it has left */
+                return leave_client(c);
+        r = n == 1 && n_fds == 1 ? 0 : -EBADMSG;
+        if (r == 0)
+                r = outlet_examine(fds[0], &kind, text, sizeof(text));
+        /* A client that no longer waits may be writing to the file itself. */
+        if (r == 0 && answer_client(c, 0, "", false))
+                return attach(c, fds[0], kind);
+        int dropped = drop_file(c, fds[0]);
+        if (r == 0)
+                return dropped ?: leave_client(c);
+        if (text[0] == '\0')
+                snprintf(text,
+                                sizeof(text),
+                                "%s",
+                                n == 1 && n_fds == 1 ? strerror(-r)
+                                                     : "one byte with one fd is wanted");
+        answer_client(c, -r, text, false);
+        close_cleanup(&c->client_fd);
+        consumer_tell(c, CONTROL_REFUSED, -r, text);
+        return dropped ?: leave_client(c);
+}
+
+static int on_tick(Consumer *c) {
+        uint64_t count;
+
+        if (read(c->timer_fd, &count, sizeof(count)) < 0)
+                return 0;
+        if (c->queue.spool)
+                consumer_tick_spool(c);
+        if (c->is_released) {
+                bool is_moving = c->queue.written_bytes != c->written_at_tick;
+
+                c->written_at_tick = c->queue.written_bytes;
+                c->n_idle_ticks = is_moving ? 0 : c->n_idle_ticks + 1;
+                return c->n_idle_ticks > LINGER_TICKS ? -ETIMEDOUT : 0;
+        }
+        c->pump.found_any = false;
+        int r = !queue_is_empty(&c->queue) ? 0 : c->is_flushing ? flush(c) : drain_rings(c);
+        if (r < 0 || !queue_is_empty(&c->queue))
+                return r;
+        if (!c->pump.found_any)
+                set_active(c, false);
+        else if (c->is_resting)
+                set_active(c, true);
+        return 0;
+}
+
+static int on_ring(Consumer *c) {
+        if (c->is_released || !queue_is_empty(&c->queue))
+                return 0;
+        if (!c->is_active)
+                set_active(c, true);
+        c->pump.found_any = false;
+        int r = drain_rings(c);
+        /* One that waits for a proof reads nothing, and its rings stay ready. The answer or a tick
+         * ends the wait. */
+        if (r == 0 && (!c->pump.found_any || c->pump.fence.waits_since != 0)) {
+                watch_rings(c, false);
+                c->is_resting = true;
+        }
+        return r;
+}
+
+/* Whether the sink has to be waited for; the rings are left alone meanwhile. */
+static int balance(Consumer *c) {
+        bool is_waiting = !queue_is_empty(&c->queue);
+
+        if (is_waiting == c->sink_is_watched || (c->queue.fd < 0 && !c->queue.spool))
+                return 0;
+        int r = 0;
+        if (c->queue.spool) /* the tick looks after it */
+                c->n_spool_ticks = 0;
+        else
+                r = watch_sink(c, is_waiting);
+        c->sink_is_watched = is_waiting;
+        if (!c->is_released && rings_are_complete(&c->pump.rings)) {
+                watch_rings(c, !is_waiting);
+                set_tick(c, c->queue.spool || (c->is_active && !is_waiting));
+        }
+        return r;
+}
+
+static int on_sink(Consumer *c, uint32_t events) {
+        queue_flush(&c->queue);
+        /* While nothing has to be written, this is the only sign that the reader has gone. */
+        if ((events & EPOLLERR) && c->queue.error == 0)
+                queue_fail(&c->queue, EPIPE);
+        return c->is_flushing && queue_is_empty(&c->queue) ? flush(c) : 0;
+}
+
+static int handle(Consumer *c, Source source, uint32_t events) {
+        switch (source) {
+        case SOURCE_CONTROL:
+                return on_control(c);
+        case SOURCE_TIMER:
+                return on_tick(c);
+        case SOURCE_CLIENT:
+                return on_client(c);
+        case SOURCE_SYNC:
+                consumer_on_sync(c);
+                return 0;
+        case SOURCE_TELLER:
+                consumer_on_teller(c);
+                return 0;
+        case SOURCE_RING:
+                return on_ring(c);
+        case SOURCE_SINK:
+                return on_sink(c, events);
+        }
+        return -EBADMSG;
+}
+
+static bool is_done(Consumer *c) {
+        if (c->queue.error != 0 && may_detach(c))
+                detach(c);
+        return c->queue.error != 0 || (c->is_finishing && queue_is_empty(&c->queue));
+}
+
+/* A question about what is counted waits until the members are proven. */
+static int answer_question(Consumer *c) {
+        if (c->question.type == 0 || (!c->is_released && !rings_are_complete(&c->pump.rings)))
+                return 0;
+        int r = consumer_awaits_proof(c) ? 0 : consumer_answer_early(c);
+        if (r == 0 && consumer_awaits_proof(c)) {
+                ask_for_proof(c);
+                if (!c->is_active) /* a tick asks again, and ends the wait */
+                        set_active(c, true);
+        }
+        return r == -ECANCELED ? finish(c) : r;
+}
+
+static int run(Consumer *c) {
+        while (!is_done(c)) {
+                struct epoll_event events[16];
+
+                watchdog_beat(&c->watchdog, true);
+                int n = epoll_wait(c->epoll_fd, events, ELEMENTSOF(events), -1);
+                watchdog_beat(&c->watchdog, false);
+                if (n < 0 && errno != EINTR)
+                        return -errno;
+                if (watchdog_has_bitten(&c->watchdog))
+                        return -ETIMEDOUT;
+                /* All ready rings are read by the first of their events. */
+                bool has_ring = false;
+                for (int i = 0; i < n; i++) {
+                        Source source = (Source)events[i].data.u64;
+                        int r = source == SOURCE_RING && has_ring
+                                                ? 0
+                                                : handle(c, source, events[i].events);
+
+                        if (r < 0)
+                                return r;
+                        has_ring = has_ring || source == SOURCE_RING;
+                }
+                int r = answer_question(c);
+                r = r ?: balance(c);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int init(Consumer *c) {
+        int type;
+        socklen_t size = sizeof(type);
+
+        if (getsockopt(CONTROL_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET)
+                return -ENOTSOCK;
+        c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+        c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        c->sync_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (c->epoll_fd < 0 || c->timer_fd < 0 || c->sync_fd < 0)
+                return -errno;
+        int r = consumer_watch(c, CONTROL_FD, SOURCE_CONTROL, EPOLLIN);
+        return r ?: consumer_watch(c, c->timer_fd, SOURCE_TIMER, EPOLLIN);
+}
+
+/* Everything that is left is given up and told. */
+static void conclude(Consumer *c, int result) {
+        int error = c->queue.error ?: result < 0 ? -result : 0;
+
+        release_rings(c);
+        queue_clear(&c->queue);
+        if (c->queue.spool) {
+                consumer_tell_spool(c);
+                spool_sink_close(&c->spool);
+        }
+        answer_client(c, error, error ? strerror(error) : "", true);
+        consumer_tell(c, CONTROL_GONE, error, error ? strerror(error) : "");
+}
+
+/* The first message says what this process is for. It stays in the socket. */
+static ControlMessage look_at_order(void) {
+        struct pollfd wait = { .fd = CONTROL_FD, .events = POLLIN };
+        ControlMessage order;
+
+        while (poll(&wait, 1, -1) < 0 && errno == EINTR)
+                ;
+        ssize_t n = recv(CONTROL_FD, &order, sizeof(order), MSG_PEEK | MSG_DONTWAIT);
+        return n == sizeof(order) ? order : (ControlMessage){ .type = CONTROL_SETUP };
+}
+
+/* The roles without a stream. Each reports to the daemon how it ended. */
+static bool run_other(const ControlMessage *order) {
+        if (order->type == CONTROL_INSPECT)
+                inspector_run(CONTROL_FD);
+        else if (order->type == CONTROL_TABLES)
+                hist_reader_run(CONTROL_FD);
+        else if (order->type == CONTROL_SPOOL_READ)
+                spool_reader_run(CONTROL_FD);
+        else
+                return false;
+        return true;
+}
+
+static int close_sandbox(const ControlMessage *order) {
+        ControlSink sink = (ControlSink)order->setup.sink;
+        /* A stream that is counted may get any kind of reader later. */
+        bool has_client = sink == CONTROL_SINK_SOCKET ||
+                          (order->setup.counted && sink != CONTROL_SINK_SPOOL);
+
+        if (sink == CONTROL_SINK_SPOOL)
+                consumer_limit_spool(order);
+        return sandbox_close(has_client ? SANDBOX_CLIENT_STREAM : SANDBOX_STREAM);
+}
+
+int main(int argc, char **argv) {
+        static const struct option options[] = { { "user", required_argument, NULL, 'u' }, {} };
+        Consumer c = {
+                .pump = PUMP_NONE,
+                .client_fd = -1,
+                .names = NAME_LIST_NONE,
+                .is_control_open = true,
+                .teller = COUNTS_TELLER_NONE,
+                .question_fd = -1,
+        };
+        char text[CONTROL_TEXT_MAX] = "";
+        const char *user = NULL;
+        int option;
+
+        while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+                if (option != 'u')
+                        return EXIT_FAILURE;
+                user = optarg;
+        }
+        title_init(argc, argv);
+        queue_init(&c.queue);
+        snprintf(c.end_code, sizeof(c.end_code), "daemon-gone");
+        snprintf(c.end_text, sizeof(c.end_text), "the daemon went away");
+        int r = init(&c);
+        if (r == 0)
+                r = watchdog_start(&c.watchdog, CONTROL_FD);
+        if (r == 0)
+                r = syncer_start(&c.syncer);
+        if (r == 0)
+                r = sandbox_enter(user, text, sizeof(text));
+        if (r == 0) {
+                const ControlMessage order = look_at_order();
+
+                if (run_other(&order))
+                        return EXIT_SUCCESS;
+                r = close_sandbox(&order);
+        }
+        if (r < 0) {
+                const char *why = text[0]          ? text
+                                  : r == -ENOTSOCK ? "is started by ktraced only"
+                                                   : strerror(-r);
+
+                fprintf(stderr, "ktrace-consumer: %s\n", why);
+                consumer_tell(&c, CONTROL_REFUSED, -r, why);
+                return EXIT_FAILURE;
+        }
+        r = run(&c);
+        conclude(&c, r);
+        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The text of the kernel's `hist` files. Pure; called by the confined reader (hist-reader.c) alone,
+ * since the text holds what traced processes have chosen: their names, the files they open, with
+ * any bytes, line ends and braces too.
+ *
+ * The kernel escapes nothing, so nothing is looked for: what a table is made of is known, and its
+ * text is read from left to right. A string is filled up to 50 bytes, a command name to 16, so what
+ * cannot be longer ends where it must, whatever is in it. Where a column may be longer, each place
+ * of the line is tried where all that has to follow it follows, and two such places are none; and
+ * no string of such a table may have a line's end, since then each line is an entry: what a string
+ * adds by a line of its own goes beyond the entries that the kernel has counted, and a table beyond
+ * tables of the file; both are refused. (kernel/trace/trace_events_hist.c: hist_trigger_print_key,
+ * hist_trigger_entry_print, hist_trigger_show.) */
+
+#include "consumer/hist-parse.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "interfaces/cleanup.h"
+
+#define STRING_WIDTH   50
+#define EXECNAME_WIDTH 16
+#define SYMBOL_WIDTH   45
+#define HEAD           "# event histogram\n#\n# trigger info: "
+
+typedef struct Cursor {
+        const char *at, *end;
+} Cursor;
+
+static bool skip(Cursor *c, const char *word) {
+        size_t size = strlen(word);
+
+        if ((size_t)(c->end - c->at) < size || memcmp(c->at, word, size) != 0)
+                return false;
+        c->at += size;
+        return true;
+}
+
+static void skip_blanks(Cursor *c) {
+        while (c->at < c->end && *c->at == ' ')
+                c->at++;
+}
+
+static int digit(char byte) {
+        if (byte >= '0' && byte <= '9')
+                return byte - '0';
+        if (byte >= 'a' && byte <= 'f')
+                return byte - 'a' + 10;
+        return 16;
+}
+
+static bool read_number(Cursor *c, unsigned base, uint64_t *ret) {
+        uint64_t number = 0;
+        const char *begin = c->at;
+
+        for (; c->at < c->end && digit(*c->at) < (int)base; c->at++)
+                if (__builtin_mul_overflow(number, base, &number) ||
+                                __builtin_add_overflow(number, (uint64_t)digit(*c->at), &number))
+                        return false;
+        *ret = number;
+        return c->at > begin;
+}
+
+/* Filled up on the left. */
+static bool read_column(Cursor *c, unsigned base, uint64_t *ret) {
+        skip_blanks(c);
+        return read_number(c, base, ret);
+}
+
+static void set_text(HistKey *key, const char *text, size_t size) {
+        while (size > 0 && text[size - 1] == ' ')
+                size--;
+        key->text = text;
+        key->size = size;
+}
+
+/* one_line: a line's end is none of it. */
+static bool read_fixed(Cursor *c, size_t width, bool one_line, HistKey *key) {
+        if ((size_t)(c->end - c->at) < width || (one_line && memchr(c->at, '\n', width)))
+                return false;
+        set_text(key, c->at, width);
+        c->at += width;
+        return true;
+}
+
+static bool is_in_name(char byte) {
+        return digit(byte) < 16 || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+               byte == '_';
+}
+
+static bool read_execname(Cursor *c, bool one_line, HistKey *key) {
+        return read_fixed(c, EXECNAME_WIDTH, one_line, key) && skip(c, "[") &&
+               read_column(c, 10, &key->number) && skip(c, "]");
+}
+
+static bool read_syscall(Cursor *c, HistKey *key) {
+        const char *begin = c->at;
+
+        while (c->at < c->end && is_in_name(*c->at))
+                c->at++;
+        set_text(key, begin, (size_t)(c->at - begin));
+        skip_blanks(c);
+        return key->size > 0 && skip(c, "[") && read_column(c, 10, &key->number) && skip(c, "]");
+}
+
+/* "[ffffffff81359a17] alloc_pipe_info+0xd7/0x220 [module]", filled up on the right. */
+static bool read_symbol(Cursor *c, HistKey *key) {
+        const char *begin;
+
+        if (!skip(c, "[") || !read_number(c, 16, &key->number) || !skip(c, "] "))
+                return false;
+        begin = c->at;
+        while (c->at < c->end && *c->at != ',' && *c->at != '}' && *c->at != '\n')
+                c->at++;
+        if (c->at < c->end && *c->at == '}' && c->at > begin)
+                c->at--; /* its blank belongs to what follows */
+        set_text(key, begin, (size_t)(c->at - begin));
+        return c->at - begin >= SYMBOL_WIDTH && key->size > 0;
+}
+
+static bool read_log2(Cursor *c, HistKey *key) {
+        const char *begin;
+
+        if (!skip(c, "~ 2^"))
+                return false;
+        begin = c->at;
+        return read_number(c, 10, &key->number) && (c->at - begin >= 2 || skip(c, " "));
+}
+
+static bool read_buckets(Cursor *c, HistKey *key) {
+        return skip(c, "~ ") && read_number(c, 10, &key->number) && skip(c, "-") &&
+               read_number(c, 10, &key->last);
+}
+
+/* "         alloc_pipe_info+0xd7/0x220 [module]": a symbol has none of the table's own signs. */
+static bool read_frame(Cursor *c) {
+        const char *begin;
+
+        skip_blanks(c);
+        begin = c->at;
+        while (c->at<c->end && * c->at> ' ' && !strchr(",:{}", *c->at))
+                c->at++;
+        if (c->at > begin && skip(c, " [")) {
+                while (c->at < c->end && (is_in_name(*c->at) || *c->at == '-'))
+                        c->at++;
+                if (!skip(c, "]"))
+                        return false;
+        }
+        return c->at > begin && skip(c, "\n");
+}
+
+static bool read_stack(Cursor *c, HistKey *key) {
+        const char *begin = c->at;
+
+        while (c->at < c->end && *c->at == ' ')
+                if (!read_frame(c))
+                        return false;
+        key->text = begin;
+        key->size = (size_t)(c->at - begin);
+        return true;
+}
+
+static bool read_key(Cursor *c, HistKind kind, bool one_line, HistKey *key) {
+        switch (kind) {
+        case HIST_NUMBER:
+                return read_column(c, 10, &key->number);
+        case HIST_HEX:
+                return read_number(c, 16, &key->number);
+        case HIST_SYM:
+                return read_symbol(c, key);
+        case HIST_EXECNAME:
+                return read_execname(c, one_line, key);
+        case HIST_SYSCALL:
+                return read_syscall(c, key);
+        case HIST_LOG2:
+                return read_log2(c, key);
+        case HIST_BUCKETS:
+                return read_buckets(c, key);
+        case HIST_STACKTRACE:
+                return read_stack(c, key);
+        case HIST_STRING: /* by its caller */
+        case _HIST_KIND_N:
+                break;
+        }
+        return false;
+}
+
+static bool is_long(const HistColumn *column) {
+        return column->kind == HIST_STRING &&
+               (column->size == 0 || column->size > STRING_WIDTH + 1);
+}
+
+static bool has_long(const HistLayout *layout) {
+        for (unsigned i = 0; i < layout->n_keys; i++)
+                if (is_long(&layout->keys[i]))
+                        return true;
+        return false;
+}
+
+static bool has_stack(const HistLayout *layout) {
+        for (unsigned i = 0; i < layout->n_keys; i++)
+                if (layout->keys[i].kind == HIST_STACKTRACE)
+                        return true;
+        return false;
+}
+
+/* Behind the keys, up to where the next entry begins or the entries end. */
+static bool read_values(Cursor *c, const HistLayout *layout, HistEntry *entry) {
+        Cursor next;
+
+        if (!skip(c, has_stack(layout) ? "} hitcount: " : " } hitcount: ") ||
+                        !read_column(c, 10, &entry->hitcount))
+                return false;
+        for (unsigned i = 0; i < layout->n_values; i++) {
+                const HistColumn *column = &layout->values[i];
+
+                if (!skip(c, "  ") || !skip(c, column->name) || !skip(c, ": ") ||
+                                !read_column(c,
+                                                column->kind == HIST_HEX ? 16 : 10,
+                                                &entry->values[i]))
+                        return false;
+        }
+        if (!skip(c, "\n"))
+                return false;
+        next = *c;
+        return skip(&next, "{ ") || skip(&next, "\n");
+}
+
+static unsigned read_keys(Cursor *c, const HistLayout *layout, unsigned i, HistEntry *entry);
+
+/* Of each length that it can have, and what follows. */
+static unsigned read_string(Cursor *c, const HistLayout *layout, unsigned i, HistEntry *entry) {
+        size_t max = is_long(&layout->keys[i]) ? HIST_STRING_MAX : STRING_WIDTH;
+        bool one_line = has_long(layout);
+        const Cursor begin = *c;
+        unsigned n = 0;
+
+        for (size_t width = STRING_WIDTH; width <= max && n < 2; width++) {
+                HistEntry other = *entry;
+                Cursor behind = begin;
+
+                if (!read_fixed(&behind, width, one_line, &other.keys[i]))
+                        break;
+                unsigned more = read_keys(&behind, layout, i + 1, &other);
+                if (n == 0 && more > 0) {
+                        *entry = other;
+                        *c = behind;
+                }
+                n += more;
+        }
+        return MIN_OF(n, 2U);
+}
+
+/* In how many ways the entry can be read from key i on: 0, 1, or 2 for more than one. The cursor
+ * and the entry are of the first. */
+static unsigned read_keys(Cursor *c, const HistLayout *layout, unsigned i, HistEntry *entry) {
+        const HistColumn *column = &layout->keys[i];
+
+        if (i == layout->n_keys)
+                return read_values(c, layout, entry) ? 1 : 0;
+        if ((i > 0 && !skip(c, ", ")) || !skip(c, column->name) ||
+                        !skip(c, column->kind == HIST_STACKTRACE ? ":\n" : ": "))
+                return 0;
+        if (column->kind == HIST_STRING)
+                return read_string(c, layout, i, entry);
+        if (!read_key(c, (HistKind)column->kind, has_long(layout), &entry->keys[i]))
+                return 0;
+        return read_keys(c, layout, i + 1, entry);
+}
+
+static bool read_totals(Cursor *c, HistTotals *ret) {
+        return skip(c, "\nTotals:\n    Hits: ") && read_number(c, 10, &ret->hits) &&
+               skip(c, "\n    Entries: ") && read_number(c, 10, &ret->entries) &&
+               skip(c, "\n    Dropped: ") && read_number(c, 10, &ret->dropped) && skip(c, "\n");
+}
+
+static bool is_of_trigger(Cursor *c, const HistChoice *choice) {
+        if ((size_t)(c->end - c->at) < choice->trigger_size ||
+                        memcmp(c->at, choice->trigger, choice->trigger_size) != 0)
+                return false;
+        c->at += choice->trigger_size;
+        return skip(c, " [");
+}
+
+/* The table alone, behind its trigger. */
+static int find_table(const char *text, size_t size, const HistChoice *choice, Cursor *ret) {
+        const char *end = text + size, *head = memmem(text, size, HEAD, strlen(HEAD));
+        size_t n_tables = 0, n_found = 0;
+
+        while (head) {
+                const char *begin = head + strlen(HEAD);
+                Cursor c = { begin, end };
+
+                head = memmem(begin, (size_t)(end - begin), HEAD, strlen(HEAD));
+                n_tables++;
+                if (!is_of_trigger(&c, choice))
+                        continue;
+                n_found++;
+                *ret = (Cursor){ c.at, head ?: end };
+        }
+        if (n_tables != choice->n_tables || n_found > 1)
+                return n_tables == 0 ? -ENOENT : -EBADMSG;
+        return n_found == 1 ? 0 : -ENOENT;
+}
+
+int hist_parse(const char *text,
+                size_t size,
+                const HistChoice *choice,
+                int (*on_entry)(const HistEntry *entry, void *userdata),
+                void *userdata,
+                HistTotals *ret) {
+        HistTotals totals = {};
+        uint64_t n_entries = 0;
+        Cursor c;
+
+        int r = find_table(text, size, choice, &c);
+        if (r < 0)
+                return r;
+        totals.is_paused = skip(&c, "paused");
+        if ((!totals.is_paused && !skip(&c, "active")) || !skip(&c, "]\n#\n\n"))
+                return -EBADMSG;
+        for (; skip(&c, "{ "); n_entries++) {
+                HistEntry entry = {};
+
+                if (read_keys(&c, choice->layout, 0, &entry) != 1)
+                        return -EBADMSG;
+                r = on_entry(&entry, userdata);
+                if (r != 0)
+                        return r;
+        }
+        if (!read_totals(&c, &totals) || totals.entries != n_entries)
+                return -EBADMSG;
+        /* Two lines are left before the next table. */
+        (void)skip(&c, "\n\n");
+        if (c.at != c.end)
+                return -EBADMSG;
+        *ret = totals;
+        return 0;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The third thing that ktrace-consumer can be: the process that reads the kernel's `hist` files for
+ * the daemon, once or every some milliseconds. Their text holds what traced processes have chosen
+ * (hist-parse.c), so nobody with rights parses it. The daemon opens the files, which takes its
+ * rights; then the sandbox is closed, and what was found goes back in messages of one size.
+ *
+ * A table is one reading: the kernel writes a file's text at once (seq_file, single_open), however
+ * many read(2) it takes. It holds event_mutex meanwhile, so what is read again and again should be
+ * small. A text that is as it was is not parsed. */
+
+#include "consumer/hist-reader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "consumer/hist-parse.h"
+#include "consumer/order.h"
+#include "consumer/sandbox.h"
+
+#define CPU_SEC       10                 /* of one reading */
+#define TEXT_MAX      ((size_t)64 << 20) /* of a file */
+#define TRIGGER_MAX   8192               /* a command of 4095 bytes, as the kernel completes it */
+#define NSEC_PER_MSEC UINT64_C(1000000)
+
+/* A key's hits as they were last told. */
+typedef struct Seen {
+        uint64_t key, hitcount;
+} Seen;
+
+typedef struct SeenList {
+        Seen *all; /* by key */
+        size_t n, room;
+} SeenList;
+
+typedef struct Table {
+        uint32_t index;
+        int fd;
+        HistLayout layout;
+        HistChoice choice;
+        char *trigger;
+        char *text; /* of the last reading, where there are more to come */
+        size_t text_size;
+        SeenList seen, now;
+} Table;
+
+typedef struct Reader {
+        int control_fd;
+        uint32_t interval_msec;
+        Table tables[CONTROL_TABLES_MAX];
+        size_t n_tables;
+} Reader;
+
+/* What an entry is told with. */
+typedef struct Telling {
+        const Reader *reader;
+        const Table *table;
+        uint64_t n_told;
+} Telling;
+
+/* Once */
+
+/* Whole lines, without what they are indented by. */
+static size_t put_stack(char *to, size_t room, const HistKey *key) {
+        const char *at = key->text, *end = key->text + key->size;
+        size_t size = 0;
+
+        while (at < end) {
+                const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end;
+
+                while (at < line_end && *at == ' ')
+                        at++;
+                size_t n = (size_t)(line_end - at);
+                if (size + n + 1 > room)
+                        break;
+                memcpy(to + size, at, n);
+                to[size + n] = '\n';
+                size += n + 1;
+                at = line_end < end ? line_end + 1 : end;
+        }
+        return size > 0 ? size - 1 : 0;
+}
+
+static size_t put_text(char *to, size_t room, const HistKey *key) {
+        size_t size = MIN_OF(key->size, room);
+
+        memcpy(to, key->text, size);
+        return size;
+}
+
+/* Strings first: a stack takes what they leave. */
+static void put_texts(ControlMessage *message, const HistEntry *entry, const HistLayout *layout) {
+        size_t used = 0;
+
+        for (int pass = 0; pass < 2; pass++)
+                for (unsigned i = 0; i < layout->n_keys; i++) {
+                        ControlKey *key = &message->entry.keys[i];
+                        bool is_stack = layout->keys[i].kind == HIST_STACKTRACE;
+                        char *to = message->entry.text + used;
+                        size_t room = sizeof(message->entry.text) - used;
+
+                        if (is_stack != (pass == 1) || !entry->keys[i].text)
+                                continue;
+                        key->text_at = (uint32_t)used;
+                        key->text_size = (uint32_t)(is_stack ? put_stack(to, room, &entry->keys[i])
+                                                             : put_text(to, room, &entry->keys[i]));
+                        used += key->text_size;
+                }
+}
+
+static int tell_entry(const HistEntry *entry, void *userdata) {
+        Telling *telling = userdata;
+        ControlMessage message = { .type = CONTROL_ENTRY };
+
+        if (telling->n_told++ >= CONTROL_ENTRIES_MAX)
+                return 0;
+        message.entry.table = telling->table->index;
+        message.entry.hitcount = entry->hitcount;
+        memcpy(message.entry.values, entry->values, sizeof(entry->values));
+        for (unsigned i = 0; i < telling->table->layout.n_keys; i++) {
+                message.entry.keys[i].number = entry->keys[i].number;
+                message.entry.keys[i].last = entry->keys[i].last;
+        }
+        put_texts(&message, entry, &telling->table->layout);
+        return order_answer(telling->reader->control_fd, &message);
+}
+
+static int read_text(const Table *table, char **ret, size_t *ret_size) {
+        if (lseek(table->fd, 0, SEEK_SET) < 0)
+                return -errno;
+        int r = fd_read_all(table->fd, TEXT_MAX, ret, ret_size);
+        return r == -ENODEV ? -ENOENT : r; /* the event is gone */
+}
+
+static int tell_table(const Reader *reader, const Table *table) {
+        _cleanup_free_ char *text = NULL;
+        Telling telling = { .reader = reader, .table = table };
+        HistTotals totals;
+        size_t size = 0;
+
+        int r = read_text(table, &text, &size);
+        if (r == 0)
+                r = hist_parse(text, size, &table->choice, tell_entry, &telling, &totals);
+        if (r < 0)
+                return r;
+        ControlMessage message = {
+                .type = CONTROL_TOTALS,
+                .totals = {
+                        .table = table->index,
+                        .is_paused = totals.is_paused,
+                        .hits = totals.hits,
+                        .entries = totals.entries,
+                        .dropped = totals.dropped,
+                },
+        };
+        return order_answer(reader->control_fd, &message);
+}
+
+/* Again and again */
+
+static int note_entry(const HistEntry *entry, void *userdata) {
+        SeenList *list = userdata;
+
+        if (list->n == list->room) {
+                size_t room = list->room ? list->room * 2 : 64;
+                Seen *grown = reallocarray(list->all, room, sizeof(*grown));
+
+                if (!grown)
+                        return -ENOMEM;
+                list->all = grown;
+                list->room = room;
+        }
+        list->all[list->n++] = (Seen){ entry->keys[0].number, entry->hitcount };
+        return 0;
+}
+
+static int compare_seen(const void *a, const void *b) {
+        const Seen *x = a, *y = b;
+
+        return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* The kernel may have entered a key twice, from two CPUs at once. */
+static void join_same(SeenList *list) {
+        size_t n = 0;
+
+        qsort(list->all, list->n, sizeof(*list->all), compare_seen);
+        for (size_t i = 0; i < list->n; i++)
+                if (n > 0 && list->all[n - 1].key == list->all[i].key)
+                        list->all[n - 1].hitcount += list->all[i].hitcount;
+                else
+                        list->all[n++] = list->all[i];
+        list->n = n;
+}
+
+static uint64_t find_seen(const SeenList *list, uint64_t key, size_t *at) {
+        while (*at < list->n && list->all[*at].key < key)
+                (*at)++;
+        return *at < list->n && list->all[*at].key == key ? list->all[*at].hitcount : 0;
+}
+
+static int tell_risen(const Reader *reader, const Table *table, uint64_t dropped) {
+        size_t at = 0;
+
+        for (size_t i = 0; i < table->now.n; i++) {
+                const Seen *now = &table->now.all[i];
+                uint64_t before = find_seen(&table->seen, now->key, &at);
+                ControlMessage message = {
+                        .type = CONTROL_ROSE,
+                        .rose = {
+                                .table = table->index,
+                                .key = now->key,
+                                /* Fewer: the table was cleared meanwhile. */
+                                .delta = now->hitcount - (now->hitcount < before ? 0 : before),
+                                .dropped = dropped,
+                        },
+                };
+
+                if (message.rose.delta == 0)
+                        continue;
+                int r = order_answer(reader->control_fd, &message);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int watch_table(const Reader *reader, Table *table) {
+        _cleanup_free_ char *text = NULL;
+        HistTotals totals;
+        size_t size = 0;
+
+        int r = read_text(table, &text, &size);
+        if (r < 0)
+                return r;
+        if (table->text && table->text_size == size && memcmp(table->text, text, size) == 0)
+                return 0;
+        table->now.n = 0;
+        r = hist_parse(text, size, &table->choice, note_entry, &table->now, &totals);
+        if (r < 0)
+                return r;
+        join_same(&table->now);
+        r = tell_risen(reader, table, totals.dropped);
+        SeenList seen = table->seen;
+        table->seen = table->now;
+        table->now = seen;
+        free(table->text);
+        table->text = TAKE_PTR(text);
+        table->text_size = size;
+        return r;
+}
+
+/* Both */
+
+static int read_all(Reader *reader) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < reader->n_tables; i++)
+                r = reader->interval_msec > 0 ? watch_table(reader, &reader->tables[i])
+                                              : tell_table(reader, &reader->tables[i]);
+        return r;
+}
+
+static uint64_t get_msec(void) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NSEC_PER_MSEC;
+}
+
+/* 0: it is time. 1: now, and say so. */
+static int wait_for_time(const Reader *reader, uint64_t due_msec) {
+        struct pollfd wait = { .fd = reader->control_fd, .events = POLLIN };
+        ControlMessage message;
+        uint64_t now = get_msec();
+
+        int n = poll(&wait, 1, now < due_msec ? (int)(due_msec - now) : 0);
+        if (n < 0)
+                return errno == EINTR ? 0 : -errno;
+        if (n == 0)
+                return 0;
+        int r = order_take(reader->control_fd, CONTROL_FLUSH, &message, NULL, 0);
+        return r ?: 1;
+}
+
+static int run_for_ever(Reader *reader) {
+        uint64_t due_msec = get_msec();
+        int r = 0;
+
+        while (r >= 0) {
+                int asked = wait_for_time(reader, due_msec);
+                uint64_t begin_msec = get_msec();
+
+                r = asked < 0 ? asked : read_all(reader);
+                if (r == 0 && asked > 0)
+                        order_tell(reader->control_fd, CONTROL_FLUSHED, 0, "");
+                /* Counted from the end of a reading, and never shorter than that took: the kernel
+                 * changes nobody's events meanwhile. */
+                uint64_t end_msec = get_msec();
+                due_msec = end_msec +
+                           MAX_OF((uint64_t)reader->interval_msec, end_msec - begin_msec);
+        }
+        return r;
+}
+
+static bool is_sound(const HistLayout *layout) {
+        if (layout->n_keys == 0 || layout->n_keys > HIST_KEYS_MAX ||
+                        layout->n_values > HIST_VALUES_MAX)
+                return false;
+        for (unsigned i = 0; i < layout->n_keys; i++)
+                if (layout->keys[i].kind >= _HIST_KIND_N ||
+                                !memchr(layout->keys[i].name, '\0', HIST_NAME_MAX))
+                        return false;
+        for (unsigned i = 0; i < layout->n_values; i++)
+                if (!memchr(layout->values[i].name, '\0', HIST_NAME_MAX))
+                        return false;
+        return true;
+}
+
+static int take_table(Reader *reader) {
+        Table *table = &reader->tables[reader->n_tables];
+        ControlMessage message;
+        int fds[2];
+
+        int r = order_take(reader->control_fd, CONTROL_TABLE, &message, fds, ELEMENTSOF(fds));
+        if (r < 0)
+                return r;
+        _cleanup_close_ int trigger_fd = fds[1];
+        *table = (Table){ .index = message.table.index, .fd = fds[0] };
+        if (table->index != reader->n_tables++ || !is_sound(&message.table.layout))
+                return -EBADMSG;
+        table->layout = message.table.layout;
+        r = fd_read_all(trigger_fd, TRIGGER_MAX, &table->trigger, &table->choice.trigger_size);
+        if (r < 0)
+                return r;
+        table->choice.trigger = table->trigger;
+        table->choice.n_tables = message.table.n_in_file;
+        table->choice.layout = &table->layout;
+        return 0;
+}
+
+static int set_limits(void) {
+        const struct rlimit cpu = { CPU_SEC, CPU_SEC };
+
+        /* Nobody's stream waits for this. */
+        (void)setpriority(PRIO_PROCESS, 0, 0);
+        return setrlimit(RLIMIT_CPU, &cpu) < 0 ? -errno : 0;
+}
+
+static int begin(Reader *reader) {
+        ControlMessage message;
+
+        int r = order_take(reader->control_fd, CONTROL_TABLES, &message, NULL, 0);
+        if (r < 0)
+                return r;
+        uint32_t n = message.tables.n;
+        if (n == 0 || n > CONTROL_TABLES_MAX)
+                return -EBADMSG;
+        reader->interval_msec = message.tables.interval_msec;
+        r = reader->interval_msec == 0 ? set_limits() : 0;
+        if (r < 0)
+                return r;
+        order_tell(reader->control_fd, CONTROL_READY, 0, "");
+        while (r == 0 && reader->n_tables < n)
+                r = take_table(reader);
+        return r ?: sandbox_close(SANDBOX_HIST_READER);
+}
+
+static const char *explain(int r) {
+        switch (-r) {
+        case EBADMSG:
+                return "the kernel's table cannot be read: a string in it may have been meant to look like "
+                       "the table";
+        case EFBIG:
+                return "the table's text is too long: a smaller size or fewer keys are needed";
+        case ENOENT:
+                return "the histogram is no longer there";
+        default:
+                return strerror(-r);
+        }
+}
+
+static void reader_clear(Reader *reader) {
+        for (size_t i = 0; i < reader->n_tables; i++) {
+                Table *table = &reader->tables[i];
+
+                close_cleanup(&table->fd);
+                free(table->trigger);
+                free(table->text);
+                free(table->seen.all);
+                free(table->now.all);
+        }
+}
+
+void hist_reader_run(int control_fd) {
+        Reader reader = { .control_fd = control_fd };
+
+        int r = begin(&reader);
+        if (r == 0)
+                r = reader.interval_msec > 0 ? run_for_ever(&reader) : read_all(&reader);
+        if (r == 0)
+                order_tell(control_fd, CONTROL_ANSWER, 0, "");
+        else if (r != -ECANCELED)
+                order_tell(control_fd, CONTROL_REFUSED, r == -ENOENT ? ENODATA : -r, explain(r));
+        reader_clear(&reader);
+}

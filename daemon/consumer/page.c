@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One sub-buffer as the kernel laid it out: 8 bytes time stamp, 8 bytes commit, then records. Walks
+ * it in place: records are cleaned by their events' masks, those that may not be told become
+ * padding of the same length, and bodies of padding are zeroed, because the kernel does not. Pure;
+ * the bytes are believed in nothing: every length is checked against the sub-buffer, and what
+ * cannot be walked is cut.
+ *
+ * A fenced session's are walked when they come (page_scan) and judged when it is known who was a
+ * member at the time (page_judge); that needs a second walk only where something has to be cut.
+ *
+ * Relies on the record layout of include/linux/ring_buffer.h: a 32-bit word of 5 bits type_len and
+ * 27 bits time delta; type_len 1..28 is the length in words, 0 puts it into the next word, 29 is
+ * padding (with a delta of 0 to the end of the sub-buffer), 30 and 31 carry one more word of time.
+ * And on kernel/trace/ring_buffer.c: bit 31 of commit tells that events were missed, bit 30 that
+ * their count is stored behind the records. And on common_flags of kernel/trace/trace.h, where the
+ * event's records have any that mean something (mask.h). */
+
+#include "consumer/page.h"
+
+#include <string.h>
+
+#include "interfaces/cleanup.h"
+#include "interfaces/defence.h"
+
+#define COMMIT_MISSED        (1U << 31)
+#define COMMIT_MISSED_STORED (1U << 30)
+#define COMMIT_MASK          ((1U << 20) - 1)
+
+#define TYPE_DATA_MAX 28
+#define TYPE_PADDING  29
+#define TYPE_EXTEND   30
+#define TYPE_STAMP    31
+#define TYPE_MASK     31U
+#define DELTA_ONE     (1U << 5)
+#define DELTA_BITS    27
+#define STAMP_MSBS    ((uint64_t)0xf8 << 56) /* an absolute time has no room for them */
+
+#define COMMON_SIZE 8 /* type, flags, preempt count, pid */
+
+/* Where a walk stands. */
+typedef struct Walk {
+        uint8_t *page;
+        size_t at, end;
+        uint64_t nsec;
+        bool is_cleaning; /* bodies of padding are zeroed */
+        bool owes_nsec;   /* drop_record() made one up: the next delta has one less */
+} Walk;
+
+/* A data record: `size` bytes of body, in `whole` bytes from its word on. */
+typedef struct Record {
+        uint8_t *word, *body;
+        size_t whole, size;
+} Record;
+
+static inline uint32_t get_u32(const uint8_t *at) {
+        uint32_t value;
+
+        memcpy(&value, at, sizeof(value));
+        return value;
+}
+
+static inline void put_u32(uint8_t *at, uint32_t value) {
+        memcpy(at, &value, sizeof(value));
+}
+
+static size_t page_get_commit(const uint8_t *page, size_t size) {
+        size_t commit = get_u32(page + 8) & COMMIT_MASK;
+
+        return MIN_OF(commit, size - PAGE_HEADER_SIZE);
+}
+
+size_t page_get_used(const uint8_t *page, size_t size) {
+        size_t used;
+
+        if (size < PAGE_HEADER_SIZE)
+                return 0;
+        used = PAGE_HEADER_SIZE + page_get_commit(page, size);
+        uint32_t stored = COMMIT_MISSED | COMMIT_MISSED_STORED;
+        if ((get_u32(page + 8) & stored) == stored && size - used >= sizeof(uint64_t))
+                used += sizeof(uint64_t);
+        return used;
+}
+
+bool page_forget_missed(uint8_t *page, size_t size) {
+        size_t used = page_get_used(page, size), end;
+
+        if (used == 0 || !(get_u32(page + 8) & COMMIT_MISSED))
+                return false;
+        end = PAGE_HEADER_SIZE + page_get_commit(page, size);
+        memset(page + end, 0, used - end); /* their count */
+        put_u32(page + 8, get_u32(page + 8) & ~(COMMIT_MISSED | COMMIT_MISSED_STORED));
+        return true;
+}
+
+static Walk walk_begin(const uint8_t *page, size_t size, bool is_cleaning) {
+        Walk walk = { .page = (uint8_t *)page, .is_cleaning = is_cleaning };
+
+        if (size < PAGE_HEADER_SIZE)
+                return walk;
+        memcpy(&walk.nsec, page, sizeof(walk.nsec));
+        walk.at = PAGE_HEADER_SIZE;
+        walk.end = PAGE_HEADER_SIZE + page_get_commit(page, size);
+        return walk;
+}
+
+static void clear_body(const Walk *walk, size_t from, size_t size) {
+        if (walk->is_cleaning && defence_is_on("holes"))
+                memset(walk->page + from, 0, size);
+}
+
+/* Takes from the entry's delta what a dropped record had too much; the word as it is then. */
+static inline uint32_t walk_pay(Walk *walk, uint8_t *at, uint32_t word) {
+        uint32_t type = word & TYPE_MASK, least = type == TYPE_PADDING ? 2 : 1;
+
+        if (type == TYPE_STAMP)
+                walk->owes_nsec = false;
+        else if (word >> 5 >= least) {
+                word -= DELTA_ONE;
+                put_u32(at, word);
+                walk->owes_nsec = false;
+        }
+        return word;
+}
+
+/* A record whose length is in its second word, or none. False: it cannot be walked. Not inline: its
+ * registers are wanted for the records that are met. */
+static __attribute__((noinline)) bool walk_long(Walk *walk, uint32_t word, Record *ret) {
+        size_t left = walk->end - walk->at;
+        uint8_t *at = walk->page + walk->at;
+        uint32_t type = word & TYPE_MASK;
+
+        ret->size = 0;
+        if (word == TYPE_PADDING) {
+                clear_body(walk, walk->at + 4, left - 4);
+                walk->at = walk->end;
+                return true;
+        }
+        if (left < 8)
+                return false;
+        uint64_t second = get_u32(at + 4);
+        if (type >= TYPE_EXTEND) {
+                uint64_t time = (second << DELTA_BITS) + (word >> 5);
+
+                walk->nsec = type == TYPE_EXTEND ? walk->nsec + time
+                                                 : (walk->nsec & STAMP_MSBS) | time;
+                walk->at += 8;
+                return true;
+        }
+        size_t whole = 4 + (size_t)second;
+        if (whole < 8 || whole > left || whole % 4 != 0)
+                return false;
+        if (type == TYPE_PADDING)
+                clear_body(walk, walk->at + 8, whole - 8);
+        else
+                *ret = (Record){ at, at + 8, whole, whole - 8 };
+        walk->nsec += word >> 5;
+        walk->at += whole;
+        return true;
+}
+
+/* On a copy: a walk of which nobody has the address stays in registers. */
+static inline bool walk_slowly(Walk *walk, uint32_t word, Record *ret) {
+        Walk copy = *walk;
+        Record record = {};
+        bool is_good = walk_long(&copy, word, &record);
+
+        *walk = copy;
+        *ret = record;
+        return is_good;
+}
+
+/* The next data record. False: the end, or (walk->at < walk->end) it goes no further. */
+static inline bool walk_next(Walk *walk, Record *ret) {
+        while (walk->end - walk->at >= 4) {
+                uint8_t *at = walk->page + walk->at;
+                uint32_t word = get_u32(at), type = word & TYPE_MASK;
+
+                if (__builtin_expect(walk->owes_nsec, 0))
+                        word = walk_pay(walk, at, word);
+                if (__builtin_expect(type - 1 < TYPE_DATA_MAX, 1)) {
+                        size_t whole = 4 + 4 * (size_t)type;
+
+                        if (whole > walk->end - walk->at)
+                                return false;
+                        *ret = (Record){ at, at + 4, whole, whole - 4 };
+                        walk->nsec += word >> 5;
+                        walk->at += whole;
+                        return true;
+                }
+                if (!walk_slowly(walk, word, ret))
+                        return false;
+                if (ret->size > 0)
+                        return true;
+        }
+        return false;
+}
+
+/* What could not be walked becomes padding to the end of what was committed. */
+static inline void walk_end(const Walk *walk, size_t size, PageTally *tally) {
+        size_t used = page_get_used(walk->page, size);
+
+        if (walk->at < walk->end) {
+                tally->n_unparsed++;
+                memset(walk->page + walk->at, 0, walk->end - walk->at);
+                if (walk->end - walk->at >= 4)
+                        put_u32(walk->page + walk->at, TYPE_PADDING);
+        }
+        if (defence_is_on("holes"))
+                memset(walk->page + used, 0, size - used);
+}
+
+/* A multiple of four; a call of memset() costs more than most records have. */
+static inline void clear_words(uint8_t *at, size_t size) {
+        const uint64_t none = 0;
+
+        if (size >= 256) {
+                memset(at, 0, size);
+                return;
+        }
+        for (; size >= sizeof(none); size -= sizeof(none), at += sizeof(none))
+                memcpy(at, &none, sizeof(none));
+        if (size > 0)
+                put_u32(at, 0);
+}
+
+/* Padding of the same length. A delta of 0 would mean "to the end of the sub-buffer". */
+static inline void drop_record(Walk *walk, const Record *record) {
+        uint32_t delta = get_u32(record->word) & ~TYPE_MASK;
+
+        if (delta == 0) {
+                delta = DELTA_ONE;
+                walk->nsec++;
+                walk->owes_nsec = true;
+        }
+        put_u32(record->word, delta | TYPE_PADDING);
+        put_u32(record->word + 4, (uint32_t)record->whole - 4);
+        clear_words(record->word + 8, record->whole - 8);
+}
+
+/* None of its records is told: one padding of all that was committed. */
+static void drop_all(uint8_t *page, size_t size) {
+        size_t end = PAGE_HEADER_SIZE + page_get_commit(page, size);
+
+        memset(page + PAGE_HEADER_SIZE, 0, end - PAGE_HEADER_SIZE);
+        if (end - PAGE_HEADER_SIZE >= 4)
+                put_u32(page + PAGE_HEADER_SIZE, TYPE_PADDING);
+}
+
+static inline uint16_t get_id(const Record *record) {
+        uint16_t id;
+
+        memcpy(&id, record->body, sizeof(id)); /* a body has 4 bytes at least */
+        return id;
+}
+
+static inline void tally_pid(PageTally *tally, uint32_t pid) {
+        uint8_t bit = (uint8_t)(1U << (pid % 8));
+
+        if (pid < PAGE_PIDS_MAX && !(tally->pids[pid / 8] & bit)) /* mostly the same few */
+                tally->pids[pid / 8] |= bit;
+}
+
+static inline void clean_record(const Masks *masks, const Mask *mask, const Record *record) {
+        if (record->size == mask->plain_size)
+                mask_clean_plain(mask, record->body);
+        else if (record->size != mask->whole_size)
+                mask_clean(masks, mask, record->body, record->size);
+}
+
+void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally) {
+        Walk walk = walk_begin(page, size, true);
+        Record record;
+
+        while (walk_next(&walk, &record)) {
+                const Mask *mask = masks_find(masks, get_id(&record));
+
+                if (mask) {
+                        if (tally->pids && record.size >= COMMON_SIZE)
+                                tally_pid(tally, get_u32(record.body + 4));
+                        clean_record(masks, mask, &record);
+                } else {
+                        drop_record(&walk, &record);
+                        tally->n_unknown++;
+                }
+        }
+        walk_end(&walk, size, tally);
+}
+
+uint32_t page_count(const uint8_t *page, size_t size) {
+        Walk walk = walk_begin(page, size, false);
+        uint32_t n = 0;
+        Record record;
+
+        while (walk_next(&walk, &record))
+                n++;
+        return n;
+}
+
+static PageSight *find_sight(PageSummary *summary, uint32_t pid) {
+        for (unsigned i = 0; i < summary->n_sights; i++)
+                if (summary->sights[i].pid == pid)
+                        return &summary->sights[i];
+        return NULL;
+}
+
+/* NULL: there are too many. */
+static PageSight *add_sight(PageSummary *summary, uint32_t pid, uint64_t nsec) {
+        PageSight *sight = find_sight(summary, pid);
+
+        if (sight)
+                return sight;
+        if (summary->n_sights == PAGE_SIGHTS_MAX) {
+                summary->is_crowded = true;
+                return NULL;
+        }
+        sight = &summary->sights[summary->n_sights++];
+        *sight = (PageSight){ .pid = pid, .first_nsec = nsec };
+        return sight;
+}
+
+static inline bool is_life(const PageJudge *judge, uint16_t id) {
+        return id == judge->fork_id || id == judge->exit_id ||
+               (id == judge->exec_id && judge->exec_id != 0);
+}
+
+static inline bool gives_name(const PageJudge *judge, uint16_t id) {
+        return judge->names && command_names_has_event(judge->names, id);
+}
+
+static void read_name(const Record *record,
+                const ControlText *place,
+                bool is_path,
+                char ret[TASK_NAME_MAX]) {
+        size_t at = place->offset, size = TASK_NAME_MAX;
+
+        if (place->is_located) {
+                if (at + 4 > record->size)
+                        return;
+                uint32_t location = get_u32(record->body + at);
+                at = location & UINT16_MAX;
+                size = location >> 16;
+        }
+        if (place->offset == 0 || at > record->size || size > record->size - at)
+                return;
+        const char *text = (const char *)record->body + at;
+        size_t length = strnlen(text, size);
+        const char *slash = is_path ? memrchr(text, '/', length) : NULL;
+        if (slash) { /* its last part, as the kernel names who executes it */
+                length -= (size_t)(slash + 1 - text);
+                text = slash + 1;
+        }
+        memcpy(ret, text, MIN_OF(length, (size_t)TASK_NAME_MAX - 1));
+}
+
+/* A fork, an exit, or an exec? */
+static int note_life(const PageJudge *judge, const Record *record, uint64_t nsec) {
+        uint16_t id = get_id(record);
+        LifeEvent event = { .nsec = nsec, .kind = LIFE_EXIT };
+        uint32_t other = id == judge->fork_id ? judge->fork_child_offset : judge->exec_old_offset;
+
+        event.tid = get_u32(record->body + 4);
+        if (id != judge->exit_id) {
+                if (other + 4 > record->size)
+                        return 0;
+                event.kind = id == judge->fork_id ? LIFE_FORK : LIFE_EXEC;
+                event.other = get_u32(record->body + other);
+        }
+        const ControlText *place = event.kind == LIFE_EXIT   ? &judge->exit_name
+                                   : event.kind == LIFE_FORK ? &judge->fork_name
+                                                             : &judge->exec_file;
+        read_name(record, place, event.kind == LIFE_EXEC, event.name);
+        return lives_note(judge->lives, &event);
+}
+
+int page_scan(const PageJudge *judge,
+                uint8_t *page,
+                size_t size,
+                PageTally *tally,
+                PageSummary *ret) {
+        Walk walk = walk_begin(page, size, true);
+        PageSight *sight = NULL;
+        uint8_t flags = 0;
+        Record record;
+        int r = 0;
+
+        ret->n_records = ret->n_sights = 0;
+        ret->has_others = ret->has_interrupts = ret->has_pairs = ret->is_crowded = false;
+        ret->first_nsec = walk.nsec;
+        while (r == 0 && walk_next(&walk, &record)) {
+                uint16_t id = get_id(&record);
+                bool is_noted = is_life(judge, id), has_name = gives_name(judge, id);
+                const Mask *mask = masks_find(judge->masks, id);
+
+                if (is_noted && record.size >= COMMON_SIZE)
+                        r = note_life(judge, &record, walk.nsec);
+                if (has_name && record.size >= COMMON_SIZE)
+                        r = r
+                                            ?: command_names_note(judge->names,
+                                                               record.body,
+                                                               record.size,
+                                                               walk.nsec);
+                if (!mask || record.size < COMMON_SIZE) {
+                        tally->n_unknown += !is_noted && !has_name;
+                        drop_record(&walk, &record);
+                        continue;
+                }
+                uint32_t pid = get_u32(record.body + 4);
+                flags |= record.body[2] & mask->interrupts;
+                if (!sight || sight->pid != pid)
+                        sight = add_sight(ret, pid, walk.nsec);
+                if (sight)
+                        sight->last_nsec = walk.nsec;
+                ret->n_records++;
+                ret->has_others |= mask->has_members;
+                ret->has_pairs |= mask->start_offset != 0;
+                clean_record(judge->masks, mask, &record);
+        }
+        ret->last_nsec = walk.nsec;
+        ret->has_interrupts = flags != 0;
+        walk_end(&walk, size, tally);
+        return r;
+}
+
+/* Who asks whether a task is a member, and when. A task that a record names, and not one of the
+ * sights, is looked up once for the whole sub-buffer where it can be. */
+typedef struct Asking {
+        const PageJudge *judge;
+        const PageSummary *summary;
+        const Lives *lives;
+        const Standing *standings; /* of the sights */
+        uint64_t nsec;
+        bool is_tallying; /* not all pids are those of sights that are members throughout */
+        MaskTasks tasks;
+} Asking;
+
+/* Records of its task are looked at one by one. */
+static inline bool is_marker(const PageJudge *judge, uint32_t pid) {
+        for (unsigned i = 0; pid != 0 && i < PAGE_MARKERS_MAX; i++)
+                if (pid == judge->marker_tids[i])
+                        return true;
+        return false;
+}
+
+/* At asking->nsec. */
+static Standing ask_now(const Asking *asking, uint32_t pid) {
+        return lives_judge(asking->lives, pid, asking->nsec, asking->nsec);
+}
+
+static inline Standing ask_author(const Asking *asking, uint32_t pid, uint16_t id) {
+        const PageSummary *summary = asking->summary;
+
+        if (is_marker(asking->judge, pid) && id == asking->judge->marker_id)
+                return STANDING_MEMBER;
+
+        for (unsigned i = 0; i < summary->n_sights; i++)
+                if (summary->sights[i].pid == pid && asking->standings[i] != STANDING_MIXED)
+                        return asking->standings[i];
+        return ask_now(asking, pid);
+}
+
+static bool is_member(MaskTasks *tasks, uint32_t pid) {
+        const Asking *asking = tasks->userdata;
+        const PageSummary *summary = asking->summary;
+        unsigned at = pid % ELEMENTSOF(tasks->known);
+
+        if (pid == 0)
+                return false;
+        Standing standing =
+                        lives_judge(asking->lives, pid, summary->first_nsec, summary->last_nsec);
+        if (standing == STANDING_MIXED)
+                return ask_now(asking, pid) == STANDING_MEMBER;
+        tasks->known[at].pid = pid;
+        tasks->known[at].is_member = standing == STANDING_MEMBER;
+        return tasks->known[at].is_member;
+}
+
+/* The kernel matches the two events of a pair by numbers, and remembers the first for as long as it
+ * takes: that may have been of another task with the number. Both must be of one life. */
+static Standing ask_pair(const Asking *asking,
+                const Mask *mask,
+                const Record *record,
+                uint32_t pid) {
+        uint64_t start;
+
+        if (mask->start_offset + sizeof(start) > record->size)
+                return STANDING_FOREIGN;
+        memcpy(&start, record->body + mask->start_offset, sizeof(start));
+        start = start * mask->start_nsec + mask->start_nsec - 1; /* was rounded down */
+        Standing standing =
+                        lives_judge(asking->lives, pid, MIN_OF(start, asking->nsec), asking->nsec);
+        return standing == STANDING_MIXED ? STANDING_FOREIGN : standing;
+}
+
+static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, Asking *asking) {
+        uint8_t looked_at = defence_is_on("context") ? UINT8_MAX : 0;
+        Record record;
+
+        while (walk_next(walk, &record)) {
+                uint16_t id = get_id(&record);
+                const Mask *mask = masks_find(judge->masks, id);
+                uint32_t pid = get_u32(record.body + 4);
+
+                asking->nsec = walk->nsec;
+                Standing standing = ask_author(asking, pid, id);
+                if (mask && (record.body[2] & mask->interrupts & looked_at))
+                        standing = STANDING_FOREIGN;
+                if (mask && mask->start_offset != 0 && standing == STANDING_MEMBER)
+                        standing = ask_pair(asking, mask, &record, pid);
+                if (standing == STANDING_MEMBER) {
+                        if (asking->is_tallying)
+                                tally_pid(tally, pid);
+                        if (mask && mask->has_members)
+                                mask_cut_others(mask, record.body, record.size, &asking->tasks);
+                        continue;
+                }
+                drop_record(walk, &record);
+                *(standing == STANDING_DOUBTFUL ? &tally->n_doubtful : &tally->n_foreign) += 1;
+        }
+}
+
+/* All are of members, but speak of others too. */
+static void cut_others(const PageJudge *judge, Walk *walk, Asking *asking) {
+        Record record;
+
+        while (walk_next(walk, &record)) {
+                const Mask *mask = masks_find(judge->masks, get_id(&record));
+
+                asking->nsec = walk->nsec;
+                if (mask && mask->has_members)
+                        mask_cut_others(mask, record.body, record.size, &asking->tasks);
+        }
+}
+
+/* Of all that are seen; STANDING_MIXED also where they are not the same. */
+static Standing judge_sights(const PageJudge *judge,
+                const PageSummary *summary,
+                Standing standings[static PAGE_SIGHTS_MAX]) {
+        Standing all = summary->is_crowded ? STANDING_MIXED : STANDING_MEMBER;
+
+        for (unsigned i = 0; i < summary->n_sights; i++) {
+                const PageSight *sight = &summary->sights[i];
+
+                standings[i] = is_marker(judge, sight->pid) ? STANDING_MIXED
+                                                            : lives_judge(judge->lives,
+                                                                              sight->pid,
+                                                                              sight->first_nsec,
+                                                                              sight->last_nsec);
+                if (i == 0 && !summary->is_crowded)
+                        all = standings[i];
+                else if (all != standings[i])
+                        all = STANDING_MIXED;
+        }
+        return all;
+}
+
+void page_judge(const PageJudge *judge,
+                uint8_t *page,
+                size_t size,
+                PageTally *tally,
+                PageSummary *summary) {
+        Standing standings[PAGE_SIGHTS_MAX];
+        Standing all = judge_sights(judge, summary, standings);
+        uint64_t n_before = tally->n_foreign + tally->n_doubtful;
+
+        if (all == STANDING_FOREIGN) { /* whatever is wrong with it beside */
+                drop_all(page, size);
+                tally->n_foreign += summary->n_records;
+        } else if (all != STANDING_MEMBER || summary->has_others || summary->has_interrupts ||
+                        summary->has_pairs) {
+                Walk walk = walk_begin(page, size, false);
+                Asking asking = { .summary = summary,
+                        .judge = judge,
+                        .lives = judge->lives,
+                        .standings = standings,
+                        .is_tallying = tally->pids && all == STANDING_MIXED,
+                        .tasks = { .is_member = is_member } };
+
+                asking.tasks.userdata = &asking;
+                if (all == STANDING_MEMBER && !summary->has_interrupts && !summary->has_pairs)
+                        cut_others(judge, &walk, &asking);
+                else
+                        judge_records(judge, &walk, tally, &asking);
+        }
+        for (unsigned i = 0; tally->pids && i < summary->n_sights; i++)
+                if (standings[i] == STANDING_MEMBER)
+                        tally_pid(tally, summary->sights[i].pid);
+        summary->n_records -= (uint32_t)(tally->n_foreign + tally->n_doubtful - n_before);
+}
+
+uint32_t page_visit(uint8_t *page, size_t size, PageVisit visit, void *userdata) {
+        Walk walk = walk_begin(page, size, false);
+        Record record;
+        uint32_t n = 0;
+
+        while (walk_next(&walk, &record)) {
+                if (record.size >= COMMON_SIZE &&
+                                visit(record.body, record.size, walk.nsec, userdata))
+                        n++;
+                else
+                        drop_record(&walk, &record);
+        }
+        return n;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* From the rings to the queue: reads, has cleaned and judged what may be told, and frames it. Run
+ * by the consumer's loop when a ring or the timer wakes it; owns what the daemon set up and the
+ * rings.
+ *
+ * Without a fence a CPU's sub-buffers go through one batch at once. A judged stream goes round by
+ * round (hold.c), and nothing of a round is told before the guard was asked. What exceeds the
+ * stream's bytes a second is cut in whole sub-buffers, and counted as lost. A snapshot takes each
+ * ring once, behind what the last one has left (window.c). */
+
+#include "consumer/pump.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define BATCH_SIZE ((size_t)64 * 1024)
+#define CPUS_MAX   8192
+/* At the end of a session, for a reader that is slow: half of what the unit may have. What stays in
+ * the rings is told as `entries`. */
+#define KEPT_BYTES_MAX ((uint64_t)1024 * 1024 * 1024)
+
+int pump_set_counts(Pump *pump, const char *plan) {
+        pump->counts_plan = json_tokener_parse(plan);
+        return json_object_is_type(pump->counts_plan, json_type_object) ? 0 : -EBADMSG;
+}
+
+/* events: of the metadata. Those that are recorded for the counting alone are added. */
+static int load_counts(Pump *pump, json_object *events) {
+        _cleanup_json_ json_object *plan = TAKE_PTR(pump->counts_plan);
+        json_object *more = NULL;
+
+        int r = counts_new(plan, events, &pump->counts);
+        (void)json_object_object_get_ex(plan, "events", &more);
+        for (size_t i = 0; r == 0 && more && i < json_object_array_length(more); i++) {
+                json_object *event = json_object_get(json_object_array_get_idx(more, i));
+
+                if (json_object_array_add(events, event) < 0) {
+                        json_object_put(event);
+                        r = -ENOMEM;
+                }
+        }
+        return r;
+}
+
+static int load_masks(Pump *pump, const char *metadata, bool is_judged) {
+        _cleanup_json_ json_object *object = json_tokener_parse(metadata);
+        json_object *events;
+
+        if (!object || !json_object_object_get_ex(object, "events", &events))
+                return -EBADMSG;
+        int r = pump->counts_plan ? load_counts(pump, events) : 0;
+        r = r ?: masks_new(events, is_judged, &pump->masks);
+        if (r < 0)
+                return r;
+        /* Anonymous memory that is never touched costs nothing. */
+        pump->tally.pids = mmap(NULL,
+                        PAGE_PIDS_MAX / 8,
+                        PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1,
+                        0);
+        return pump->tally.pids == MAP_FAILED ? -ENOMEM : 0;
+}
+
+typedef struct Visit {
+        Pump *pump;
+        unsigned cpu;
+} Visit;
+
+static bool count_record(const uint8_t *record, size_t size, uint64_t nsec, void *userdata) {
+        const Visit *visit = userdata;
+
+        return counts_take(visit->pump->counts, &(CountRecord){ record, size, visit->cpu, nsec }) &&
+               !visit->pump->is_muted;
+}
+
+static uint32_t count_page(unsigned cpu, uint8_t *page, size_t size, void *userdata) {
+        Visit visit = { userdata, cpu };
+
+        return page_visit(page, size, count_record, &visit);
+}
+
+static void count_members(Pump *pump) {
+        pump->fence.hold.visit = count_page;
+        pump->fence.hold.visit_userdata = pump;
+        pump->fence.hold.judge.names = counts_get_names(pump->counts);
+}
+
+int pump_init(Pump *pump,
+                const ControlMessage *setup,
+                const char *metadata,
+                Queue *queue,
+                Watchdog *watchdog) {
+        uint32_t subbuf_size = setup->setup.subbuf_size, n_cpus = setup->setup.n_cpus;
+
+        if (pump->batch || n_cpus == 0 || n_cpus > CPUS_MAX || subbuf_size < 4096 ||
+                        subbuf_size > 16 * BATCH_SIZE)
+                return -EBADMSG;
+        pump->queue = queue;
+        pump->watchdog = watchdog;
+        pump->subbuf_size = subbuf_size;
+        pump->batch_size = MAX_OF(BATCH_SIZE, pump->subbuf_size);
+        if (setup->setup.snapshot != CONTROL_SNAPSHOT_NONE)
+                pump->batch_size = MAX_OF(pump->batch_size, 2 * pump->subbuf_size);
+        /* The kernel rounds up, and has sub-buffers beside the ring's. */
+        pump->ring_bytes = setup->setup.buffer_bytes + 4 * pump->subbuf_size;
+        pump->window.buffer_bytes = setup->setup.buffer_bytes;
+        pump->batch = malloc(pump->batch_size);
+        if (!pump->batch)
+                return -ENOMEM;
+        bucket_init(&pump->bucket, setup->setup.bytes_per_sec, 2 * pump->subbuf_size, 0);
+        int r = rings_init(&pump->rings, n_cpus, setup->setup.buffer_bytes / subbuf_size);
+        if (r == 0 && (setup->setup.fenced || setup->setup.judged))
+                r = load_masks(pump, metadata, setup->setup.judged);
+        if (r == 0 && setup->setup.judged)
+                r = fence_init(&pump->fence, setup, pump->masks, &pump->tally, &pump->bucket);
+        if (r == 0 && pump->counts)
+                count_members(pump);
+        /* A window is judged as a whole. */
+        if (r == 0 && setup->setup.judged && setup->setup.snapshot != CONTROL_SNAPSHOT_NONE)
+                pump->fence.hold.n_pages_max = pump->ring_bytes / subbuf_size;
+        return r;
+}
+
+/* Cleans and cuts what was read of a ring; the bytes that go out, at most n. */
+static size_t clean_batch(Pump *pump, Ring *ring, size_t n) {
+        size_t kept = 0, last = 0;
+
+        for (size_t at = 0; at < n; at += pump->subbuf_size) {
+                size_t size = MIN_OF(pump->subbuf_size, n - at);
+
+                if (pump->masks)
+                        page_clean(pump->masks, pump->batch + at, size, &pump->tally);
+                if (!bucket_take(&pump->bucket, size)) {
+                        uint32_t n_records = page_count(pump->batch + at, size);
+
+                        ring->n_cut += n_records;
+                        pump->tally.n_limited += n_records;
+                        continue;
+                }
+                if (kept != at)
+                        memmove(pump->batch + kept, pump->batch + at, size);
+                kept += pump->subbuf_size;
+                last = size;
+        }
+        return kept == 0 ? 0 : kept - pump->subbuf_size + last;
+}
+
+static int put_data(unsigned cpu, const uint8_t *data, size_t size, uint64_t lost, void *userdata) {
+        FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size, .lost = lost };
+        Pump *pump = userdata;
+
+        int r = queue_put(pump->queue, &header, data, size);
+        if (r < 0)
+                return r;
+        return !queue_is_empty(pump->queue) && !pump->is_ending;
+}
+
+/* Reads one ring up to what it held at the beginning, so that a writer faster than we are keeps
+ * neither the other rings nor the daemon waiting. When all is wanted and nobody should be writing
+ * any more: until it is empty, within bounds. */
+static int run_ring(Pump *pump, Ring *ring, bool is_all) {
+        uint64_t bytes = 0;
+
+        int r = ring_read_statistics(ring);
+        if (r < 0)
+                return r;
+        uint64_t held = ring->last.read + ring->last.entries;
+        do {
+                ssize_t n = ring_read(ring, pump->batch, pump->batch_size, pump->subbuf_size);
+
+                if (n <= 0)
+                        return (int)n;
+                pump->found_any = true;
+                watchdog_beat(pump->watchdog, false);
+                bytes += (uint64_t)n;
+                size_t size = clean_batch(pump, ring, (size_t)n);
+                if (size == 0)
+                        continue;
+                r = put_data(ring->cpu, pump->batch, size, ring_take_lost(ring), pump);
+                if (r != 0)
+                        return MIN_OF(r, 0);
+        } while (bytes < pump->ring_bytes && pump->queue->kept_bytes < KEPT_BYTES_MAX &&
+                        (is_all || ring->last.read < held));
+        return 0;
+}
+
+/* The guard has fired: what was not told yet never will be. */
+static int trip(Pump *pump) {
+        pump->is_tripped = true;
+        pump->queue->discarded_bytes += hold_discard(&pump->fence.hold);
+        return -ECANCELED;
+}
+
+/* Until everything that was recorded before now is told, or the sink has enough. After a loss
+ * nothing more is read until it is known who lives: a proof counts for losses before it alone. */
+static int run_fence(Pump *pump) {
+        uint64_t now = fence_get_now(&pump->fence), bytes = 0, before;
+        Hold *hold = &pump->fence.hold;
+        int r = 0;
+
+        do {
+                before = bytes;
+                if (pump->is_ending || pump->fence.waits_since == 0)
+                        r = fence_read(&pump->fence, &pump->rings, now, &bytes);
+                if (r < 0)
+                        return r;
+                watchdog_beat(pump->watchdog, false);
+                pump->found_any = pump->found_any || bytes > before || !hold_is_empty(hold);
+                if (guard_check(&pump->rings.guard, pump->trip_text, sizeof(pump->trip_text)) < 0)
+                        return trip(pump);
+                if (!pump->is_ending && fence_awaits_proof(&pump->fence)) {
+                        pump->found_any = true;
+                        return 0;
+                }
+                r = hold_release(hold, put_data, pump);
+        } while (r == 0 && !hold_is_read(hold, now) && bytes > before &&
+                        (pump->is_ending || queue_is_empty(pump->queue)) &&
+                        pump->queue->kept_bytes < KEPT_BYTES_MAX);
+        return r;
+}
+
+int pump_run(Pump *pump, bool is_all) {
+        struct timespec now;
+
+        if (pump->is_tripped)
+                return 0;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+        bucket_fill(&pump->bucket, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+        if (pump->fence.is_on)
+                return run_fence(pump);
+        for (unsigned i = 0; i < pump->rings.n_given; i++) {
+                if (!queue_is_empty(pump->queue) && !pump->is_ending)
+                        break;
+                int r = run_ring(pump, &pump->rings.ring[i], is_all);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* A round judges what is older than the round before, so that two are enough unless a lane is full.
+ */
+#define ROUNDS_MAX 64
+
+int pump_catch_up(Pump *pump) {
+        uint64_t asked = fence_get_now(&pump->fence);
+        int r = 0;
+
+        for (unsigned i = 0; r == 0 && i < ROUNDS_MAX && queue_is_empty(pump->queue); i++) {
+                r = pump_run(pump, true);
+                if (pump->is_tripped || hold_is_past(&pump->fence.hold, asked))
+                        break;
+        }
+        return r;
+}
+
+uint64_t pump_get_lost(Pump *pump) {
+        uint64_t lost = pump->tally.n_doubtful;
+
+        for (unsigned i = 0; i < pump->rings.n_given; i++) {
+                Ring *ring = &pump->rings.ring[i];
+
+                if (ring->stats_fd >= 0 && ring_read_statistics(ring) == 0)
+                        lost += ring->last.overrun + ring->last.commit_overrun + ring->last.dropped;
+        }
+        return lost;
+}
+
+static int put_window(unsigned cpu, const uint8_t *data, size_t size, void *userdata) {
+        FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size };
+        Pump *pump = userdata;
+
+        int r = queue_put(pump->queue, &header, data, size);
+        return r ?: window_keep(&pump->window, cpu, data, size);
+}
+
+/* The first batch. What was overwritten is no loss: behind that the window begins, and what lies
+ * before is not of it. That is the rest of the sub-buffer at which the last snapshot ended, which
+ * the kernel keeps apart from those that it overwrites, and all that the last one had. */
+static ssize_t begin_snapshot(Pump *pump, Ring *ring, bool *ret_broken) {
+        uint8_t *second = pump->batch + pump->subbuf_size;
+
+        *ret_broken = false;
+        ssize_t first = ring_read_one(ring, pump->batch, pump->subbuf_size);
+        if (first <= 0)
+                return first;
+        ssize_t n = ring_read(
+                        ring, second, pump->batch_size - pump->subbuf_size, pump->subbuf_size);
+        if (n < 0)
+                return n;
+        *ret_broken = page_forget_missed(pump->batch, pump->subbuf_size);
+        if (n == 0)
+                return (ssize_t)page_get_used(pump->batch, pump->subbuf_size);
+        if (!page_forget_missed(second, MIN_OF((size_t)n, pump->subbuf_size)))
+                return first + n;
+        *ret_broken = true;
+        memmove(pump->batch, second, (size_t)n);
+        return n;
+}
+
+static int snapshot_ring(Pump *pump, Ring *ring) {
+        uint64_t bytes = 0;
+        bool is_broken;
+
+        int r = ring_read_statistics(ring);
+        if (r < 0)
+                return r;
+        uint64_t held = ring->last.read + ring->last.entries, new_bytes = ring->last.bytes;
+        ssize_t n = begin_snapshot(pump, ring, &is_broken);
+        (void)ring_take_lost(ring);
+        if (!is_broken)
+                r = window_visit(&pump->window, ring->cpu, new_bytes, put_window, pump);
+        while (r == 0 && n > 0) {
+                watchdog_beat(pump->watchdog, false);
+                bytes += (uint64_t)n;
+                r = put_window(ring->cpu, pump->batch, clean_batch(pump, ring, (size_t)n), pump);
+                if (bytes >= pump->ring_bytes || pump->queue->kept_bytes >= KEPT_BYTES_MAX ||
+                                (!pump->window.is_frozen && ring->last.read >= held))
+                        break;
+                n = ring_read(ring, pump->batch, pump->batch_size, pump->subbuf_size);
+                /* That is text to be made and parsed: not before it may be enough. */
+                if (bytes >= new_bytes)
+                        r = r ?: ring_read_statistics(ring);
+        }
+        return r ?: (int)MIN_OF(n, (ssize_t)0);
+}
+
+static int put_judged(unsigned cpu,
+                const uint8_t *data,
+                size_t size,
+                uint64_t lost _unused_,
+                void *userdata) {
+        return put_window(cpu, data, size, userdata);
+}
+
+/* What the last snapshot has left was judged by it. */
+static int take_judged_snapshot(Pump *pump) {
+        Fence *fence = &pump->fence;
+        int r = 0;
+
+        if (!fence->since)
+                return -EBADMSG;
+        if (guard_check(&pump->rings.guard, pump->trip_text, sizeof(pump->trip_text)) < 0)
+                return trip(pump);
+        fence_settle_window(fence, &pump->rings, pump->window.is_frozen);
+        for (unsigned cpu = 0; r == 0 && cpu < pump->rings.n_given; cpu++)
+                if (fence->since[cpu] == 0)
+                        r = window_visit(&pump->window,
+                                        cpu,
+                                        hold_get_bytes(&fence->hold, cpu),
+                                        put_window,
+                                        pump);
+        r = r ?: hold_release(&fence->hold, put_judged, pump);
+        return r ?: window_close(&pump->window, &pump->tally);
+}
+
+int pump_read_window(Pump *pump) {
+        if (!pump->fence.is_on || pump->fence.since || !rings_are_complete(&pump->rings))
+                return -EBADMSG;
+        watchdog_beat(pump->watchdog, false);
+        return fence_read_window(&pump->fence, &pump->rings);
+}
+
+static int take_snapshot(Pump *pump) {
+        int r = 0;
+
+        if (pump->fence.is_on)
+                return take_judged_snapshot(pump);
+
+        for (unsigned i = 0; r == 0 && i < pump->rings.n_given; i++)
+                r = snapshot_ring(pump, &pump->rings.ring[i]);
+        return r ?: window_close(&pump->window, &pump->tally);
+}
+
+/* What was dropped after the last data of a CPU has no frame of its own yet. */
+static int put_last_losses(Pump *pump) {
+        for (unsigned i = 0; i < pump->rings.n_given; i++) {
+                FrameHeader header = { .type = FRAME_DATA, .cpu = i };
+
+                header.lost = ring_take_lost(&pump->rings.ring[i]);
+                if (pump->fence.is_on)
+                        header.lost += hold_take_lost(&pump->fence.hold, i);
+                int r = header.lost > 0 ? queue_put(pump->queue, &header, NULL, 0) : 0;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int pump_leave(Pump *pump) {
+        (void)pump_run(pump, false); /* the guard's too: nothing more is told */
+        pump->queue->discarded_bytes += pump->fence.is_on ? hold_discard(&pump->fence.hold) : 0;
+        return pump->is_tripped ? 0 : put_last_losses(pump);
+}
+
+int pump_discard(Pump *pump) {
+        if (pump->window.is_on)
+                return 0;
+        if (pump->fence.is_on)
+                pump->queue->discarded_bytes += hold_discard(&pump->fence.hold);
+        return pump->is_tripped ? 0 : put_last_losses(pump);
+}
+
+int pump_open_window(Pump *pump, int earlier_fd, int kept_fd) {
+        bool is_wanted = pump->window.is_on && pump->window.kept_fd < 0;
+
+        pump->window.kept_fd = kept_fd;
+        pump->window.subbuf_size = pump->subbuf_size;
+        return is_wanted ? window_open(&pump->window, earlier_fd, pump->masks, &pump->tally)
+                         : -EBADMSG;
+}
+
+int pump_end(Pump *pump) {
+        pump->is_ending = true;
+        if (pump->window.is_on) {
+                int r = take_snapshot(pump);
+                if (pump->is_tripped)
+                        return 0;
+                return r || pump->fence.is_on ? r : put_last_losses(pump);
+        }
+        (void)pump_run(pump, true); /* what stays unread is told as `entries` */
+        if (pump->is_tripped)
+                return 0;
+        if (pump->fence.is_on)
+                pump->queue->discarded_bytes += hold_discard(&pump->fence.hold);
+        return put_last_losses(pump);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A consumer that passes files of the spool on, one after the other, into a pipe of the daemon's.
+ * So nobody but us ever holds such a file, and one that was removed is gone when this process is:
+ * it has one file at a time, and ends when its reader takes nothing for two minutes.
+ *
+ * Of a stream whole frames are passed on and no others: a file may be written to at this moment, or
+ * may have been cut by a crash, and what follows it must be found. */
+
+#include "consumer/spool-reader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "consumer/order.h"
+#include "consumer/sandbox.h"
+#include "interfaces/control.h"
+#include "interfaces/frame.h"
+
+#define CHUNK_BYTES   ((size_t)256 * 1024)
+#define PATIENCE_MSEC (120 * 1000)
+
+/* Where its last whole frame ends; 0: it holds none. */
+static uint64_t find_end(int fd, uint64_t size) {
+        uint8_t head[sizeof(StreamHeader)], frame[sizeof(FrameHeader)];
+        uint64_t at = sizeof(head), end = 0;
+        FrameHeader header;
+        Reason reason = {};
+
+        if (pread(fd, head, sizeof(head), 0) != sizeof(head) ||
+                        stream_header_decode(head, sizeof(head), &reason) != 0)
+                return 0;
+        while (size - at >= sizeof(frame) &&
+                        pread(fd, frame, sizeof(frame), (off_t)at) == sizeof(frame) &&
+                        frame_header_decode(frame, &header, &reason) == 0) {
+                at += sizeof(frame);
+                if (header.size > size - at)
+                        break;
+                at += header.size;
+                end = at;
+                if (at == size)
+                        break;
+        }
+        return end;
+}
+
+/* The daemon, with its end of the socket. */
+static bool has_ended(int control_fd) {
+        struct pollfd look = { .fd = control_fd };
+
+        return poll(&look, 1, 0) > 0 && (look.revents & POLLHUP);
+}
+
+/* The pipe is O_NONBLOCK at our end. A daemon that speaks no more to us but listens wants us gone:
+ * the recording is being removed. One that has ended itself does not. */
+static int write_all(int control_fd, int fd, const uint8_t *data, size_t size) {
+        while (size > 0) {
+                struct pollfd wait[] = {
+                        { .fd = fd, .events = POLLOUT },
+                        { .fd = control_fd, .events = POLLRDHUP },
+                };
+                ssize_t n = write(fd, data, size);
+
+                if (n > 0) {
+                        data += n;
+                        size -= (size_t)n;
+                        continue;
+                }
+                if (n < 0 && errno != EAGAIN && errno != EINTR)
+                        return -errno;
+                /* A daemon that is gone is no news a second time. */
+                nfds_t n_wait = has_ended(control_fd) ? 1 : ELEMENTSOF(wait);
+                int r = poll(wait, n_wait, PATIENCE_MSEC);
+                if (r == 0)
+                        return -ETIMEDOUT;
+                if (wait[1].revents == POLLRDHUP)
+                        return -ESTALE;
+        }
+        return 0;
+}
+
+static int copy(int control_fd, int from, int to, bool is_raw, uint8_t *buffer) {
+        struct stat status;
+
+        int r = fd_stat(from, &status);
+        if (r < 0)
+                return r;
+        uint64_t end = is_raw ? (uint64_t)status.st_size : find_end(from, (uint64_t)status.st_size);
+        for (uint64_t at = 0; at < end;) {
+                ssize_t n = pread(from, buffer, MIN_OF(CHUNK_BYTES, end - at), (off_t)at);
+
+                if (n <= 0)
+                        return n < 0 ? -errno : 0; /* shorter than it was */
+                r = write_all(control_fd, to, buffer, (size_t)n);
+                if (r < 0)
+                        return r;
+                at += (uint64_t)n;
+        }
+        return 0;
+}
+
+/* -ECANCELED: none follows. */
+static int pass_next(int control_fd, int pipe_fd, uint8_t *buffer) {
+        ControlMessage message;
+        int fd = -1;
+
+        int r = order_take(control_fd, CONTROL_SPOOL_FILE, &message, &fd, 1);
+        _cleanup_close_ int from = fd;
+        if (r < 0)
+                return r;
+        r = copy(control_fd, from, pipe_fd, message.spool_file.is_raw, buffer);
+        if (r == 0)
+                order_tell(control_fd, CONTROL_SPOOLED, 0, "");
+        return r;
+}
+
+void spool_reader_run(int control_fd) {
+        ControlMessage message;
+        int pipe_fd = -1;
+
+        /* Nobody's stream waits for this. */
+        (void)setpriority(PRIO_PROCESS, 0, 0);
+        int r = order_take(control_fd, CONTROL_SPOOL_READ, &message, &pipe_fd, 1);
+        _cleanup_close_ int to = pipe_fd;
+        _cleanup_free_ uint8_t *buffer = malloc(CHUNK_BYTES);
+        r = r ?: buffer ? 0 : -ENOMEM;
+        r = r ?: sandbox_close(SANDBOX_SPOOL_READER);
+        if (r == 0)
+                order_tell(control_fd, CONTROL_READY, 0, "");
+        while (r == 0)
+                r = pass_next(control_fd, to, buffer);
+        if (r != -ECANCELED)
+                order_tell(control_fd, CONTROL_GONE, -r, strerror(-r));
+}

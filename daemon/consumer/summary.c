@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The last frames of a stream: whose records it has, what the kernel counted, why it ended. Used by
+ * the consumer once the rings are read; owns nothing.
+ *
+ * The names that the daemon hands over are everybody's on the machine: with a tally of pids only
+ * those are told whose records this stream has. They go by number, so a judged stream has names of
+ * its own (task-names.c). A list that cannot be read is left out, since a stream without names
+ * reads well and one without an end does not. */
+
+#include "consumer/summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interfaces/defence.h"
+#include "interfaces/utf8.h"
+
+#define NAME_BYTES  16    /* of one besides the name: its pid, and what stands around it */
+#define N_NAMES_MAX 65536 /* as many as a reader takes */
+
+static int put_json(Queue *queue, FrameType type, json_object *object) {
+        const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+
+        if (!text)
+                return -ENOMEM;
+        FrameHeader header = { .type = type, .size = strlen(text) };
+        return queue_put(queue, &header, text, header.size);
+}
+
+static void add_number(json_object *object, const char *key, uint64_t value) {
+        json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+static int add_cpu(json_object *cpus, const Ring *ring) {
+        const RingStatistics *s = &ring->last;
+        json_object *cpu = json_object_new_object();
+
+        if (!cpu)
+                return -ENOMEM;
+        add_number(cpu, "cpu", ring->cpu);
+        add_number(cpu, "recorded", s->read + s->entries + s->overrun);
+        add_number(cpu, "read", s->read);
+        add_number(cpu, "lost", s->dropped + s->commit_overrun);
+        add_number(cpu, "overwritten", s->overrun);
+        add_number(cpu, "bytes", s->bytes);
+        add_number(cpu, "entries", s->entries);
+        return json_object_array_add(cpus, cpu) < 0 ? -ENOMEM : 0;
+}
+
+static int put_statistics(Queue *queue, const Summary *summary) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        json_object *cpus = json_object_new_array();
+
+        if (!object || !cpus)
+                return -ENOMEM;
+        json_object_object_add(object, "cpus", cpus);
+        for (unsigned i = 0; i < summary->n_rings; i++) {
+                int r = add_cpu(cpus, &summary->rings[i]);
+                if (r < 0)
+                        return r;
+        }
+        add_number(object, "discarded-bytes", summary->discarded_bytes);
+        add_number(object, "unknown-records", summary->tally->n_unknown);
+        add_number(object, "unparsed", summary->tally->n_unparsed);
+        if (summary->is_judged) {
+                add_number(object, "foreign", summary->tally->n_foreign);
+                add_number(object, "doubtful", summary->tally->n_doubtful);
+        }
+        if (summary->is_limited)
+                add_number(object, "limited", summary->tally->n_limited);
+        if (summary->n_interferences > 0) {
+                add_number(object, "interference", summary->n_interferences);
+                add_number(object, "interference-nsec", summary->interference_nsec);
+        }
+        return put_json(queue, FRAME_STATISTICS, object);
+}
+
+static bool was_seen(const PageTally *tally, unsigned long pid) {
+        if (pid >= PAGE_PIDS_MAX)
+                return false;
+        return !tally->pids || (tally->pids[pid / 8] & (1U << (pid % 8)));
+}
+
+/* A process names itself with any bytes; JSON is UTF-8. */
+static void make_text(char *name) {
+        for (size_t n; *name; name += n) {
+                n = utf8_length(name, strnlen(name, 4));
+                if (n > 1 || (n == 1 && (unsigned char)*name >= ' ' && *name != 0x7f))
+                        continue;
+                *name = '?';
+                n = 1;
+        }
+}
+
+typedef struct Names {
+        char *json; /* room for all lines with each byte escaped */
+        size_t used, n, max;
+        uint8_t *told; /* bit set of pids: the kernel's list may have one twice, an object may not
+                        */
+} Names;
+
+/* By hand: a list of some thousands takes an object of json-c as long as all the rest of an empty
+ * snapshot. */
+static void add_name(Names *names, unsigned long pid, const char *name) {
+        if (names->told[pid / 8] & (1U << (pid % 8)))
+                return;
+        names->told[pid / 8] |= (uint8_t)(1U << (pid % 8));
+        if (names->used + 2 * strlen(name) + NAME_BYTES > names->max)
+                return;
+        names->used += (size_t)sprintf(
+                        names->json + names->used, "%s\"%lu\":\"", names->n > 0 ? "," : "", pid);
+        for (; *name; name++) {
+                if (*name == '"' || *name == '\\')
+                        names->json[names->used++] = '\\';
+                names->json[names->used++] = *name;
+        }
+        names->json[names->used++] = '"';
+        names->n++;
+}
+
+static void add_names(Names *names, char *text, const PageTally *tally) {
+        char *rest;
+
+        for (char *line = strtok_r(text, "\n", &rest); line && names->n < N_NAMES_MAX;
+                        line = strtok_r(NULL, "\n", &rest)) {
+                char *name;
+                unsigned long pid = strtoul(line, &name, 10);
+
+                if (name == line || *name != ' ' || pid >= PAGE_PIDS_MAX ||
+                                (defence_is_on("metadata") && !was_seen(tally, pid)))
+                        continue;
+                make_text(++name);
+                add_name(names, pid, name);
+        }
+}
+
+static void add_task_names(Names *names, const TaskNames *own, const PageTally *tally) {
+        const TaskName *tasks;
+        size_t n = task_names_get(own, &tasks);
+
+        for (size_t i = 0; i < n && names->n < N_NAMES_MAX; i++) {
+                TaskName task = tasks[i];
+
+                if (task.tid >= PAGE_PIDS_MAX || !was_seen(tally, task.tid))
+                        continue;
+                make_text(task.text);
+                add_name(names, task.tid, task.text);
+        }
+}
+
+static int put_names(Queue *queue, const Summary *summary) {
+        _cleanup_free_ char *text = NULL, *json = NULL;
+        _cleanup_free_ uint8_t *told = NULL;
+        bool has_own = summary->task_names && defence_is_on("names") && defence_is_on("metadata");
+        const TaskName *tasks;
+        size_t size = 0;
+
+        if ((!has_own && !summary->names) || summary->names_max < sizeof(FrameHeader) + 2)
+                return 0;
+        if (has_own)
+                size = task_names_get(summary->task_names, &tasks) * sizeof(TaskName);
+        else {
+                text = strdup(summary->names);
+                if (!text)
+                        return -ENOMEM;
+                size = strlen(text);
+        }
+        /* A line "1 a" and its end become ,"1":"a" with a byte escaped at most twice. */
+        json = malloc(3 * size + 16);
+        told = calloc(PAGE_PIDS_MAX / 8, 1);
+        if (!json || !told)
+                return -ENOMEM;
+        Names names = {
+                .json = json,
+                .used = 1,
+                .max = summary->names_max - sizeof(FrameHeader),
+                .told = told,
+        };
+        json[0] = '{';
+        if (has_own)
+                add_task_names(&names, summary->task_names, summary->tally);
+        else
+                add_names(&names, text, summary->tally);
+        json[names.used++] = '}';
+        FrameHeader header = { .type = FRAME_COMMANDS, .size = names.used };
+        return queue_put(queue, &header, json, names.used);
+}
+
+static int put_end(Queue *queue, const Summary *summary) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        if (!object)
+                return -ENOMEM;
+        json_object_object_add(object, "code", json_object_new_string(summary->code));
+        json_object_object_add(object, "reason", json_object_new_string(summary->reason));
+        return put_json(queue, FRAME_END, object);
+}
+
+int summary_put(Queue *queue, const Summary *summary) {
+        int r = put_names(queue, summary);
+        r = r ?: put_statistics(queue, summary);
+        return r ?: put_end(queue, summary);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The consumer's second thread: lets the rings go when the loop hangs in the kernel. Started by the
+ * consumer before its sandbox; owns the fds of the rings together with the loop.
+ *
+ * No examination of a sink tells whether a write to it comes back. A reader of a pipe whose buffer
+ * is a mapped file of a silent FUSE server sleeps in read(2) with the pipe's lock held, a writer of
+ * the same file sleeps with the inode's, and who writes then waits for that lock beyond SIGKILL.
+ * Killing such a process closes none of its fds, and an open trace_pipe_raw keeps the instance from
+ * being removed. Another thread of the process can close them.
+ *
+ * It looks only when the daemon says something (or hangs up), so an idle consumer has no second
+ * wake-up, and a slow sink is nobody's business until the session ends: the kernel counts what is
+ * lost. That it ends a loop that hangs has not read: it is looked for among what is waiting. After
+ * the sandbox it does nothing but wait, peek, close and send; it allocates nothing. */
+
+#include "consumer/watchdog.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "interfaces/control.h"
+
+/* Half of the time in which the daemon wants the rings back. In two looks: the first one is wrong
+ * where the whole process had been stopped meanwhile. */
+#define LOOK_MSEC   2500
+#define N_LOOKS     2
+#define STACK_BYTES ((size_t)256 * 1024)
+
+/* Stands still in one call, and not in the one that waits for work. */
+static bool loop_hangs(Watchdog *watchdog) {
+        for (int i = 0; i < N_LOOKS; i++) {
+                unsigned n_beats = atomic_load(&watchdog->n_beats);
+
+                (void)poll(NULL, 0, LOOK_MSEC);
+                if (n_beats != atomic_load(&watchdog->n_beats) ||
+                                atomic_load(&watchdog->loop_sleeps))
+                        return false;
+        }
+        return true;
+}
+
+/* What was peeked at is behind SO_PEEK_OFF; what the loop reads is not. */
+static bool is_end_wanted(Watchdog *watchdog) {
+        ControlMessage message;
+        struct iovec part = { &message, sizeof(message) };
+        struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+        ssize_t n;
+
+        if (atomic_load(&watchdog->is_ending))
+                return true;
+        do
+                n = recvmsg(watchdog->control_fd, &header, MSG_PEEK | MSG_DONTWAIT);
+        while ((n > 0 && (n != sizeof(message) || message.type != CONTROL_FINISH)) ||
+                        (n < 0 && errno == EINTR));
+        return n >= 0; /* 0: it has hung up */
+}
+
+bool watchdog_release(Watchdog *watchdog) {
+        int *fds = atomic_exchange(&watchdog->fds, NULL);
+
+        for (size_t i = 0; fds && fds[i] >= 0; i++)
+                close(fds[i]);
+        free(fds);
+        return !watchdog_has_bitten(watchdog);
+}
+
+static void bite(Watchdog *watchdog) {
+        ControlMessage message = {
+                .type = CONTROL_RELEASED,
+                .version = CONTROL_VERSION,
+                .status = { .error = ETIMEDOUT, .text = "the sink does not answer" },
+        };
+        int *fds = atomic_exchange(&watchdog->fds, NULL);
+
+        if (!fds) /* the loop was faster */
+                return;
+        atomic_store(&watchdog->has_bitten, true);
+        for (size_t i = 0; fds[i] >= 0; i++)
+                close(fds[i]); /* fds is not freed: the heap's lock may be the loop's */
+        (void)fd_send(watchdog->control_fd, &message, sizeof(message), NULL, 0); /* gone: no news */
+}
+
+static void *run(void *p) {
+        Watchdog *watchdog = p;
+        struct epoll_event event;
+
+        sem_post(&watchdog->is_up);
+        for (;;) {
+                if (epoll_wait(watchdog->epoll_fd, &event, 1, -1) < 0)
+                        continue;
+                while (atomic_load(&watchdog->fds)) {
+                        if (loop_hangs(watchdog)) {
+                                if (is_end_wanted(watchdog))
+                                        bite(watchdog);
+                        } else if (atomic_load(&watchdog->loop_sleeps))
+                                break;
+                }
+        }
+        return NULL;
+}
+
+int watchdog_start(Watchdog *watchdog, int control_fd) {
+        /* Edges only: the messages are the loop's to read. */
+        struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+        const int none = 0;
+        pthread_attr_t attributes;
+        pthread_t thread;
+
+        *watchdog = (Watchdog){ .control_fd = control_fd };
+        if (sem_init(&watchdog->is_up, 0, 0) < 0 ||
+                        setsockopt(control_fd, SOL_SOCKET, SO_PEEK_OFF, &none, sizeof(none)) < 0)
+                return -errno;
+        watchdog->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+        if (watchdog->epoll_fd < 0 ||
+                        epoll_ctl(watchdog->epoll_fd, EPOLL_CTL_ADD, control_fd, &event) < 0)
+                return -errno;
+        int r = pthread_attr_init(&attributes);
+        if (r != 0)
+                return -r;
+        (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* the default does as well */
+        r = pthread_create(&thread, &attributes, run, watchdog);
+        (void)pthread_attr_destroy(&attributes);
+        if (r != 0)
+                return -r;
+        /* What a new thread does first the sandbox forbids. */
+        while (sem_wait(&watchdog->is_up) < 0)
+                ;
+        return 0;
+}
+
+void watchdog_guard(Watchdog *watchdog, int *fds) {
+        atomic_store(&watchdog->fds, fds);
+}

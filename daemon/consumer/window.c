@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The memory of a flight recorder's snapshots. Reading a ring takes out what is read, so without it
+ * a second snapshot would begin where the first one ended, and two readers at the same time would
+ * have a part each. So each snapshot leaves what it has told, cleaned, in a memfd of the daemon's;
+ * the next one tells that first, as far as it fits into the buffer's size before what is new.
+ *
+ * Used by pump.c in the consumer. The memfd is of a consumer of the same session, which may have
+ * been broken into: each length in it is checked.
+ *
+ * Layout: WindowHead, then Batches of sub-buffers in the order in which they were told, last a
+ * Batch of CPU PIDS with the numbers of those whose records are there. */
+
+#include "consumer/window.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include "base/fd.h"
+#include "consumer/pseudonym.h"
+
+#define PIDS UINT32_MAX
+
+typedef struct WindowHead {
+        uint64_t key[2]; /* of the pseudonyms */
+} WindowHead;
+
+typedef struct Batch {
+        uint32_t cpu;
+        uint32_t size;
+} Batch;
+
+/* The batch at *at, which moves behind it. False: there is none. */
+static bool next_batch(const Window *window, size_t *at, Batch *ret, const uint8_t **ret_data) {
+        if (*at > window->earlier_size || window->earlier_size - *at < sizeof(*ret))
+                return false;
+        memcpy(ret, window->earlier + *at, sizeof(*ret));
+        if (ret->size > window->earlier_size - *at - sizeof(*ret))
+                return false;
+        *ret_data = window->earlier + *at + sizeof(*ret);
+        *at += sizeof(*ret) + ret->size;
+        return true;
+}
+
+static void see_pids(const uint8_t *data, size_t size, PageTally *tally) {
+        for (size_t at = 0; tally->pids && at + sizeof(uint32_t) <= size; at += sizeof(uint32_t)) {
+                uint32_t pid;
+
+                memcpy(&pid, data + at, sizeof(pid));
+                if (pid < PAGE_PIDS_MAX)
+                        tally->pids[pid / 8] |= (uint8_t)(1U << (pid % 8));
+        }
+}
+
+static int map_earlier(Window *window, int fd) {
+        struct stat st;
+
+        int r = fd_stat(fd, &st);
+        if (r < 0)
+                return r;
+        if ((size_t)st.st_size < sizeof(WindowHead))
+                return 0;
+        void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+                return -errno;
+        window->earlier = data;
+        window->earlier_size = (size_t)st.st_size;
+        return 0;
+}
+
+int window_open(Window *window, int earlier_fd, const Masks *masks, PageTally *tally) {
+        size_t at = sizeof(WindowHead);
+        WindowHead head = {};
+        const uint8_t *data;
+        Batch batch;
+
+        int r = map_earlier(window, earlier_fd);
+        if (r < 0)
+                return r;
+        while (next_batch(window, &at, &batch, &data))
+                if (batch.cpu == PIDS)
+                        see_pids(data, batch.size, tally);
+        if (window->earlier)
+                memcpy(&head, window->earlier, sizeof(head));
+        if (masks && masks->pseudonyms)
+                memcpy(window->earlier ? masks->pseudonyms->key : head.key,
+                                window->earlier ? head.key : masks->pseudonyms->key,
+                                sizeof(head.key));
+        return fd_write_all(window->kept_fd, &head, sizeof(head));
+}
+
+static uint64_t count_earlier(const Window *window, unsigned cpu) {
+        size_t at = sizeof(WindowHead);
+        const uint8_t *data;
+        uint64_t bytes = 0;
+        Batch batch;
+
+        while (next_batch(window, &at, &batch, &data))
+                if (batch.cpu == cpu)
+                        bytes += batch.size;
+        return bytes;
+}
+
+int window_visit(const Window *window,
+                unsigned cpu,
+                uint64_t new_bytes,
+                WindowPut put,
+                void *userdata) {
+        uint64_t room = window->buffer_bytes - MIN_OF(window->buffer_bytes, new_bytes);
+        uint64_t left = count_earlier(window, cpu);
+        size_t at = sizeof(WindowHead);
+        const uint8_t *data;
+        Batch batch;
+        int r = 0;
+
+        while (r == 0 && next_batch(window, &at, &batch, &data)) {
+                if (batch.cpu != cpu)
+                        continue;
+                /* The oldest go, by whole sub-buffers. */
+                while (left > room && batch.size > 0) {
+                        size_t n = MIN_OF((size_t)batch.size, window->subbuf_size);
+
+                        left -= n;
+                        data += n;
+                        batch.size -= (uint32_t)n;
+                }
+                if (batch.size > 0)
+                        r = put(cpu, data, batch.size, userdata);
+        }
+        return r;
+}
+
+int window_keep(Window *window, unsigned cpu, const uint8_t *data, size_t size) {
+        Batch batch = { .cpu = cpu, .size = (uint32_t)size };
+        const struct iovec iov[] = { { &batch, sizeof(batch) }, { (void *)data, size } };
+
+        /* A memfd takes all or has no memory left. */
+        ssize_t n = writev(window->kept_fd, iov, ELEMENTSOF(iov));
+        if (n < 0)
+                return -errno;
+        return (size_t)n == sizeof(batch) + size ? 0 : -ENOSPC;
+}
+
+int window_close(Window *window, const PageTally *tally) {
+        uint32_t pids[1024];
+        size_t n = 0;
+        int r = 0;
+
+        for (uint32_t byte = 0; tally->pids && r == 0 && byte < PAGE_PIDS_MAX / 8; byte++)
+                for (unsigned bit = 0; tally->pids[byte] && bit < 8; bit++) {
+                        if (!(tally->pids[byte] & (1U << bit)))
+                                continue;
+                        pids[n++] = byte * 8 + bit;
+                        if (n == ELEMENTSOF(pids)) {
+                                r = window_keep(window, PIDS, (const uint8_t *)pids, sizeof(pids));
+                                n = 0;
+                        }
+                }
+        if (r == 0 && n > 0)
+                r = window_keep(window, PIDS, (const uint8_t *)pids, n * sizeof(pids[0]));
+        close_cleanup(&window->kept_fd);
+        window->is_whole = r == 0;
+        return r;
+}

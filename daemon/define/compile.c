@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Definitions of probes, from what a person writes to what the kernel takes: lex.c makes words of
+ * an argument, parse.c a tree, evaluate.c finds where it lies by the kernel's types (in programs
+ * evaluate-user.c, without types), fetch.c says that in the kernel's words. Called by session. Pure
+ * but for the types, and changes nothing.
+ *
+ * The kernel gets nothing that a caller wrote but names that it knows: a misread offset records
+ * somebody's memory without an error. Time is linear in the text, the search of a member in the
+ * size of its structure; recursion ends at PROBE_DEPTH_MAX. */
+
+#include "define/compile.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "define/probe-tree.h"
+#include "interfaces/utf8.h"
+
+int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...) {
+        size_t column = 1;
+        Reason inner;
+        va_list args;
+
+        for (const char *p = tree->text; p < at; column++)
+                p += MAX_OF(utf8_length(p, (size_t)(at - p)), (size_t)1);
+        va_start(args, format);
+        (void)vsnprintf(inner.text, sizeof(inner.text), format, args);
+        va_end(args);
+        return reason_set(tree->reason,
+                        KT_E_INVALID_SPEC,
+                        "%s[%zu] column %zu: %s",
+                        tree->list ?: "args",
+                        tree->index,
+                        column,
+                        inner.text);
+}
+
+ProbeForm *probe_form_free(ProbeForm *form) {
+        for (ProbeForm *next; form; form = next) {
+                next = form->next;
+                for (size_t i = 0; i < form->n_fields; i++) {
+                        free(form->fields[i].names);
+                        free(form->fields[i].c_type);
+                        free(form->fields[i].source);
+                }
+                for (size_t i = 0; i < form->n_keys; i++) {
+                        free(form->keys[i].from);
+                        free(form->keys[i].to);
+                }
+                free(form->fields);
+                free(form->place);
+                free(form);
+        }
+        return NULL;
+}
+
+/* Two fields of one name: the kernel would refuse them. */
+static int check_unique(const ProbeTree *tree, const ProbeForm *form) {
+        const ProbeField *last = &form->fields[form->n_fields - 1];
+
+        for (size_t i = 0; i + 1 < form->n_fields; i++)
+                if (strcmp(form->fields[i].name, last->name) == 0)
+                        return probe_refuse(tree,
+                                        tree->text,
+                                        "args[%zu] is called %s too: write NAME = before one of them",
+                                        i,
+                                        last->name);
+        return 0;
+}
+
+static int compile_arg(ProbeForm *form,
+                const CompileContext *context,
+                size_t index,
+                const char *text,
+                Reason *reason) {
+        _cleanup_free_ ProbeTree *tree = calloc(1, sizeof(*tree));
+        Place place = {};
+
+        if (!tree)
+                return -ENOMEM;
+        tree->context = context;
+        tree->index = index;
+        tree->reason = reason;
+        tree->text = tree->next = text;
+        ProbeField *field = &form->fields[form->n_fields++];
+        int r = probe_parse(tree);
+        if (context->to)
+                r = r ?: probe_fetch_pair(tree, form, field);
+        else if (context->format)
+                r = r ?: probe_fetch_field(tree, field);
+        else {
+                r = r
+                                    ?: context->place ? probe_evaluate_user(tree, &place)
+                                                      : probe_evaluate(tree, &place);
+                r = r ?: probe_fetch(tree, &place, field);
+        }
+        r = r ?: check_unique(tree, form);
+        if (r == 0 && context->is_return && strncmp(place.base, "$arg", strlen("$arg")) == 0)
+                form->takes_entry = true;
+        return r;
+}
+
+int probe_compile_args(ProbeForm *form,
+                const CompileContext *context,
+                const Definition *definition,
+                Reason *reason) {
+        int r = 0;
+
+        form->is_return = definition->is_return;
+        form->fields = calloc(MAX_OF(definition->n_args, (size_t)1), sizeof(ProbeField));
+        if (!form->fields)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < definition->n_args; i++)
+                r = compile_arg(form, context, i, definition->args[i], reason);
+        return r;
+}
+
+static int make_place(const ProbeFunction *f, char **ret) {
+        char offset[32] = "";
+
+        if (f->offset > 0)
+                (void)snprintf(offset, sizeof(offset), "+%llu", (unsigned long long)f->offset);
+        if (asprintf(ret, "%s%s%s%s", f->module, f->module[0] ? ":" : "", f->name, offset) < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+int probe_compile(ProbeKernel *kernel,
+                const Definition *definition,
+                ProbeForm **ret,
+                Reason *reason) {
+        _cleanup_(probe_form_free_cleanup) ProbeForm *form = calloc(1, sizeof(*form));
+        ProbeFunction function;
+        CompileContext context = { .function = &function, .is_return = definition->is_return };
+
+        if (!form)
+                return -ENOMEM;
+        int r = probe_function_find(kernel, definition->on, &function, reason);
+        if (r == 0 && definition->is_return && function.offset > 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "on: a function returns as a whole: leave the offset away");
+        r = r ?: make_place(&function, &form->place);
+        if (r != 0)
+                return r;
+        r = probe_compile_args(form, &context, definition, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(form);
+        return r;
+}
+
+int probe_compile_event(const Definition *definition,
+                const Format *format,
+                ProbeForm **ret,
+                Reason *reason) {
+        _cleanup_(probe_form_free_cleanup) ProbeForm *form = calloc(1, sizeof(*form));
+        CompileContext context = { .format = format };
+
+        if (!form)
+                return -ENOMEM;
+        form->is_event = true;
+        form->place = strdup(definition->event);
+        if (!form->place)
+                return -ENOMEM;
+        form->place[strcspn(form->place, ":")] = '.';
+        int r = probe_compile_args(form, &context, definition, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(form);
+        return r;
+}
+
+/* "p:GROUP/NAME PLACE NAME=FETCH …" */
+static void print_line(FILE *f, const ProbeForm *form, const char *group, const char *name) {
+        fprintf(f,
+                        "%c:%s/%s %s",
+                        form->is_event    ? 'e'
+                        : form->is_return ? 'r'
+                                          : 'p',
+                        group,
+                        name,
+                        form->place);
+        for (size_t i = 0; i < form->n_fields; i++)
+                fprintf(f, " %s=%s", form->fields[i].name, form->fields[i].fetch);
+}
+
+int probe_form_to_line(const ProbeForm *form,
+                const char *group,
+                const char *name,
+                char **ret,
+                Reason *reason) {
+        char *text = NULL;
+        size_t size, longest = 0;
+        FILE *f = open_memstream(&text, &size);
+
+        if (!f)
+                return -ENOMEM;
+        for (const ProbeForm *at = form; at; at = at->next) {
+                long before = ftell(f);
+
+                fprintf(f, "%s", at != form ? "\n" : "");
+                print_line(f, at, group, name);
+                longest = MAX_OF(longest, (size_t)(ftell(f) - before));
+        }
+        if (fclose(f) != 0) {
+                free(text);
+                return -ENOMEM;
+        }
+        if (longest > PROBE_LINE_MAX) {
+                free(text);
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "args: together they are %zu bytes for the kernel, which takes %d: "
+                                "make two probes of them",
+                                longest,
+                                PROBE_LINE_MAX);
+        }
+        *ret = text;
+        return 0;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* An argument of a definition on an event: one of that event's fields in the kernel's words, typed
+ * by the event's format as fetch.c types by BTF. Called by compile.c.
+ *
+ * It relies on these behaviours of the kernel (trace_eprobe.c; tests/guest asks for them):
+ * - "$FIELD:TYPE" reads a number as wide as the field and takes TYPE's part of it;
+ * - text is read with ":string" from an array of characters and from a __data_loc, with ":ustring"
+ *   from where a pointer leads; an array without a type gives an address of the kernel's;
+ * - of other arrays it takes the first element and nothing else;
+ * - common fields cannot be taken, $COMM can: the task's name, where $comm is a field of that name
+ *   first.
+ * "+OFFSET($FIELD)" reads memory wherever a field leads: it has no words here. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "define/probe-tree.h"
+#include "interfaces/nearest.h"
+
+#define NEAR_DISTANCE 3
+#define NAMES_SIZE    256
+
+static int refuse_absent(const ProbeTree *tree,
+                const Format *format,
+                const Word *word,
+                const char *name) {
+        Nearest near = { name, (uint32_t)MIN_OF(strlen(name), NEAR_DISTANCE + 1UL), NULL };
+        char names[NAMES_SIZE] = "";
+
+        for (size_t i = 0; i < format->n_fields; i++) {
+                const FormatField *field = &format->fields[i];
+                size_t used = strlen(names);
+
+                if (field->is_common)
+                        continue;
+                nearest_consider(&near, field->name);
+                (void)snprintf(names + used,
+                                sizeof(names) - used,
+                                "%s%s",
+                                used > 0 ? ", " : "",
+                                field->name);
+        }
+        if (near.name)
+                return probe_refuse(tree,
+                                word->p,
+                                "%s has no field %s: did you mean %s?",
+                                format->name,
+                                name,
+                                near.name);
+        return probe_refuse(tree,
+                        word->p,
+                        "%s has no field %s: it has %s",
+                        format->name,
+                        name,
+                        names[0] ? names : "none");
+}
+
+int probe_find_field(const ProbeTree *tree,
+                const Format *format,
+                const Word *word,
+                const FormatField **ret) {
+        char name[NEAREST_NAME_MAX + 1];
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)word->size, word->p);
+        const FormatField *field = format_field_find(format, name);
+        if (!field || strlen(field->name) != word->size)
+                return refuse_absent(tree, format, word, name);
+        *ret = field;
+        return 0;
+}
+
+static int find_field(const ProbeTree *tree, const FormatField **ret) {
+        const Word *word = &tree->root->word;
+        bool is_foreign = tree->root->type == PROBE_NODE_SPECIAL ||
+                          tree->root->type == PROBE_NODE_REGISTER;
+
+        if (tree->root->type != PROBE_NODE_ARGUMENT)
+                return probe_refuse(tree,
+                                word->p,
+                                is_foreign ? "an event has fields, and $comm"
+                                           : "a field of an event is taken as it is: name it and "
+                                             "nothing else");
+        int r = probe_find_field(tree, tree->context->format, word, ret);
+        if (r == 0 && (*ret)->is_common)
+                return probe_refuse(tree,
+                                word->p,
+                                "every record has %s by itself, the kernel lets no probe take it",
+                                (*ret)->name);
+        return r;
+}
+
+static int set_fetch(const ProbeTree *tree, const char *source, ProbeField *field) {
+        int n = snprintf(field->fetch, sizeof(field->fetch), "$%s:%s", source, field->type);
+
+        if (n < 0 || n > PROBE_FETCH_MAX)
+                return probe_refuse(tree,
+                                tree->text,
+                                "what it becomes for the kernel is longer than the %d bytes that it "
+                                "takes",
+                                PROBE_FETCH_MAX);
+        return 0;
+}
+
+static int fetch_text(const ProbeTree *tree,
+                const FormatField *source,
+                const Wish *wish,
+                ProbeField *ret) {
+        if (!source->is_string && !source->is_pointer)
+                return probe_refuse(tree,
+                                wish->at,
+                                "text is in an array of characters or behind a pointer: %s is %s",
+                                source->name,
+                                source->type);
+        if (source->is_string && wish->is_user)
+                return probe_refuse(tree,
+                                wish->at,
+                                "the text lies in the record: user is for what a pointer of a "
+                                "program leads to");
+        /* Where a pointer leads that is not told to be a program's: anywhere. */
+        ret->is_free = source->is_pointer && !wish->is_user;
+        (void)snprintf(ret->type, sizeof(ret->type), wish->is_user ? "ustring" : "string");
+        return set_fetch(tree, source->name, ret);
+}
+
+/* Arguments of system calls have eight bytes whatever they are. */
+static uint32_t get_size(const FormatField *source) {
+        return strcmp(source->type, "int") == 0 || strcmp(source->type, "unsigned int") == 0
+                               ? sizeof(uint32_t)
+                               : source->size;
+}
+
+static int fetch_number(const ProbeTree *tree,
+                const FormatField *source,
+                const Wish *wish,
+                ProbeField *ret) {
+        uint32_t size = get_size(source);
+
+        if (wish->type && wish->size > source->size)
+                return probe_refuse(tree,
+                                wish->at,
+                                "%s has %u bytes, %s has %u",
+                                wish->type,
+                                wish->size,
+                                source->name,
+                                source->size);
+        if (wish->type) {
+                (void)snprintf(ret->type, sizeof(ret->type), "%s", wish->kernel);
+                ret->show = wish->show;
+                /* Half of an address is not known for one by those who cut them. */
+                ret->is_free = size >= sizeof(uint64_t) && wish->size < sizeof(uint64_t);
+        } else
+                (void)snprintf(ret->type,
+                                sizeof(ret->type),
+                                "%c%u",
+                                source->is_pointer                                      ? 'x'
+                                : source->is_signed || strcmp(source->type, "int") == 0 ? 's'
+                                                                                        : 'u',
+                                size * 8);
+        return set_fetch(tree, source->name, ret);
+}
+
+static int fetch(const ProbeTree *tree,
+                const FormatField *source,
+                const Wish *wish,
+                ProbeField *ret) {
+        bool wants_text = wish->type && wish->size == 0;
+
+        if (source->kind != FIELD_PLAIN && !source->is_string)
+                return probe_refuse(tree,
+                                tree->root->word.p,
+                                "%s is %s, and the kernel takes no such thing",
+                                source->name,
+                                source->type);
+        if (source->is_string && wish->type && !wants_text)
+                return probe_refuse(tree, wish->at, "%s is text, and no number", source->name);
+        if (source->is_string || wants_text || (wish->is_user && source->is_pointer))
+                return fetch_text(tree, source, wish, ret);
+        if (wish->is_user)
+                return probe_refuse(tree,
+                                wish->at,
+                                "nothing of it is read from memory: user is for what a pointer of a "
+                                "program leads to");
+        if (source->n_elements > 0 || (source->size != 1 && source->size != 2 &&
+                                                      source->size != 4 && source->size != 8))
+                return probe_refuse(tree,
+                                tree->root->word.p,
+                                "%s is %s of %u bytes: the kernel takes numbers and text",
+                                source->name,
+                                source->type,
+                                source->size);
+        return fetch_number(tree, source, wish, ret);
+}
+
+static int fetch_comm(const ProbeTree *tree, const Wish *wish, ProbeField *ret) {
+        const Word *word = &tree->root->word;
+
+        if (wish->at)
+                return probe_refuse(tree, wish->at, "$comm is text and nothing else");
+        (void)snprintf(ret->type, sizeof(ret->type), "string");
+        int r = set_fetch(tree, "COMM", ret);
+        return r ?: probe_set_name(tree, word->p + 1, word->size - 1, ret);
+}
+
+int probe_fetch_field(ProbeTree *tree, ProbeField *ret) {
+        const Word *word = &tree->root->word;
+        const FormatField *source = NULL;
+        Wish wish;
+
+        int r = probe_read_wish(tree, &wish);
+        if (r != 0)
+                return r;
+        if (tree->root->type == PROBE_NODE_SPECIAL && word->size == strlen("$comm") &&
+                        memcmp(word->p, "$comm", word->size) == 0)
+                return fetch_comm(tree, &wish, ret);
+        r = find_field(tree, &source);
+        r = r ?: probe_set_name(tree, word->p, word->size, ret);
+        r = r ?: fetch(tree, source, &wish, ret);
+        if (r != 0)
+                return r;
+        ret->source = strdup(source->name);
+        ret->c_type = strdup(source->type);
+        return ret->source && ret->c_type ? 0 : -ENOMEM;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* An argument of a definition on two events: a field of the first or the second, or the time
+ * between them. Called by compile.c.
+ *
+ * It relies on these behaviours of the kernel (trace_events_hist.c; seen on 6.1):
+ * - a value has to have the size and the sign of the field that it goes to; text goes to "char[]";
+ * - of arrays other than text a trigger is refused, of a `char *` it copies from wherever that
+ *   leads, without a check: neither is ever handed on;
+ * - .usecs anywhere in a trigger counts for all of it. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "define/probe-tree.h"
+
+static bool is_named(const Word *word, const char *name) {
+        return word->size == strlen(name) && memcmp(word->p, name, word->size) == 0;
+}
+
+/* "us" or "ns" behind the colon. */
+static int fetch_latency(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
+        const Word *unit = &tree->words[0];
+
+        if (tree->n_words > 1 ||
+                        (tree->n_words == 1 && !is_named(unit, "us") && !is_named(unit, "ns")))
+                return probe_refuse(tree,
+                                tree->words[tree->n_words - 1].p,
+                                "$latency is a number of ns or, with : us, of us, and nothing else");
+        for (size_t i = 0; i + 1 < form->n_fields; i++)
+                if (form->fields[i].side == SIDE_LATENCY)
+                        return probe_refuse(tree,
+                                        tree->root->word.p,
+                                        "$latency is taken by args[%zu] already",
+                                        i);
+        form->in_usec = tree->n_words == 1 && is_named(unit, "us");
+        ret->side = SIDE_LATENCY;
+        (void)snprintf(ret->type, sizeof(ret->type), "u64");
+        return probe_set_name(tree, "latency", strlen("latency"), ret);
+}
+
+static int refuse_place(const ProbeTree *tree) {
+        return probe_refuse(tree, tree->root->word.p, "from.FIELD, to.FIELD or $latency is wanted");
+}
+
+/* "from.FIELD" */
+static int find_side(const ProbeTree *tree, FieldSide *ret) {
+        const ProbeNode *inner = tree->root->inner;
+
+        if (tree->root->type != PROBE_NODE_MEMBER || inner->type != PROBE_NODE_ARGUMENT)
+                return refuse_place(tree);
+        if (is_named(&inner->word, "from"))
+                *ret = SIDE_FROM;
+        else if (is_named(&inner->word, "to"))
+                *ret = SIDE_TO;
+        else
+                return refuse_place(tree);
+        return 0;
+}
+
+static int fetch_number(const ProbeTree *tree,
+                const FormatField *source,
+                const Wish *wish,
+                ProbeField *ret) {
+        if (wish->type && wish->size != source->size)
+                return probe_refuse(tree,
+                                wish->at,
+                                "%s has %u bytes, %s has %u, and is carried as a whole",
+                                wish->type,
+                                wish->size,
+                                source->name,
+                                source->size);
+        if (wish->type)
+                (void)snprintf(ret->type, sizeof(ret->type), "%s", wish->kernel);
+        else
+                (void)snprintf(ret->type,
+                                sizeof(ret->type),
+                                "%c%u",
+                                source->is_pointer  ? 'x'
+                                : source->is_signed ? 's'
+                                                    : 'u',
+                                source->size * 8);
+        ret->show = wish->show;
+        /* What the kernel is told that it is. */
+        (void)snprintf(ret->fetch,
+                        sizeof(ret->fetch),
+                        "%c%u",
+                        source->is_signed ? 's' : 'u',
+                        source->size * 8);
+        return 0;
+}
+
+static int fetch_text(const ProbeTree *tree, const Wish *wish, ProbeField *ret) {
+        if (wish->at && (!wish->type || wish->size > 0 || wish->is_user))
+                return probe_refuse(tree, wish->at, "it is text, and nothing else");
+        (void)snprintf(ret->type, sizeof(ret->type), "string");
+        (void)snprintf(ret->fetch, sizeof(ret->fetch), "char[]");
+        return 0;
+}
+
+static int fetch(const ProbeTree *tree,
+                const FormatField *source,
+                const Wish *wish,
+                ProbeField *ret) {
+        const char *at = tree->root->word.p;
+
+        if (source->is_string)
+                return fetch_text(tree, wish, ret);
+        if (source->is_pointer && strstr(source->type, "char"))
+                return probe_refuse(tree,
+                                at,
+                                "the kernel would follow %s wherever it leads: take the text by a "
+                                "probe on the event, and that as one of the two",
+                                source->name);
+        if (source->kind != FIELD_PLAIN || source->n_elements > 0 ||
+                        (source->size != 1 && source->size != 2 && source->size != 4 &&
+                                        source->size != 8))
+                return probe_refuse(tree,
+                                at,
+                                "%s is %s of %u bytes: the kernel carries numbers and text",
+                                source->name,
+                                source->type,
+                                source->size);
+        if (wish->is_user || (wish->type && wish->size == 0))
+                return probe_refuse(tree, wish->at, "%s is a number", source->name);
+        return fetch_number(tree, source, wish, ret);
+}
+
+int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
+        const Word *word = &tree->root->word;
+        const FormatField *source = NULL;
+        Wish wish;
+
+        if (tree->root->type == PROBE_NODE_SPECIAL && is_named(word, "$latency"))
+                return fetch_latency(tree, form, ret);
+        int r = find_side(tree, &ret->side);
+        r = r ?: probe_read_wish(tree, &wish);
+        r = r
+                            ?: probe_find_field(tree,
+                                               ret->side == SIDE_FROM ? tree->context->format
+                                                                      : tree->context->to,
+                                               word,
+                                               &source);
+        if (r != 0)
+                return r;
+        if (source->is_common && (ret->side == SIDE_TO || strcmp(source->name, "common_pid") != 0))
+                return probe_refuse(tree,
+                                word->p,
+                                "every record has %s of the second event by itself; of the first, "
+                                "common_pid can be had",
+                                source->name);
+        r = probe_set_name(tree, word->p, word->size, ret);
+        r = r ?: fetch(tree, source, &wish, ret);
+        if (r != 0)
+                return r;
+        ret->source = strdup(source->name);
+        ret->c_type = strdup(source->type);
+        return ret->source && ret->c_type ? 0 : -ENOMEM;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The words of one argument of a definition: names, $retval and the like, registers, numbers and a
+ * few signs. Called by parse.c for one after the other; each points into the caller's text. */
+
+#include <string.h>
+
+#include "define/probe-tree.h"
+
+static bool is_name_char(char c, bool is_first) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+               (!is_first && c >= '0' && c <= '9');
+}
+
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+static void take(ProbeTree *tree, WordType type, char symbol, size_t size) {
+        tree->word = (Word){ .type = type, .symbol = symbol, .p = tree->next, .size = size };
+        tree->next += size;
+}
+
+static size_t name_size(const char *p) {
+        size_t n = 0;
+
+        while (is_name_char(p[n], n == 0))
+                n++;
+        return n;
+}
+
+static int lex_sigil(ProbeTree *tree) {
+        bool is_register = *tree->next == '%';
+        size_t n = 1;
+
+        while (is_name_char(tree->next[n], false))
+                n++;
+        if (n == 1)
+                return probe_refuse(tree,
+                                tree->next,
+                                is_register ? "the name of a register is wanted behind the %%"
+                                            : "$retval, $comm or $arg1 and the like is wanted");
+        take(tree, is_register ? WORD_REGISTER : WORD_SPECIAL, 0, n);
+        return 0;
+}
+
+static int lex_symbol(ProbeTree *tree) {
+        const char *p = tree->next;
+
+        if (p[0] == '-' && p[1] == '>') {
+                take(tree, WORD_SYMBOL, '.', 2);
+                return 0;
+        }
+        if (*p && strchr(tree->context->place ? "=:.[]()*+-" : "=:.[]()*", *p)) {
+                take(tree, WORD_SYMBOL, *p, 1);
+                return 0;
+        }
+        if (*p == '&')
+                return probe_refuse(tree, p, "there is no &: name the member, its value is taken");
+        if (*p && strchr("+-/<>|^!?,;", *p))
+                return probe_refuse(tree, p, "nothing is computed: take the values themselves");
+        return probe_refuse(tree, p, "nothing that a definition has begins like this");
+}
+
+int probe_lex(ProbeTree *tree) {
+        size_t n = 0;
+
+        tree->next += strspn(tree->next, " \t");
+        if (!*tree->next) {
+                take(tree, WORD_END, 0, 0);
+                return 0;
+        }
+        if (*tree->next == '$' || *tree->next == '%')
+                return lex_sigil(tree);
+        if (is_digit(*tree->next)) {
+                while (is_name_char(tree->next[n], false))
+                        n++;
+                take(tree, WORD_NUMBER, 0, n);
+                return 0;
+        }
+        n = name_size(tree->next);
+        if (n == 0)
+                return lex_symbol(tree);
+        take(tree, WORD_NAME, 0, n);
+        return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The first message of a feed's consumer: what it needs to know of the trace, and where the stream
+ * goes. A part of feed.h, called by feed.c. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "feed/feed-parts.h"
+#include "trace/metadata.h"
+#include "trace/trace-counts.h"
+
+#define PIPE_BYTES (1024 * 1024)
+
+int feed_make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
+        int fds[2];
+
+        if (kind == CONTROL_SINK_SOCKET) {
+                if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+                        return -errno;
+        } else {
+                if (pipe2(fds, O_CLOEXEC) < 0)
+                        return -errno;
+                /* Fewer wake-ups of both ends; the kernel may say no to more than its default. */
+                (void)fcntl(fds[0], F_SETPIPE_SZ, PIPE_BYTES);
+                /* The write end's own description: the reader's stays blocking. */
+                if (fcntl(fds[1], F_SETFL, O_NONBLOCK) < 0) {
+                        int r = -errno;
+
+                        close(fds[0]);
+                        close(fds[1]);
+                        return r;
+                }
+        }
+        *ret_client = fds[0];
+        *ret_sink = fds[1];
+        return 0;
+}
+
+/* A snapshot is bounded by the buffer that it is of. */
+static uint64_t get_bytes_per_sec(const Trace *trace) {
+        return trace->owner->uid == 0 || trace->spec->mode == MODE_FLIGHT
+                               ? 0
+                               : trace->grant->limits.max_stream_bytes_per_sec;
+}
+
+int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
+        _cleanup_close_ int sink = -1, metadata = -1, counts = -1;
+        clockid_t clock = CLOCK_MONOTONIC;
+
+        (void)metadata_get_clock(trace_get_clock(trace), &clock); /* judged: was asked before */
+        ControlMessage message = {
+                .type = CONTROL_SETUP,
+                .version = CONTROL_VERSION,
+                .setup = {
+                        .sink = kind,
+                        .snapshot = !feed->is_snapshot    ? CONTROL_SNAPSHOT_NONE
+                                    : trace->has_snapshot ? CONTROL_SNAPSHOT_FROZEN
+                                                          : CONTROL_SNAPSHOT_RING,
+                        .n_cpus = trace->n_cpus,
+                        .subbuf_size = (uint32_t)trace->subbuf_size,
+                        .fenced = trace->grant->fenced || trace->grant->redacted,
+                        .judged = trace_is_judged(trace),
+                        .fork_id = trace->fork_id,
+                        .fork_child_offset = trace->fork_child_offset,
+                        .exit_id = trace->exit_id,
+                        .marker_tid = (uint32_t)getpid(),
+                        .marker_id = trace->marker_id,
+                        .exec_id = trace->exec_id,
+                        .exec_old_offset = trace->exec_old_offset,
+                        .fork_name = trace->fork_name,
+                        .exit_name = trace->exit_name,
+                        .exec_file = trace->exec_file,
+                        .clock = clock,
+                        .bytes_per_sec = get_bytes_per_sec(trace),
+                        .buffer_bytes = trace->spec->buffer_kb * 1024,
+                },
+        };
+
+        int r = 0;
+
+        feed->is_counting = !feed->is_snapshot && trace_counts(trace);
+        message.setup.counted = feed->is_counting;
+        if (kind == CONTROL_SINK_SPOOL && trace_has_name_list(trace))
+                sink = MAX_OF(tracefs_open_file(trace->tracefs->fd, "saved_cmdlines"), -1);
+        else if (kind != CONTROL_SINK_SPOOL && kind != CONTROL_SINK_NONE)
+                r = feed_make_ends(kind, &sink, &feed->client_fd);
+        r = r ?: metadata_reopen(trace->metadata_fd, &metadata);
+        if (r == 0 && feed->is_counting)
+                r = metadata_reopen(trace->counts_fd, &counts);
+        if (r < 0)
+                return r;
+        feed->is_judged = message.setup.judged;
+        if (feed->entry) {
+                message.setup.spool_file_bytes = spool_get_rotate_bytes(feed->entry);
+                message.setup.spool_sync_sec = spool_get_sync(feed->entry);
+        }
+        int fds[3] = { metadata };
+        size_t n_fds = 1;
+        if (sink >= 0)
+                fds[n_fds++] = sink;
+        if (counts >= 0)
+                fds[n_fds++] = counts;
+        return consumer_send(feed->consumer, &message, fds, n_fds);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Marks: text of the owner's among the events of a session, by the instance's trace_marker. Nobody
+ * gets that file itself: it cannot be taken back, pins the instance, and takes binary marks too.
+ * The write neither waits nor sleeps, so it is done in the event loop.
+ *
+ * Fast writers get a pipe that keeps packets apart, one a mark, read here when nothing else is to
+ * be done and a few at a time: whoever floods it waits for us, and nobody else does. Not a socket:
+ * a message of that can have files in it, and to close those may take as long as their owner likes.
+ * Such a writer gets no answer, so nothing of it is refused: what is too long is cut, and what is
+ * no text becomes '?'.
+ *
+ * In a judged stream records of that one event by this thread pass; any other of its records is
+ * judged like everybody's.
+ *
+ * Relies on: a mark is an ftrace:print event, made by the task that writes, whatever the pid list
+ * says; EBADF where tracing_on is 0 and where the ring is full, of which only the second counts as
+ * dropped in per_cpu/cpuN/stats, which takes no lock to read. */
+
+#include "feed/marker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interfaces/utf8.h"
+
+#define BURST 32
+#define CUT   "…"
+
+struct Marker {
+        struct MarkerList *list;
+        const Trace *trace;
+        bool (*is_open)(void *userdata);
+        void *userdata;
+        sd_event_source *source;
+        int fd;
+        TAILQ_ENTRY(Marker) markers;
+};
+
+static bool is_printable(const char *text, size_t left, size_t *ret_length) {
+        size_t n = utf8_length(text, left);
+
+        *ret_length = MAX_OF(n, (size_t)1);
+        return n > 1 || (n == 1 && (unsigned char)*text >= 0x20 && *text != 0x7f);
+}
+
+static uint64_t count_dropped(const Trace *trace) {
+        uint64_t n = 0;
+
+        for (unsigned cpu = 0; cpu < trace->n_cpus; cpu++) {
+                CpuStatistics s;
+
+                if (trace_read_statistics(trace, cpu, &s) == 0)
+                        n += s.dropped;
+        }
+        return n;
+}
+
+static int write_mark(const Trace *trace, const char *text, size_t size) {
+        ssize_t n = write(trace->marker_fd, text, size);
+
+        return n < 0 ? -errno : 0;
+}
+
+/* The kernel has refused a mark. A mark that it refuses for want of room counts as dropped, and
+ * nothing counts while tracing_on is 0. */
+static int try_again(const Trace *trace, const char *text, size_t size, Reason *reason) {
+        uint64_t n_dropped = count_dropped(trace);
+        int r = write_mark(trace, text, size);
+
+        if (r != -EBADF)
+                return r;
+        if (count_dropped(trace) != n_dropped)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "the ring buffer is full, the mark is lost: read the session's stream, or "
+                                "use a larger buffer-kb");
+        return reason_set(reason,
+                        KT_E_WRONG_STATE,
+                        trace->grant->fenced
+                                        ? "the guard has ended the recording"
+                                        : "nothing is recorded now: the session's triggers keep its window closed");
+}
+
+int marker_write(const Trace *trace, const char *text, Reason *reason) {
+        size_t size = strnlen(text, MARK_MAX + 1);
+
+        if (size == 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "text: it is empty");
+        if (size > MARK_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "text: a mark has %d bytes at most",
+                                MARK_MAX);
+        for (size_t i = 0, n; i < size; i += n)
+                if (!is_printable(text + i, size - i, &n))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "text: byte %zu is no printable text",
+                                        i + 1);
+        int r = write_mark(trace, text, size);
+        return r == -EBADF ? try_again(trace, text, size, reason) : r;
+}
+
+static Marker *marker_free(Marker *marker) {
+        TAILQ_REMOVE(marker->list, marker, markers);
+        sd_event_source_disable_unref(marker->source);
+        close_cleanup(&marker->fd);
+        free(marker);
+        return NULL;
+}
+
+/* data has room for CUT behind size. */
+static size_t make_text(char *data, size_t size) {
+        bool is_long = size > MARK_MAX;
+
+        if (is_long)
+                size = MARK_MAX - strlen(CUT);
+        while (size > 0 && (data[size - 1] == '\n' || data[size - 1] == '\0')) /* echo's */
+                size--;
+        for (size_t i = 0, n; i < size; i += n)
+                if (!is_printable(data + i, size - i, &n))
+                        data[i] = '?';
+        if (is_long)
+                size += (size_t)sprintf(data + size, CUT);
+        return size;
+}
+
+static int on_packets(sd_event_source *source _unused_,
+                int fd,
+                uint32_t revents _unused_,
+                void *userdata) {
+        Marker *marker = userdata;
+        char data[PIPE_BUF + sizeof(CUT)];
+
+        for (unsigned i = 0; i < BURST; i++) {
+                ssize_t n = read(fd, data, PIPE_BUF);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0 && errno == EAGAIN)
+                        return 0;
+                if (n <= 0) { /* no writer is left */
+                        marker_free(marker);
+                        return 0;
+                }
+                size_t size = make_text(data, (size_t)n);
+                if (size > 0 && marker->is_open(marker->userdata))
+                        (void)write_mark(marker->trace, data, size); /* off: nothing is recorded */
+        }
+        return 0;
+}
+
+static int marker_add(struct MarkerList *list, sd_event *event, const Marker *template) {
+        Marker *marker = malloc(sizeof(*marker));
+
+        if (!marker)
+                return -ENOMEM;
+        *marker = *template;
+        int r = sd_event_add_io(event, &marker->source, marker->fd, EPOLLIN, on_packets, marker);
+        if (r >= 0)
+                r = sd_event_source_set_priority(marker->source, SD_EVENT_PRIORITY_IDLE);
+        if (r < 0) {
+                sd_event_source_disable_unref(marker->source);
+                free(marker);
+                return r;
+        }
+        (void)sd_event_source_set_description(marker->source, "marker");
+        TAILQ_INSERT_TAIL(list, marker, markers);
+        return 0;
+}
+
+int marker_open(struct MarkerList *list,
+                sd_event *event,
+                const Trace *trace,
+                bool (*is_open)(void *userdata),
+                void *userdata,
+                int *ret_fd,
+                int *ret_kept,
+                Reason *reason) {
+        const Marker *marker;
+        size_t n = 0;
+        int fds[2];
+
+        TAILQ_FOREACH(marker, list, markers)
+                n++;
+        if (n == MARKERS_MAX)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "a session has %d marker pipes at most: give yours to the other writers",
+                                MARKERS_MAX);
+        if (pipe2(fds, O_CLOEXEC | O_DIRECT) < 0)
+                return -errno;
+        /* Ours alone: the writer's end is of another description. */
+        if (fcntl(fds[0], F_SETFL, O_NONBLOCK | O_DIRECT) < 0) {
+                int error = -errno;
+
+                close(fds[0]);
+                close(fds[1]);
+                return error;
+        }
+        int r = marker_add(list, event, &(Marker){ list, trace, is_open, userdata, .fd = fds[0] });
+        if (r < 0) {
+                close(fds[0]);
+                close(fds[1]);
+                return r;
+        }
+        *ret_fd = fds[1];
+        *ret_kept = fds[0];
+        return 0;
+}
+
+int marker_adopt(struct MarkerList *list,
+                sd_event *event,
+                const Trace *trace,
+                bool (*is_open)(void *userdata),
+                void *userdata,
+                int fd) {
+        int r = marker_add(list, event, &(Marker){ list, trace, is_open, userdata, .fd = fd });
+
+        if (r == 0)
+                (void)sd_event_source_set_enabled(
+                                TAILQ_LAST(list, MarkerList)->source, SD_EVENT_OFF);
+        return r;
+}
+
+void marker_resume_all(struct MarkerList *list) {
+        Marker *marker;
+
+        TAILQ_FOREACH(marker, list, markers)
+                (void)sd_event_source_set_enabled(marker->source, SD_EVENT_ON);
+}
+
+void marker_read_all(struct MarkerList *list) {
+        Marker *next;
+
+        for (Marker *marker = TAILQ_FIRST(list); marker; marker = next) {
+                next = TAILQ_NEXT(marker, markers); /* without writers it goes */
+                (void)on_packets(marker->source, marker->fd, EPOLLIN, marker);
+        }
+}
+
+void marker_close_all(struct MarkerList *list) {
+        while (!TAILQ_EMPTY(list))
+                marker_free(TAILQ_FIRST(list));
+}

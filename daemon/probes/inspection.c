@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Files that are looked into before a probe is put there: one process of ktrace-consumer for each
+ * (inspector.c), seen from the daemon. Made by the registry; called by the doors and by what
+ * resolves definitions, in the event loop.
+ *
+ * Nothing of a client's file is opened, read, asked or closed here. What is kept of it is a
+ * descriptor that was opened O_PATH before a byte of the file was read: the inode cannot be
+ * swapped, and to close it asks no file system. A process that does not answer is given up after a
+ * time; it counts against its user until it is really gone, so that hung ones cannot be piled up.
+ * Whatever it says after it has read the file is checked as if the file had said it. */
+
+#include "probes/inspection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "probes/inspection-place.h"
+#include "work/opener.h"
+#include "work/patience.h"
+
+#define USEC_PER_SEC UINT64_C(1000000)
+/* Also for what the client has to do: send its file, use its ticket. */
+#define START_TIMEOUT_USEC (10 * USEC_PER_SEC)
+/* A silent FUSE server hangs whoever asks about its file. */
+#define ANSWER_TIMEOUT_USEC (2 * USEC_PER_SEC)
+/* A whole catalogue may stand in the queue. */
+#define PATH_TIMEOUT_USEC (120 * USEC_PER_SEC)
+#define WAITING_MAX       1024
+#define PROCESSES_MAX     32 /* of all users: streams have their places beside */
+
+typedef enum InspectionState {
+        INSPECTION_WAITING,  /* for those before it */
+        INSPECTION_STARTING, /* for the process */
+        INSPECTION_READY,    /* for the file */
+        INSPECTION_EXAMINED, /* for its facts */
+        INSPECTION_KNOWN,    /* for the question */
+        INSPECTION_ASKED,    /* for the answer */
+        INSPECTION_FAILED,   /* for somebody to be told */
+        INSPECTION_OVER,     /* for the end of the process */
+} InspectionState;
+
+typedef struct Inspection {
+        Inspections *set;
+        InspectionState state;
+        uid_t uid;
+        char *peer;
+        uint32_t ticket; /* 0: not told yet, or used */
+        char *path;      /* instead of both */
+        Request *request;
+        int client_fd; /* until the process is ready */
+        Consumer *consumer;
+        sd_event_source *timer;
+        Patience patience; /* while the process works; else the timer alone counts */
+        bool is_working;
+        ControlMessage question; /* type 0: not asked yet */
+        InspectionHandler handler;
+        void *userdata;
+        Inspected *inspected; /* as far as it is known */
+        Reason failure;
+        TAILQ_ENTRY(Inspection) inspections;
+} Inspection;
+
+TAILQ_HEAD(InspectionList, Inspection);
+
+struct Inspections {
+        const ConsumerLauncher *launcher;
+        struct InspectionList list;
+        uint32_t last_ticket;
+        bool is_closing;
+        void (*on_changed)(void *userdata);
+        void *userdata;
+};
+
+Inspected *inspected_free(Inspected *inspected) {
+        if (!inspected)
+                return NULL;
+        close_cleanup(&inspected->fd);
+        free(inspected->places);
+        free(inspected);
+        return NULL;
+}
+
+static Inspection *inspection_free(Inspection *inspection) {
+        if (!inspection)
+                return NULL;
+        if (inspection->set)
+                TAILQ_REMOVE(&inspection->set->list, inspection, inspections);
+        consumer_free(inspection->consumer);
+        sd_event_source_disable_unref(inspection->timer);
+        inspected_free(inspection->inspected);
+        close_cleanup(&inspection->client_fd);
+        free(inspection->peer);
+        free(inspection->path);
+        free(inspection);
+        return NULL;
+}
+
+DEFINE_CLEANUP(Inspection, inspection_free);
+
+/* How it ends */
+
+static void set_timer(Inspection *inspection, uint64_t usec) {
+        inspection->is_working = false;
+        /* Neither fails with a source that exists. */
+        (void)sd_event_source_set_time_relative(inspection->timer, usec);
+        (void)sd_event_source_set_enabled(inspection->timer, SD_EVENT_ONESHOT);
+}
+
+static void look_later(Inspection *inspection) {
+        (void)sd_event_source_set_time_relative(inspection->timer, PATIENCE_LOOK_USEC);
+        (void)sd_event_source_set_enabled(inspection->timer, SD_EVENT_ONESHOT);
+}
+
+/* The process has ANSWER_TIMEOUT_USEC, without the time in which it waits for a CPU. */
+static void expect_answer(Inspection *inspection, PatienceKind kind) {
+        patience_begin(&inspection->patience,
+                        kind,
+                        consumer_get_pid(inspection->consumer),
+                        ANSWER_TIMEOUT_USEC);
+        inspection->is_working = true;
+        look_later(inspection);
+}
+
+static void start_waiting(Inspections *set);
+
+/* Its process is gone. */
+static void forget(Inspection *inspection) {
+        Inspections *set = inspection->set;
+
+        inspection_free(inspection);
+        if (set->is_closing)
+                return;
+        start_waiting(set);
+        if (set->on_changed)
+                set->on_changed(set->userdata);
+}
+
+/* Tells whoever waits for it. It counts until its process is gone; after this call it may be freed.
+ */
+static void end(Inspection *inspection, int result, const Reason *reason) {
+        Inspected *inspected = TAKE_PTR(inspection->inspected);
+        InspectionHandler handler = TAKE_PTR(inspection->handler);
+
+        inspection->state = INSPECTION_OVER;
+        inspection->ticket = 0;
+        (void)sd_event_source_set_enabled(inspection->timer, SD_EVENT_OFF);
+        if (inspection->consumer)
+                consumer_kill(inspection->consumer);
+        if (result != 0 || !handler)
+                inspected = inspected_free(inspected);
+        request_answer(&inspection->request, result, reason);
+        if (handler)
+                handler(result, reason, inspected, inspection->userdata);
+        if (!inspection->consumer)
+                forget(inspection);
+}
+
+/* What is said of it when somebody asks, or now. After this call it may be freed. */
+static void fail(Inspection *inspection, const char *why) {
+        inspection->failure = (Reason){ "" };
+        (void)reason_set(&inspection->failure,
+                        KT_E_FAILED,
+                        "%.300s: %.200s",
+                        inspection->path ?: "file",
+                        why);
+        inspection->state = INSPECTION_FAILED;
+        if (inspection->consumer)
+                consumer_kill(inspection->consumer);
+        if (inspection->handler || inspection->request)
+                end(inspection, KT_E_FAILED, &inspection->failure);
+        else
+                set_timer(inspection, START_TIMEOUT_USEC);
+}
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        Inspection *inspection = userdata;
+        Reason reason = inspection->failure;
+
+        if (inspection->is_working && !patience_is_over(&inspection->patience)) {
+                look_later(inspection);
+                return 0;
+        }
+        switch (inspection->state) {
+        case INSPECTION_WAITING:
+                reason_set(&reason,
+                                KT_E_LIMIT_REACHED,
+                                "%d files are being looked into: wait for one of them",
+                                INSPECTIONS_PER_UID_MAX);
+                end(inspection, KT_E_LIMIT_REACHED, &reason);
+                break;
+        case INSPECTION_STARTING:
+                fail(inspection,
+                                "no worker came to look into it: see the journal of ktrace-consumer");
+                break;
+        case INSPECTION_READY:
+                if (inspection->handler)
+                        fail(inspection, "it was not sent in time");
+                else /* the ticket has died */
+                        end(inspection, KT_E_CANCELLED, &reason);
+                break;
+        case INSPECTION_EXAMINED:
+                fail(inspection, "its file system does not answer");
+                break;
+        case INSPECTION_ASKED:
+                fail(inspection, "it takes too long to look into it");
+                break;
+        case INSPECTION_KNOWN: /* nobody has asked */
+        case INSPECTION_FAILED:
+                end(inspection, KT_E_FAILED, &reason);
+                break;
+        case INSPECTION_OVER:
+                break;
+        }
+        return 0;
+}
+
+/* The conversation */
+
+static void send_question(Inspection *inspection) {
+        inspection->state = INSPECTION_ASKED;
+        /* Not taken: the timer tells. */
+        int r = consumer_send(inspection->consumer, &inspection->question, NULL, 0);
+        if (r < 0)
+                set_timer(inspection, 1);
+        else
+                expect_answer(inspection, PATIENCE_WITH_WORK);
+}
+
+static void on_ready(Inspection *inspection) {
+        inspection->state = INSPECTION_READY;
+        set_timer(inspection, START_TIMEOUT_USEC);
+        if (inspection->request) {
+                Inspections *set = inspection->set;
+
+                set->last_ticket += set->last_ticket == UINT32_MAX ? 2 : 1; /* 0 is none */
+                inspection->ticket = set->last_ticket;
+                inspection->request->ticket = inspection->ticket;
+                inspection->request->fd = TAKE_FD(inspection->client_fd);
+                request_answer(&inspection->request, 0, NULL);
+                return;
+        }
+        int r = opener_start(
+                        inspection->set->launcher->event, inspection->path, inspection->client_fd);
+        close_cleanup(&inspection->client_fd);
+        if (r < 0) {
+                log_errno(r, LOG_WARNING, NULL, "cannot open %s", inspection->path);
+                fail(inspection, strerror(-r));
+        }
+}
+
+/* Said before anything of the file was read. */
+static void on_facts(Inspection *inspection, const ControlFacts *facts) {
+        _cleanup_(inspected_free_cleanup) Inspected *inspected = calloc(1, sizeof(*inspected));
+        _cleanup_close_ int fd = consumer_take_fd(inspection->consumer);
+
+        if (!inspected || fd < 0 || !(fcntl(fd, F_GETFL) & O_PATH)) {
+                fail(inspection, "it cannot be held");
+                return;
+        }
+        inspected->fd = TAKE_FD(fd);
+        inspected->facts = *facts;
+        inspection->inspected = TAKE_PTR(inspected);
+        inspection->state = INSPECTION_KNOWN;
+        set_timer(inspection, START_TIMEOUT_USEC);
+        if (inspection->question.type != 0)
+                send_question(inspection);
+}
+
+static void on_place(Inspection *inspection, const UserPlace *place) {
+        Inspected *inspected = inspection->inspected;
+
+        if (inspected->n_places == USER_PLACES_MAX ||
+                        !inspection_place_is_sound(
+                                        &inspection->question, &inspected->facts, place)) {
+                log_warning("consumer %d gave a place that cannot be",
+                                consumer_get_pid(inspection->consumer));
+                fail(inspection, "what was found in it makes no sense");
+                return;
+        }
+        UserPlace *grown = reallocarray(
+                        inspected->places, inspected->n_places + 1, sizeof(*inspected->places));
+        if (!grown) {
+                fail(inspection, strerror(ENOMEM));
+                return;
+        }
+        inspected->places = grown;
+        inspected->places[inspected->n_places++] = *place;
+}
+
+static void on_answer(Inspection *inspection, const ControlMessage *message) {
+        if (message->status.error != 0) {
+                char text[CONTROL_TEXT_MAX];
+
+                snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
+                fail(inspection, text);
+        } else if (inspection->state == INSPECTION_ASKED && inspection->inspected->n_places > 0)
+                end(inspection, 0, &(Reason){ "" });
+        else
+                fail(inspection, "nothing was found in it");
+}
+
+static void on_message(Consumer *consumer, const ControlMessage *message, void *userdata) {
+        Inspection *inspection = userdata;
+        InspectionState state = inspection->state;
+
+        if (state == INSPECTION_FAILED || state == INSPECTION_OVER)
+                return;
+        if (message->type == CONTROL_READY && state == INSPECTION_STARTING)
+                on_ready(inspection);
+        else if (message->type == CONTROL_EXAMINING && state == INSPECTION_READY) {
+                inspection->state = INSPECTION_EXAMINED;
+                /* Not before: a message that may bring a descriptor does not tell its sender. */
+                consumer_expect_fd(inspection->consumer);
+                expect_answer(inspection, PATIENCE_WITH_CALL);
+        } else if (message->type == CONTROL_FACTS && state == INSPECTION_EXAMINED)
+                on_facts(inspection, &message->facts);
+        else if (message->type == CONTROL_PLACE && state == INSPECTION_ASKED)
+                on_place(inspection, &message->place);
+        else if ((message->type == CONTROL_ANSWER && state == INSPECTION_ASKED) ||
+                        (message->type == CONTROL_REFUSED && message->status.error != 0))
+                on_answer(inspection, message);
+        else {
+                log_warning("consumer %d sent message %u",
+                                consumer_get_pid(consumer),
+                                message->type);
+                fail(inspection, "the worker that looks into it is confused");
+        }
+}
+
+static void on_closed(Consumer *consumer _unused_, void *userdata) {
+        Inspection *inspection = userdata;
+
+        inspection->consumer = consumer_free(inspection->consumer);
+        if (inspection->state == INSPECTION_OVER)
+                forget(inspection);
+        else if (inspection->state == INSPECTION_READY || inspection->state == INSPECTION_EXAMINED)
+                fail(inspection,
+                                inspection->path ? "its file system does not answer"
+                                                 : "it was not sent");
+        else if (inspection->state != INSPECTION_FAILED)
+                fail(inspection, "the worker that looks into it ended: it may be damaged");
+}
+
+/* How it begins */
+
+/* As many as may be of this user, or (by path) of root and the catalogue. */
+static bool has_room(const Inspection *inspection) {
+        unsigned n_all = 0, n_same = 0;
+        const Inspection *other;
+
+        TAILQ_FOREACH(other, &inspection->set->list, inspections) {
+                if (other->state == INSPECTION_WAITING)
+                        continue;
+                n_all++;
+                n_same += other->uid == inspection->uid && !other->path == !inspection->path;
+        }
+        return n_all < PROCESSES_MAX && n_same < INSPECTIONS_PER_UID_MAX;
+}
+
+static int start(Inspection *inspection, Reason *reason) {
+        static const ConsumerHandlers handlers = { on_message, on_closed };
+        const ControlMessage message = { .type = CONTROL_INSPECT, .version = CONTROL_VERSION };
+        int fds[2];
+
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+                return -errno;
+        inspection->client_fd = fds[0];
+        _cleanup_close_ int worker_fd = fds[1];
+        int r = consumer_spawn(inspection->set->launcher,
+                        &handlers,
+                        inspection,
+                        &inspection->consumer,
+                        reason);
+        if (r != 0)
+                return r;
+        inspection->state = INSPECTION_STARTING;
+        set_timer(inspection, START_TIMEOUT_USEC);
+        return consumer_send(inspection->consumer, &message, &worker_fd, 1);
+}
+
+static void start_waiting(Inspections *set) {
+        Inspection *inspection, *next;
+
+        for (inspection = TAILQ_FIRST(&set->list); inspection; inspection = next) {
+                Reason reason = {};
+
+                next = TAILQ_NEXT(inspection, inspections);
+                if (inspection->state != INSPECTION_WAITING || !has_room(inspection))
+                        continue;
+                int r = start(inspection, &reason);
+                if (r != 0) { /* the timer goes on with the others */
+                        inspection->failure = reason;
+                        inspection->state = INSPECTION_FAILED;
+                        if (!reason.text[0])
+                                reason_set(&inspection->failure, r, "%s", strerror(-r));
+                        set_timer(inspection, 1);
+                }
+        }
+}
+
+/* In the queue, or started. KT_E_LIMIT_REACHED. */
+static int add(Inspections *set, uid_t uid, const char *path, Inspection **ret, Reason *reason) {
+        _cleanup_(inspection_free_cleanup) Inspection *inspection = calloc(1, sizeof(*inspection));
+        unsigned n = 0;
+        Inspection *other;
+
+        if (!inspection)
+                return -ENOMEM;
+        inspection->client_fd = -1;
+        inspection->uid = uid;
+        TAILQ_FOREACH(other, &set->list, inspections)
+                n += other->state == INSPECTION_WAITING;
+        if (n >= WAITING_MAX)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "%u files wait to be looked into: try again later",
+                                n);
+        int r = sd_event_add_time_relative(set->launcher->event,
+                        &inspection->timer,
+                        CLOCK_MONOTONIC,
+                        path ? PATH_TIMEOUT_USEC : START_TIMEOUT_USEC,
+                        0,
+                        on_timer,
+                        inspection);
+        if (r < 0)
+                return r;
+        /* After messages: one that is there already is not late. */
+        r = sd_event_source_set_priority(inspection->timer, SD_EVENT_PRIORITY_NORMAL + 1);
+        if (r < 0)
+                return r;
+        inspection->path = path ? strdup(path) : NULL;
+        if (path && !inspection->path)
+                return -ENOMEM;
+        inspection->set = set;
+        TAILQ_INSERT_TAIL(&set->list, inspection, inspections);
+        r = has_room(inspection) ? start(inspection, reason) : 0;
+        if (r == 0)
+                *ret = TAKE_PTR(inspection);
+        return r;
+}
+
+int inspections_open(Inspections *set, Request *request, Reason *reason) {
+        _cleanup_free_ char *peer = strdup(request->peer);
+        Inspection *inspection;
+
+        int r = peer ? add(set, request->subject.uid, NULL, &inspection, reason) : -ENOMEM;
+        if (r != 0)
+                return r;
+        inspection->peer = TAKE_PTR(peer);
+        inspection->request = request;
+        return 0;
+}
+
+static int take_question(Inspection *inspection,
+                const InspectionQuestion *question,
+                InspectionHandler handler,
+                void *userdata) {
+        inspection->question = (ControlMessage){
+                .type = CONTROL_QUESTION,
+                .version = CONTROL_VERSION,
+                .question.offset = question->offset,
+        };
+
+        snprintf(inspection->question.question.marker,
+                        CONTROL_NAME_MAX,
+                        "%s",
+                        question->marker ?: "");
+        inspection->handler = handler;
+        inspection->userdata = userdata;
+        return 0;
+}
+
+static int check_question(const InspectionQuestion *question, Reason *reason) {
+        if (!question->marker)
+                return 0;
+        size_t size = strlen(question->marker);
+        return size > 0 && size < CONTROL_NAME_MAX
+                               ? 0
+                               : reason_set(reason,
+                                                 KT_E_INVALID_SPEC,
+                                                 "on: a marker's name has 1 to %d bytes",
+                                                 CONTROL_NAME_MAX - 1);
+}
+
+int inspections_ask(Inspections *set,
+                const char *peer,
+                uint32_t ticket,
+                const InspectionQuestion *question,
+                InspectionHandler handler,
+                void *userdata,
+                Reason *reason) {
+        Inspection *inspection;
+
+        TAILQ_FOREACH(inspection, &set->list, inspections)
+                if (ticket != 0 && inspection->ticket == ticket &&
+                                strcmp(inspection->peer, peer) == 0)
+                        break;
+        if (!inspection)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "file: %" PRIu32
+                                " is no file of this connection's: ask OpenProbeFile for one and use it once, "
+                                "within 10 s",
+                                ticket);
+        inspection->ticket = 0;
+        int r = check_question(question, reason);
+        if (r != 0) {
+                set_timer(inspection, 1);
+                return r;
+        }
+        take_question(inspection, question, handler, userdata);
+        if (inspection->state == INSPECTION_KNOWN)
+                send_question(inspection);
+        else if (inspection->state == INSPECTION_FAILED)
+                set_timer(inspection, 1);
+        return 0;
+}
+
+int inspections_ask_path(Inspections *set,
+                const char *path,
+                const InspectionQuestion *question,
+                InspectionHandler handler,
+                void *userdata,
+                Reason *reason) {
+        Inspection *inspection;
+
+        int r = check_question(question, reason);
+        r = r ?: add(set, 0, path, &inspection, reason);
+        return r ?: take_question(inspection, question, handler, userdata);
+}
+
+/* The set */
+
+int inspections_new(const ConsumerLauncher *launcher, Inspections **ret) {
+        Inspections *set = calloc(1, sizeof(*set));
+
+        if (!set)
+                return -ENOMEM;
+        set->launcher = launcher;
+        TAILQ_INIT(&set->list);
+        *ret = set;
+        return 0;
+}
+
+Inspections *inspections_free(Inspections *set) {
+        Inspection *inspection;
+        Reason reason = {};
+
+        if (!set)
+                return NULL;
+        set->is_closing = true;
+        reason_set(&reason, KT_E_CANCELLED, "ktraced ends");
+        while ((inspection = TAILQ_FIRST(&set->list))) {
+                inspection->consumer = consumer_free(inspection->consumer);
+                end(inspection, KT_E_CANCELLED, &reason);
+        }
+        free(set);
+        return NULL;
+}
+
+bool inspections_are_idle(const Inspections *set) {
+        return TAILQ_EMPTY(&set->list);
+}
+
+void inspections_on_changed(Inspections *set, void (*on_changed)(void *userdata), void *userdata) {
+        set->on_changed = on_changed;
+        set->userdata = userdata;
+}
+
+static Inspection *find_of_peer(const Inspections *set, const char *peer) {
+        Inspection *inspection;
+
+        TAILQ_FOREACH(inspection, &set->list, inspections)
+                if (inspection->state != INSPECTION_OVER && inspection->peer &&
+                                strcmp(inspection->peer, peer) == 0)
+                        return inspection;
+        return NULL;
+}
+
+void inspections_peer_gone(Inspections *set, const char *peer) {
+        Inspection *inspection;
+        Reason reason = {};
+
+        reason_set(&reason, KT_E_CANCELLED, "the caller has left");
+        while ((inspection = find_of_peer(set, peer)))
+                end(inspection, KT_E_CANCELLED, &reason);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Users' probes over a restart of the daemon, a file of the store each, as they were written: what
+ * they are in the kernel is resolved anew and compared with what stands there. Those in programs
+ * need their file, which is in the service manager's hands meanwhile, and what was found in it
+ * (probe-file-keep.c). One whose file is lost, or is not as it was, or in whose place another
+ * definition stands, is over: sessions that have it end with the reason. Event loop. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/describe.h"
+#include "base/log.h"
+#include "probes/probe-file-keep.h"
+#include "probes/probe-set.h"
+
+#define PREFIX       "probe."
+#define KEEP_VERSION 1
+
+static void make_name(const Probe *probe, char name[static NAME_MAX]) {
+        (void)snprintf(name, NAME_MAX, PREFIX "%u.%s", probe->uid, probe->definition->name);
+}
+
+/* Whose it is and what it is called, in the service manager's store: users write neither. */
+static void make_fd_name(const Probe *probe, char name[static NAME_MAX]) {
+        (void)snprintf(name, NAME_MAX, "probe-%u-%s", probe->uid, probe->definition->name);
+}
+
+static int put_file(json_object *object, const Probe *probe) {
+        json_object *file = NULL;
+
+        if (!probe->file)
+                return 0;
+        int r = probe_file_to_json(probe->file, &file);
+        return r ?: describe_put(object, "file", file);
+}
+
+static int make(const Probe *probe, json_object **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        json_object *definition = NULL;
+
+        if (!object)
+                return -ENOMEM;
+        int r = definition_to_json(probe->definition, &definition);
+        r = r ?: describe_put(object, "definition", definition);
+        r = r ?: describe_put(object, "version", json_object_new_int(KEEP_VERSION));
+        r = r ?: describe_put(object, "uid", json_object_new_uint64(probe->uid));
+        r = r ?: describe_put(object, "approved", json_object_new_boolean(probe->is_approved));
+        r = r ?: put_file(object, probe);
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r;
+}
+
+void probe_keep(const Probe *probe) {
+        _cleanup_json_ json_object *object = NULL;
+        char name[NAME_MAX];
+
+        if (probe->source || !probe->set->store)
+                return;
+        if (probe->file) {
+                make_fd_name(probe, name);
+                fd_store_put(probe->set->fd_store, name, probe->file->inspected->fd);
+        }
+        make_name(probe, name);
+        int r = make(probe, &object);
+        r = r ?: store_save(probe->set->store, name, object);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "%s will not outlive a restart", name);
+}
+
+void probe_unkeep(const Probe *probe) {
+        char name[NAME_MAX];
+
+        if (probe->source || probe->set->is_closing || !probe->definition)
+                return;
+        make_name(probe, name);
+        store_remove(probe->set->store, name);
+        if (probe->kind != PROBE_USER)
+                return;
+        make_fd_name(probe, name);
+        fd_store_forget(probe->set->fd_store, name);
+}
+
+/* What is there under its name is this one, or nothing is: it is defined anew then. */
+static int check_stands(Probe *probe, Reason *reason) {
+        const Tracefs *tracefs = probe->set->tracefs;
+        _cleanup_free_ char *stands = NULL;
+
+        int r = probe_resolve(probe, reason);
+        if (r == 0 && probe_is_supported(tracefs, probe->kind))
+                r = probe_read(tracefs,
+                                probe->kind,
+                                probe->group,
+                                probe->definition->name,
+                                &stands);
+        if (r != 0 || !stands || probe_line_is_same(stands, probe->line))
+                return r;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "another definition stands in the kernel under its name");
+}
+
+static int adopt_program(Probe *probe, json_object *file, Reason *reason) {
+        const ProbeSet *set = probe->set;
+        char name[NAME_MAX];
+
+        make_fd_name(probe, name);
+        int fd = fd_store_take(set->fd_store, name);
+        if (fd < 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "its file was not kept while ktraced was away");
+        int r = probe_file_from_json(file,
+                        probe->definition,
+                        probe->uid,
+                        set->state_dir,
+                        fd,
+                        &probe->file,
+                        reason);
+        return r ?: check_stands(probe, reason);
+}
+
+static int adopt(ProbeSet *set, json_object *object, Reason *reason) {
+        json_object *uid = json_object_object_get(object, "uid");
+        Definition *definition = NULL;
+        Probe *probe;
+
+        if (json_object_get_int(json_object_object_get(object, "version")) != KEEP_VERSION ||
+                        !json_object_is_type(uid, json_type_int))
+                return -EBADMSG;
+        int r = definition_from_json(
+                        json_object_object_get(object, "definition"), &definition, reason);
+        r = r ?: probe_set_add(set, definition, (uid_t)json_object_get_uint64(uid), NULL, &probe);
+        if (r != 0) {
+                definition_free(definition);
+                return r;
+        }
+        probe->is_approved = json_object_get_boolean(json_object_object_get(object, "approved"));
+        set->has_defined = true;
+        if (probe->kind != PROBE_USER || definition->raw)
+                return 0;
+        r = adopt_program(probe, json_object_object_get(object, "file"), reason);
+        if (r == 0)
+                return 0;
+        if (!reason->text[0])
+                reason_set(reason, KT_E_FAILED, "what was kept of its file cannot be read");
+        probe->look_failed = *reason;
+        return r;
+}
+
+static void adopt_file(const char *name, json_object *object, void *userdata) {
+        ProbeSet *set = userdata;
+        Reason reason = {};
+
+        if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+                return;
+        int r = adopt(set, object, &reason);
+        if (r == 0)
+                return;
+        log_notice("%s ends with the restart: %s",
+                        name,
+                        reason.text[0] ? reason.text : "malformed");
+        store_remove(set->store, name);
+}
+
+void probe_set_adopt(ProbeSet *set) {
+        store_visit(set->store, adopt_file, set);
+}
+
+void probe_set_forget_lost(ProbeSet *set) {
+        Probe *probe, *next;
+
+        for (probe = TAILQ_FIRST(&set->list); probe; probe = next) {
+                next = TAILQ_NEXT(probe, probes);
+                if (!probe->source && probe->look_failed.text[0])
+                        probe_free(probe);
+        }
+}

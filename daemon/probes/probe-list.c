@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is told of probes, as far as it is the caller's business. Called by the doors in the event
+ * loop. */
+
+#include "probes/probe-list.h"
+
+#include <errno.h>
+
+#include "base/describe.h"
+#include "kernel/pair.h"
+#include "kernel/probe.h"
+#include "probes/probe-access.h"
+
+static int describe_fields(json_object *object, const ProbeForm *form) {
+        json_object *fields = json_object_new_array();
+
+        int r = describe_put(object, "fields", fields);
+        for (size_t i = 0; r == 0 && form && i < form->n_fields; i++) {
+                const ProbeField *field = &form->fields[i];
+                json_object *entry = json_object_new_object();
+
+                r = describe_append(fields, entry);
+                r = r ?: describe_put(entry, "name", json_object_new_string(field->name));
+                r = r ?: describe_put(entry, "type", json_object_new_string(field->type));
+                r = r ?: describe_put(entry, "c-type", json_object_new_string(field->c_type ?: ""));
+        }
+        return r;
+}
+
+static int describe_counts(json_object *object, const Tracefs *tracefs, const Probe *probe) {
+        uint64_t hits, misses;
+
+        if (!probe_is_supported(tracefs, probe->kind) ||
+                        (probe->kind == PROBE_USER && !probe->file) ||
+                        probe_read_counts(tracefs,
+                                        probe->file ? probe->file->name : NULL,
+                                        probe->definition->name,
+                                        &hits,
+                                        &misses) < 0)
+                return 0;
+        int r = describe_put(object, "hits", json_object_new_uint64(hits));
+        return r ?: describe_put(object, "misses", json_object_new_uint64(misses));
+}
+
+/* Who else uses what is the catalogue's is not everybody's business. */
+static bool may_count(const Subject *subject, const Probe *probe) {
+        return subject->uid == 0 || !probe->source;
+}
+
+/* Where in a program, and whether that is still what its path leads to. */
+static int describe_file(json_object *object, const Probe *probe) {
+        json_object *places = json_object_new_array();
+
+        int r = describe_put(object, "places", places);
+        for (size_t i = 0; r == 0 && i < probe->file->inspected->n_places; i++)
+                r = describe_append(places,
+                                json_object_new_uint64(probe->file->inspected->places[i].offset));
+        r = r ?: describe_put(object, "file", json_object_new_string(probe->file->path));
+        return r
+                               ?: describe_put(object,
+                                                  "file-state",
+                                                  json_object_new_string(
+                                                                  probe_file_is_gone(probe->file)
+                                                                                  ? "replaced"
+                                                                                  : "there"));
+}
+
+/* 0, or why this kernel cannot have it. */
+static int check_available(const Tracefs *tracefs, const Probe *probe, Reason *reason) {
+        return probe_is_pair(probe) ? pair_check_supported(tracefs, reason)
+                                    : probe_check_supported(tracefs, probe->kind, reason);
+}
+
+/* "ready": its words are right; "unavailable": and this kernel cannot have it; "defined": it stands
+ * in the kernel; "gone": it should. */
+static int describe_state(json_object *object,
+                const Tracefs *tracefs,
+                const Subject *subject,
+                const Probe *probe) {
+        _cleanup_free_ char *stands = NULL;
+        const char *state = "ready";
+        Reason why = probe->broken;
+
+        if (why.text[0])
+                state = "broken";
+        else if (check_available(tracefs, probe, &why) > 0)
+                state = "unavailable";
+        else if (!probe_is_pair(probe) && may_count(subject, probe)) {
+                int r = probe_read(tracefs,
+                                probe->kind,
+                                probe->group,
+                                probe->definition->name,
+                                &stands);
+                if (r < 0)
+                        return r;
+                if (stands)
+                        state = "defined";
+                else if (!probe->source || atomic_load(&probe->n_users) > 0)
+                        state = "gone";
+        }
+        int r = describe_put(object, "state", json_object_new_string(state));
+        r = r ?: describe_put(object, "why", json_object_new_string(why.text));
+        if (r == 0 && stands && subject->uid == 0) /* they are of everybody's traces */
+                r = describe_counts(object, tracefs, probe);
+        return r;
+}
+
+static int describe_probe(json_object *object,
+                const Tracefs *tracefs,
+                const Subject *subject,
+                Probe *probe) {
+        const Definition *d = probe->definition;
+        _cleanup_free_ char *event = NULL, *text = NULL;
+        int r;
+
+        if (asprintf(&event, "%s:%s", probe->group, d->name) < 0) {
+                event = NULL;
+                return -ENOMEM;
+        }
+        r = definition_to_text(d, &text);
+        if (r == 0 && probe_resolve(probe, NULL) < 0) /* told by its state */
+                r = -ENOMEM;
+        r = r ?: describe_put(object, "name", json_object_new_string(d->name));
+        r = r ?: describe_put(object, "event", json_object_new_string(event));
+        r = r ?: describe_put(object, "about", json_object_new_string(d->about ?: ""));
+        r = r ?: describe_put(object, "source", json_object_new_string(probe->source ?: ""));
+        if (r == 0 && !probe->source)
+                r = describe_put(object, "uid", json_object_new_uint64(probe->uid));
+        r = r ?: describe_put(object, "definition", json_object_new_string(text));
+        r = r ?: describe_put(object, "resolved", json_object_new_string(probe->line ?: ""));
+        if (r == 0 && may_count(subject, probe))
+                r = describe_put(object,
+                                "users",
+                                json_object_new_uint64(atomic_load(&probe->n_users)));
+        r = r ?: describe_fields(object, probe->form);
+        if (r == 0 && probe->file)
+                r = describe_file(object, probe);
+        return r ?: describe_state(object, tracefs, subject, probe);
+}
+
+int probe_list_all(ProbeSet *set, const Subject *subject, json_object **ret, Reason *reason) {
+        _cleanup_json_ json_object *list = json_object_new_array();
+        const Tracefs *tracefs;
+        Probe *probe;
+
+        int r = probe_set_get_tracefs(set, &tracefs, reason);
+        r = r ?: list ? 0 : -ENOMEM;
+        TAILQ_FOREACH(probe, &set->list, probes) {
+                json_object *object;
+
+                if (r != 0)
+                        break;
+                if (probe->is_leaving || !probe_may_use(set, subject, probe))
+                        continue;
+                object = json_object_new_object();
+                r = describe_append(list, object);
+                r = r ?: describe_probe(object, tracefs, subject, probe);
+        }
+        if (r == 0)
+                *ret = TAKE_PTR(list);
+        return r;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Looks into the files of the catalogue's probes, one after the other: entries that stand in a
+ * program are not known to be right until that has been seen. Called by catalogue.c when it has
+ * read them. A look outlives an entry that goes meanwhile, and tells nobody then. */
+
+#include <errno.h>
+
+#include "probes/probe-set.h"
+
+struct ProbeLook {
+        ProbeSet *set;
+        Probe *probe; /* NULL: gone */
+};
+
+static bool wants_look(const Probe *probe) {
+        return probe->source && probe->kind == PROBE_USER && probe->definition->on &&
+               !probe->file && !probe->is_malformed && !probe->is_looked;
+}
+
+static void set_failed(Probe *probe, int result, const Reason *reason) {
+        probe->look_failed = *reason;
+        if (!reason->text[0])
+                reason_set(&probe->look_failed, result, "its file cannot be looked into");
+}
+
+static void on_inspected(int result, const Reason *said, Inspected *inspected, void *userdata) {
+        _cleanup_free_ ProbeLook *look = userdata;
+        Probe *probe = look->probe;
+        Reason reason = *said;
+
+        look->set->look = NULL;
+        if (!probe) {
+                inspected_free(inspected);
+                probe_set_look(look->set);
+                return;
+        }
+        if (result == 0)
+                result = probe_file_new(
+                                inspected, 0, look->set->state_dir, NULL, &probe->file, &reason);
+        if (result == KT_E_CANCELLED)
+                return;
+        if (result != 0)
+                set_failed(probe, result, &reason);
+        probe_set_look(look->set);
+}
+
+static int look_into(ProbeSet *set, Probe *probe, Reason *reason) {
+        _cleanup_free_ ProbeLook *look = malloc(sizeof(*look));
+        UserSpot spot = {};
+
+        if (!look)
+                return -ENOMEM;
+        *look = (ProbeLook){ set, probe };
+        probe->is_looked = true;
+        int r = user_spot_parse(probe->definition->on, &spot, reason);
+        const InspectionQuestion question = { .offset = spot.offset, .marker = spot.marker };
+        r = r
+                            ?: inspections_ask_path(set->inspections,
+                                               spot.path,
+                                               &question,
+                                               on_inspected,
+                                               look,
+                                               reason);
+        user_spot_clear(&spot);
+        if (r == 0)
+                set->look = TAKE_PTR(look);
+        return r;
+}
+
+void probe_set_look(ProbeSet *set) {
+        Probe *probe;
+
+        TAILQ_FOREACH(probe, &set->list, probes) {
+                Reason reason = {};
+
+                if (set->look || set->is_closing)
+                        return;
+                if (!wants_look(probe))
+                        continue;
+                int r = look_into(set, probe, &reason);
+                if (r != 0)
+                        set_failed(probe, r, &reason);
+        }
+}
+
+void probe_look_forget(ProbeSet *set, const Probe *probe) {
+        if (set->look && set->look->probe == probe)
+                set->look->probe = NULL;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What callers do with probes: resolve a function, define, remove. Called by the doors in the event
+ * loop. Who may is probe-access.c's, asked first and answered alike for what exists and what does
+ * not. */
+
+#include "probes/probe-verbs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "probes/probe-access.h"
+#include "probes/probe-origin.h"
+
+/* One call of ResolveFunction. */
+typedef struct Resolving {
+        ProbeSet *set;
+        Request *request;
+        char *function;
+        Plan plan;
+} Resolving;
+
+static Resolving *resolving_free(Resolving *resolving) {
+        if (resolving)
+                free(resolving->function);
+        free(resolving);
+        return NULL;
+}
+
+DEFINE_CLEANUP(Resolving, resolving_free);
+
+static int step_resolve(void *context, Reason *reason) {
+        const Resolving *resolving = context;
+
+        return probes_resolve_function(resolving->set->kernel,
+                        resolving->set->tracefs,
+                        resolving->function,
+                        &resolving->request->list,
+                        reason);
+}
+
+static void on_resolved(Plan *plan, int result, const Reason *reason) {
+        _cleanup_(resolving_free_cleanup) Resolving *resolving = plan->userdata;
+        ProbeSet *set = resolving->set;
+
+        resolving->request->done(resolving->request, result, reason);
+        set->on_changed(set->userdata);
+}
+
+static void on_loaded(int result, void *userdata) {
+        Resolving *resolving = userdata;
+
+        if (result == 0 && resolving->set->is_closing)
+                result = KT_E_CANCELLED;
+        if (result != 0)
+                on_resolved(&resolving->plan, result, &(Reason){ "" });
+        else
+                turns_submit(resolving->set->turns, &resolving->plan);
+}
+
+static int resolving_begin(Resolving *resolving) {
+        ProbeSet *set = resolving->set;
+
+        if (!probes_are_loaded(set->kernel))
+                return probes_load(set->kernel,
+                                set->worker,
+                                set->tracefs,
+                                resolving->plan.uid,
+                                on_loaded,
+                                resolving);
+        turns_submit(set->turns, &resolving->plan);
+        return 0;
+}
+
+int probe_resolve_function(ProbeSet *set, Request *request, const char *function, Reason *reason) {
+        static const PlanStep step = { "resolve", step_resolve, NULL };
+        _cleanup_(resolving_free_cleanup) Resolving *resolving = NULL;
+        const Definition definition = { .on = (char *)function };
+        const char *action; /* what may be defined is asked for when it is */
+
+        int r = probe_check_define(set, &request->subject, &definition, 0, &action, reason);
+        r = r ?: probe_set_get_tracefs(set, NULL, reason);
+        if (r != 0)
+                return r;
+        resolving = calloc(1, sizeof(*resolving));
+        if (!resolving)
+                return -ENOMEM;
+        resolving->function = strdup(function);
+        if (!resolving->function)
+                return -ENOMEM;
+        resolving->set = set;
+        resolving->request = request;
+        resolving->plan = (Plan){
+                .uid = request->subject.uid,
+                .context = resolving,
+                .done = on_resolved,
+                .userdata = resolving,
+        };
+        plan_init(&resolving->plan, &step, 1, NULL);
+        r = resolving_begin(resolving);
+        if (r == 0)
+                resolving = NULL; /* the plan's */
+        return r;
+}
+
+static size_t count_programs(const ProbeSet *set) {
+        const Probe *probe;
+        size_t n = 0;
+
+        TAILQ_FOREACH(probe, &set->list, probes)
+                n += !probe->source && probe->uid != 0 && probe->file;
+        return n;
+}
+
+static size_t count_own(const ProbeSet *set, uid_t uid, bool in_programs) {
+        const Probe *probe;
+        size_t n = 0;
+
+        TAILQ_FOREACH(probe, &set->list, probes)
+                n += !probe->source && probe->uid == uid && (!in_programs || probe->file);
+        return n;
+}
+
+static Probe *find_own(ProbeSet *set, uid_t uid, const char *name) {
+        Probe *probe = probe_set_find(set, uid, name);
+
+        /* root may name anybody's by its group. */
+        return probe && !probe->source && (probe->uid == uid || uid == 0) ? probe : NULL;
+}
+
+/* One that is there already: the same is shared, another of its name is not taken. */
+static int check_again(const Probe *probe,
+                const ProbeFile *file,
+                const Definition *definition,
+                Reason *reason) {
+        if (probe->file && file && !probe_file_is_same(probe->file, file))
+                return reason_set(reason,
+                                KT_E_NAME_TAKEN,
+                                "probe %s stands in the file that had this path before: remove it "
+                                "first, or choose another name",
+                                definition->name);
+        if (!definition_is_same(probe->definition, definition))
+                return reason_set(reason,
+                                KT_E_NAME_TAKEN,
+                                "probe %s is defined otherwise: remove it first, or choose another "
+                                "name",
+                                definition->name);
+        if (probe->in_plan)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "probe %s: another call about it is under way",
+                                definition->name);
+        return 0;
+}
+
+/* The events that a definition names, as far as they are the kernel's own: of probes more can be
+ * said when it is known which they are. */
+static int check_events(ProbeSet *set,
+                const Tracefs *tracefs,
+                const Subject *subject,
+                const Definition *d,
+                Reason *reason) {
+        const struct {
+                const char *key;
+                const char *event;
+        } events[] = { { "event", d->event }, { "from", d->from }, { "to", d->to } };
+
+        PolicyView view = policy_get_view(set->policy, subject);
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(events); i++)
+                if (events[i].event && (i == 0 || !probe_origin_is_probe(events[i].event)))
+                        r = probe_origin_check_view(
+                                        tracefs, &view, events[i].key, events[i].event, reason);
+        return r;
+}
+
+/* What is refused before anything is looked up, so that it is whether it exists or not. */
+static int check_wanted(ProbeSet *set,
+                const Subject *subject,
+                const Definition *definition,
+                const ProbeFile *file,
+                Reason *reason) {
+        const Tracefs *tracefs = NULL;
+        const char *action;
+
+        int r = definition_complete(definition, reason);
+        if (r == 0 && definition_is_user(definition))
+                r = probe_check_user(set, subject, definition, file, &action, reason);
+        else if (r == 0)
+                r = probe_check_define(set, subject, definition, 0, &action, reason);
+        r = r ?: probe_set_get_tracefs(set, &tracefs, reason);
+        r = r ?: check_events(set, tracefs, subject, definition, reason);
+        return r;
+}
+
+/* A look into a definition's file, on its way. */
+typedef struct FileLook {
+        const char *dir;
+        uid_t uid;
+        Definition *definition;
+        ProbeFileHandler handler;
+        void *userdata;
+} FileLook;
+
+static void on_inspected(int result, const Reason *said, Inspected *inspected, void *userdata) {
+        _cleanup_free_ FileLook *look = userdata;
+        Reason reason = *said;
+        ProbeFile *file = NULL;
+
+        if (result == 0)
+                result = probe_file_new(inspected, look->uid, look->dir, NULL, &file, &reason);
+        if (result == 0)
+                result = definition_set_path(look->definition, file->path, &reason);
+        if (result != 0)
+                file = probe_file_free(file);
+        look->handler(result, &reason, file, look->userdata);
+}
+
+static int ask(ProbeSet *set,
+                const Request *request,
+                FileLook *look,
+                const UserSpot *spot,
+                Reason *reason) {
+        const InspectionQuestion question = { .offset = spot->offset, .marker = spot->marker };
+
+        if (look->definition->file != 0)
+                return inspections_ask(set->inspections,
+                                request->peer,
+                                look->definition->file,
+                                &question,
+                                on_inspected,
+                                look,
+                                reason);
+        if (request->subject.uid != 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "file: missing: what OpenProbeFile has answered is wanted; a path "
+                                "alone is enough for root");
+        return inspections_ask_path(
+                        set->inspections, spot->path, &question, on_inspected, look, reason);
+}
+
+int probe_inspect(ProbeSet *set,
+                const Request *request,
+                Definition *definition,
+                ProbeFileHandler handler,
+                void *userdata,
+                Reason *reason) {
+        _cleanup_free_ FileLook *look = malloc(sizeof(*look));
+        UserSpot spot = {};
+
+        if (!look)
+                return -ENOMEM;
+        *look = (FileLook){ set->state_dir, request->subject.uid, definition, handler, userdata };
+        int r = check_wanted(set, &request->subject, definition, NULL, reason);
+        r = r ?: user_spot_parse(definition->on, &spot, reason);
+        r = r ?: ask(set, request, look, &spot, reason);
+        user_spot_clear(&spot);
+        if (r == 0)
+                look = NULL; /* the question's */
+        return r;
+}
+
+/* What a user keeps open is the daemon's, too. */
+static int check_number(const ProbeSet *set, uid_t uid, bool is_user, Reason *reason) {
+        size_t n = count_own(set, uid, false), n_files = count_own(set, uid, true);
+
+        if (n >= PROBE_SET_MAX || (is_user && n_files >= PROBE_FILES_MAX))
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "you have %zu probes%s, which is the most: remove some",
+                                n >= PROBE_SET_MAX ? n : n_files,
+                                n >= PROBE_SET_MAX ? "" : " in programs");
+        if (is_user && uid != 0 && count_programs(set) >= PROBE_FILES_ALL_MAX)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "all users have %d probes in programs, which is the most",
+                                PROBE_FILES_ALL_MAX);
+        return 0;
+}
+
+static int take_new(ProbeSet *set,
+                Request *request,
+                Definition *definition,
+                Probe **ret,
+                Reason *reason) {
+        bool is_user = definition_is_user(definition);
+        uid_t uid = request->subject.uid;
+        Probe *probe;
+
+        int r = check_number(set, uid, is_user, reason);
+        r = r ?: probe_set_add(set, definition, uid, NULL, &probe);
+        if (r != 0)
+                return r;
+        probe->file = TAKE_PTR(request->file);
+        r = probe_resolve(probe, reason);
+        r = r ?: probe_check_origins(set, &request->subject, probe, reason);
+        r = r ?: probe_check_own(set, &request->subject, probe, request->is_authorized, reason);
+        if (r != 0) {
+                request->file = TAKE_PTR(probe->file); /* for when it comes again */
+                probe->definition = NULL;              /* the caller's still */
+                probe_free(probe);
+                return r;
+        }
+        probe->is_approved = request->is_authorized;
+        probe_keep(probe);
+        *ret = probe;
+        return 0;
+}
+
+int probe_take(ProbeSet *set,
+                Request *request,
+                Definition *definition,
+                Probe **ret,
+                bool *ret_new,
+                Reason *reason) {
+        int r = check_wanted(set, &request->subject, definition, request->file, reason);
+        if (r != 0)
+                return r;
+        Probe *probe = find_own(set, request->subject.uid, definition->name);
+        *ret_new = !probe;
+        if (!probe)
+                return take_new(set, request, definition, ret, reason);
+        r = probe_check_own(set,
+                        &request->subject,
+                        probe,
+                        request->is_authorized || probe->is_approved,
+                        reason);
+        r = r ?: check_again(probe, request->file, definition, reason);
+        if (r == 0)
+                *ret = probe;
+        return r;
+}
+
+int probe_set_define(ProbeSet *set, Request *request, Definition *definition, Reason *reason) {
+        Probe *probe;
+        bool is_new;
+
+        int r = probe_take(set, request, definition, &probe, &is_new, reason);
+        if (r != 0)
+                return r;
+        if (!is_new)
+                definition_free(definition);
+        probe_submit_define(probe, request);
+        return 0;
+}
+
+int probe_set_undefine(ProbeSet *set, Request *request, const char *name, Reason *reason) {
+        Probe *probe = find_own(set, request->subject.uid, name);
+        if (!probe)
+                return probe_refuse_absent(set, &request->subject, name, reason);
+        unsigned n = atomic_load(&probe->n_users);
+        if (n > 0 || probe->in_plan)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "probe %s: %u session%s it, whose records would be lost: end %s first",
+                                probe->definition->name,
+                                n,
+                                n == 1 ? " has" : "s have",
+                                n == 1 ? "that" : "them");
+        probe_submit_remove(probe, request);
+        return 0;
+}
+
+int probe_open_file(ProbeSet *set, Request *request, Reason *reason) {
+        const Definition definition = {};
+        const char *action;
+
+        /* Nobody starts processes who may not use them. */
+        int r = probe_check_user(set, &request->subject, &definition, NULL, &action, reason);
+        return r ?: inspections_open(set->inspections, request, reason);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Arming of what is not named by numbers: all processes of a user, or of a cgroup. A part of arm.h,
+ * on the worker thread. Finds the processes, asks of each whether it is fit, lists the threads of
+ * all that are in one write (each write waits for RCU), then has arm.c make each whole; again until
+ * a pass finds nothing new. What may come later is judged by arm_check like anything listed.
+ *
+ * A scope of the user's own takes what is fit and tells what is not: a user always has processes
+ * that may not be traced. A cgroup is taken as a whole or not at all: who names one wants what is
+ * in it. While the session runs neither can be refused any more, so newcomers that are unfit stay
+ * out.
+ *
+ * Whoever may not know what a cgroup holds is not told whether it exists: absent and foreign ones
+ * get one answer. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "interfaces/defence.h"
+#include "scope/arm.h"
+#include "scope/cgroup.h"
+#include "work/plan.h"
+
+/* Passes: each finds what was started during the one before. */
+#define GATHER_PASSES 8
+#define LEFT_OUT_MAX  4096
+
+typedef enum GatherPhase {
+        GATHER_FIND,
+        GATHER_JUDGE,
+        GATHER_LIST,
+        GATHER_WHOLE,
+} GatherPhase;
+
+/* Processes of one pass, and how far it has come. */
+struct Gather {
+        Arm *arm;
+        const ArmGroup *group; /* of the call */
+        GatherPhase phase;
+        unsigned n_passes;
+        size_t n_seen;        /* before this pass */
+        size_t n_before;      /* processes, before newcomers were looked for */
+        CgroupProcesses list; /* found in this pass */
+        size_t next;
+        bool leaves_out; /* the unfit, else they refuse the whole */
+        pid_t *known;    /* sorted: what needs no look, since it is on the kernel's list */
+        size_t n_known;
+        TaskSet seen;  /* leaders, also the unfit */
+        Task *threads; /* of the fit ones that are new in this pass */
+        size_t n_threads;
+        pid_t *fit;
+        size_t n_fit;
+        size_t n_foreign; /* not the owner's */
+};
+
+Gather *gather_free(Gather *gather) {
+        if (!gather)
+                return NULL;
+        task_set_clear(&gather->seen);
+        cgroup_processes_clear(&gather->list);
+        free(gather->known);
+        free(gather->threads);
+        free(gather->fit);
+        free(gather);
+        return NULL;
+}
+
+static int gather_begin(Arm *arm, bool leaves_out) {
+        Gather *gather = calloc(1, sizeof(*gather));
+
+        if (!gather)
+                return -ENOMEM;
+        gather->arm = arm;
+        gather->leaves_out = leaves_out;
+        arm->gather = gather;
+        return 0;
+}
+
+static int append(void **array, size_t *n, const void *items, size_t n_items, size_t size) {
+        char *bigger = reallocarray(*array, *n + n_items, size);
+
+        if (!bigger)
+                return -ENOMEM;
+        memcpy(bigger + *n * size, items, n_items * size);
+        *array = bigger;
+        *n += n_items;
+        return 0;
+}
+
+static int pid_compare(const void *a, const void *b) {
+        const pid_t *x = a, *y = b;
+
+        return *x < *y ? -1 : *x > *y;
+}
+
+/* Judges one process before anything of it is listed. */
+static int gather_judge(Gather *gather, Task leader, Reason *reason) {
+        _cleanup_free_ Task *tasks = NULL;
+        Arm *arm = gather->arm;
+        TaskStatus status;
+        size_t n = 0;
+
+        int r = process_read_status(leader.tid, leader.tid, &status);
+        if (r < 0)
+                return r;
+        if (arm->is_judged && !gather->leaves_out && defence_is_on("credentials") &&
+                        !process_is_of(&status, arm->rule.owner->uid)) {
+                gather->n_foreign++;
+                return 0;
+        }
+        Reason why = {};
+        r = arm_check_first(arm, leader.tid, &why);
+        if (r > 0 && gather->leaves_out)
+                return arm_leave_out(arm, leader, &why);
+        if (r > 0)
+                return reason_set(reason, r, "scope %.200s: %s", gather->group->name, why.text);
+        r = r ?: process_list_threads(leader.tid, &tasks, &n);
+        arm->turn.n_tasks += n;
+        r = r ?: append((void **)&gather->threads, &gather->n_threads, tasks, n, sizeof(Task));
+        return r ?: append((void **)&gather->fit, &gather->n_fit, &leader.tid, 1, sizeof(pid_t));
+}
+
+static int gather_add(Gather *gather, pid_t pid, Reason *reason) {
+        Task leader = { .tid = pid };
+
+        if (gather->n_known > 0 &&
+                        bsearch(&pid, gather->known, gather->n_known, sizeof(pid_t), pid_compare))
+                return 0;
+        int r = process_read_start(pid, pid, &leader.start_time);
+        if (r == 0 && task_set_has(&gather->seen, &leader))
+                return 0;
+        r = r ?: task_set_add(&gather->seen, &leader, 1);
+        r = r ?: gather_judge(gather, leader, reason);
+        return r == -ESRCH ? 0 : r;
+}
+
+/* A cgroup of one's own is taken as a whole or not at all. Where any process may be traced, a user
+ * in it must not be able to have the whole refused. */
+static int gather_note_skipped(Gather *gather, unsigned n) {
+        if (gather->arm->is_judged && !gather->leaves_out)
+                return -E2BIG;
+        gather->arm->report.n_unread_cgroups = n;
+        return 0;
+}
+
+static int gather_find(Gather *gather) {
+        CgroupProcesses *list = &gather->list;
+        int r;
+
+        cgroup_processes_clear(list);
+        gather->n_fit = gather->n_threads = 0;
+        gather->n_seen = gather->seen.n;
+        if (gather->group->cgroup_fd >= 0)
+                r = cgroup_list_processes(gather->group->cgroup_fd, list);
+        else
+                r = process_list_of(gather->arm->rule.owner->uid, &list->pids, &list->n);
+        if (r == 0 && list->n_skipped > 0)
+                r = gather_note_skipped(gather, list->n_skipped);
+        return r;
+}
+
+static int refuse_foreign(const Gather *gather, Reason *reason) {
+        if (gather->n_foreign == gather->seen.n)
+                return cgroup_refuse(gather->group->name, reason);
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "scope %.200s: %zu of its %zu processes are not yours",
+                        gather->group->name,
+                        gather->n_foreign,
+                        gather->seen.n);
+}
+
+/* Fails closed: as long as not all threads are known to be listed, no record may pass. */
+static int gather_doubt(Gather *gather) {
+        for (size_t i = 0; i < gather->n_fit; i++) {
+                Task leader = { .tid = gather->fit[i] };
+                int r = task_set_add(&gather->arm->partial, &leader, 1);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* A newcomer that cannot be listed as a whole cannot be taken off the list either. */
+static int gather_give_up(Gather *gather, pid_t pid, const Reason *why) {
+        Task leader = { .tid = pid };
+
+        int r = process_read_start(pid, pid, &leader.start_time);
+        if (r == 0)
+                r = arm_leave_out(gather->arm, leader, why);
+        return r == -ESRCH ? 0 : r;
+}
+
+static int gather_make_whole(Gather *gather, pid_t pid, Reason *reason) {
+        Reason why = {};
+
+        int r = arm_list_process(gather->arm, pid, &why);
+        if (r == PLAN_AGAIN)
+                return r;
+        if (r == 0)
+                task_set_drop(&gather->arm->partial, pid);
+        if (r == KT_E_NO_SUCH_PROCESS) /* it ended */
+                return 0;
+        if (r > 0 && gather->arm->is_running)
+                return gather_give_up(gather, pid, &why);
+        return r > 0 ? reason_set(reason, r, "%s", why.text) : r;
+}
+
+static int gather_judge_all(Gather *gather, Reason *reason) {
+        for (; gather->next < gather->list.n; gather->next++) {
+                if (arm_turn_is_over(gather->arm))
+                        return PLAN_AGAIN;
+                gather->arm->turn.n_tasks++;
+                int r = gather_add(gather, gather->list.pids[gather->next], reason);
+                if (r != 0)
+                        return r;
+        }
+        return gather->n_foreign > 0 ? refuse_foreign(gather, reason) : 0;
+}
+
+/* All that is new and fit is listed in one write. */
+static int gather_list(Gather *gather) {
+        int r = gather_doubt(gather);
+
+        if (r == 0 && gather->n_threads > 0)
+                r = arm_list(gather->arm, gather->threads, gather->n_threads);
+        return r;
+}
+
+/* Each process is armed as any other. */
+static int gather_make_all_whole(Gather *gather, Reason *reason) {
+        for (; gather->next < gather->n_fit; gather->next++) {
+                if (arm_turn_is_over(gather->arm))
+                        return PLAN_AGAIN;
+                int r = gather_make_whole(gather, gather->fit[gather->next], reason);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int gather_advance(Gather *gather, Reason *reason) {
+        switch (gather->phase) {
+        case GATHER_FIND:
+                return gather_find(gather);
+        case GATHER_JUDGE:
+                return gather_judge_all(gather, reason);
+        case GATHER_LIST:
+                return gather_list(gather);
+        case GATHER_WHOLE:
+                return gather_make_all_whole(gather, reason);
+        }
+        return -EINVAL;
+}
+
+/* Until a pass finds nothing new, or this turn is over. */
+static int gather_run(Gather *gather, const ArmGroup *group, Reason *reason) {
+        gather->group = group;
+        arm_begin_turn(gather->arm);
+        while (gather->n_passes < GATHER_PASSES) {
+                int r = gather_advance(gather, reason);
+
+                if (r != 0)
+                        return r;
+                gather->next = 0;
+                if (gather->phase != GATHER_WHOLE) {
+                        gather->phase++;
+                        continue;
+                }
+                if (gather->seen.n == gather->n_seen)
+                        return 0;
+                gather->phase = GATHER_FIND;
+                gather->n_passes++;
+        }
+        return 0;
+}
+
+/* The group that all processes of the owner's must share is not that of whatever process /proc
+ * shows first. */
+static int gather_begin_group(Arm *arm, bool is_own) {
+        if (is_own && arm->is_judged && arm->rule.owner->n_gids > 0) {
+                arm->rule.has_gid = true;
+                arm->rule.gid = arm->rule.owner->gids[0];
+        }
+        return gather_begin(arm, is_own);
+}
+
+int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason) {
+        bool is_own = group->cgroup_fd < 0;
+        int r = arm->gather ? 0 : gather_begin_group(arm, is_own);
+
+        r = r ?: gather_run(arm->gather, group, reason);
+        if (r == PLAN_AGAIN)
+                return r;
+        arm->gather = gather_free(arm->gather);
+        if (r == -E2BIG)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "scope %.200s: too many processes or cgroups",
+                                group->name);
+        if (r != 0 || arm->report.n_processes > 0)
+                return r;
+        if (!is_own)
+                return cgroup_refuse(group->name, reason);
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "scope own: none of your %zu processes may be traced: %s",
+                        arm->report.n_left_out,
+                        arm->report.left_out);
+}
+
+/* What has ended is forgotten, or a session of weeks would remember all that ever came. */
+static void forget(Arm *arm, const Gather *gather) {
+        task_set_keep(&arm->listed, gather->known, gather->n_known);
+        task_set_keep(&arm->verified, gather->known, gather->n_known);
+        task_set_keep(&arm->partial, gather->known, gather->n_known);
+        if (arm->left_out.n > LEFT_OUT_MAX) /* those that are still there are counted again */
+                task_set_clear(&arm->left_out);
+}
+
+static int gather_begin_newcomers(Arm *arm) {
+        int r = gather_begin(arm, true);
+
+        if (r < 0)
+                return r;
+        arm->n_list_rounds = 0;
+        Gather *gather = arm->gather;
+        gather->n_before = arm->report.n_processes;
+        r = instance_read_pids(arm->instance, &gather->known, &gather->n_known);
+        if (r < 0)
+                return r;
+        qsort(gather->known, gather->n_known, sizeof(pid_t), pid_compare);
+        forget(arm, gather);
+        return 0;
+}
+
+int arm_list_newcomers(Arm *arm, const ArmGroup *group) {
+        arm->has_news = false;
+        int r = arm->gather ? 0 : gather_begin_newcomers(arm);
+        r = r ?: gather_run(arm->gather, group, NULL);
+        if (r == PLAN_AGAIN)
+                return r;
+        if (arm->gather) {
+                size_t n_before = arm->gather->n_before;
+
+                arm->has_news = arm->report.n_processes > n_before;
+                arm->report.n_joined += arm->report.n_processes - n_before;
+                arm->report.n_processes = n_before;
+        }
+        arm->gather = gather_free(arm->gather);
+        return r;
+}

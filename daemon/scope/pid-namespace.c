@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Process numbers of a caller in a container. Called by the create plan on the worker thread.
+ *
+ * Which namespace a process lives in is not readable without the right to ptrace it, and the daemon
+ * has no capability. But /proc/P/status tells the numbers that P has in each namespace that it
+ * lives in, outermost first (NSpid, since Linux 4.1). So the caller's depth is known, and the
+ * process it means is one that has the wanted number at that depth. Two containers of one user on
+ * the same depth may give the same number to different processes: then nobody is guessed.
+ *
+ * Only chooses among the processes of the caller's own uid, and each is judged later like any that
+ * was named by its number here; a wrong choice is a nuisance, not a hole. */
+
+#include "scope/pid-namespace.h"
+
+#include <errno.h>
+
+#include "scope/process.h"
+
+/* Still the process that called? */
+static bool caller_is_there(const Caller *caller) {
+        uint64_t start;
+
+        return caller->pid > 0 && caller->start_time > 0 &&
+               process_read_start(caller->pid, caller->pid, &start) == 0 &&
+               start == caller->start_time;
+}
+
+/* 1: the same namespace as ours, or not to be known. */
+static int read_depth(const Caller *caller, size_t *ret) {
+        NamespacePids own;
+
+        *ret = 1;
+        if (!caller_is_there(caller))
+                return 0;
+        int r = process_read_namespace_pids(caller->pid, &own);
+        if (r < 0)
+                return r == -ESRCH ? 0 : r;
+        if (caller_is_there(caller))
+                *ret = own.n;
+        return 0;
+}
+
+typedef struct Match {
+        pid_t wanted, found;
+        size_t n_found;
+} Match;
+
+static int match_all(uid_t uid, size_t depth, Match *matches, size_t n_matches) {
+        _cleanup_free_ pid_t *pids = NULL;
+        size_t n = 0;
+
+        int r = process_list_of(uid, &pids, &n);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                NamespacePids seen;
+
+                r = process_read_namespace_pids(pids[i], &seen);
+                if (r == -ESRCH) {
+                        r = 0;
+                        continue;
+                }
+                for (size_t j = 0; r == 0 && j < n_matches && seen.n >= depth; j++)
+                        if (seen.pids[depth - 1] == matches[j].wanted) {
+                                matches[j].found = pids[i];
+                                matches[j].n_found++;
+                        }
+        }
+        return r;
+}
+
+static int match_check(const Match *match, Reason *reason) {
+        if (match->n_found == 0)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_PROCESS,
+                                "process %d: none of your processes has this number in a pid namespace like yours",
+                                match->wanted);
+        if (match->n_found > 1)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "scope: process %d: %zu of your processes have this number, in different pid "
+                                "namespaces: name it from outside",
+                                match->wanted,
+                                match->n_found);
+        return 0;
+}
+
+int pid_namespace_translate(const Caller *caller,
+                uid_t uid,
+                const pid_t *pids,
+                size_t n,
+                pid_t **ret,
+                Reason *reason) {
+        size_t depth;
+
+        int r = read_depth(caller, &depth);
+        if (r < 0 || depth == 1) {
+                *ret = NULL;
+                return r;
+        }
+        _cleanup_free_ Match *matches = calloc(n + 1, sizeof(Match));
+        _cleanup_free_ pid_t *translated = calloc(n + 1, sizeof(pid_t));
+        if (!matches || !translated)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                matches[i].wanted = pids[i];
+        r = match_all(uid, depth, matches, n);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                r = match_check(&matches[i], reason);
+                translated[i] = matches[i].found;
+        }
+        if (r == 0)
+                *ret = TAKE_PTR(translated);
+        return r;
+}

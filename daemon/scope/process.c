@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Processes as /proc shows them, and the rule for whose may be traced. Used by arm.c on the worker
+ * thread. Every answer may be stale when it is read: arm.c takes the readings in an order that
+ * makes that harmless.
+ *
+ * Relies on: /proc/PID/stat belonging to the process's effective uid only while the process is
+ * dumpable, which is the kernel's own word for "this user may ptrace it" (proc(5), PR_SET_DUMPABLE
+ * in prctl(2)). */
+
+#include "scope/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "interfaces/defence.h"
+
+#define PROC_FILE_MAX       16384
+#define PROCESS_THREADS_MAX 65536
+
+/* From include/linux/sched.h, in field 9 of /proc/PID/stat. */
+#define PF_EXITING 0x00000004
+#define PF_KTHREAD 0x00200000
+
+static int proc_read(const char *path, char **ret) {
+        int r = fd_read_file_at(AT_FDCWD, path, PROC_FILE_MAX, ret, NULL);
+        /* A task that dies between open and read gives ESRCH, one that died before ENOENT. */
+        return r == -ENOENT ? -ESRCH : r;
+}
+
+static bool parse_pid(const char *text, pid_t *ret) {
+        char *end;
+
+        if (*text < '1' || *text > '9')
+                return false;
+        unsigned long value = strtoul(text, &end, 10);
+        if (*end != '\0' || value > 4194304)
+                return false;
+        *ret = (pid_t)value;
+        return true;
+}
+
+/* Appends to a growing array; `*n` elements of `size` bytes. */
+static int grow(void **array, size_t n, size_t size, size_t max) {
+        if (n >= max)
+                return -E2BIG;
+        if (n & (n - 1)) /* room was doubled at the last power of two */
+                return 0;
+        void *bigger = reallocarray(*array, n ? 2 * n : 1, size);
+        if (!bigger)
+                return -ENOMEM;
+        *array = bigger;
+        return 0;
+}
+
+static DIR *closedir_null(DIR *d) {
+        if (d)
+                closedir(d);
+        return NULL;
+}
+
+DEFINE_CLEANUP(DIR, closedir_null);
+
+int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret) {
+        char path[64];
+        _cleanup_free_ char *text = NULL;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+        int r = proc_read(path, &text);
+        if (r < 0)
+                return r;
+        /* The name in parentheses may hold anything, also ") ": the last one ends it. */
+        char *rest = strrchr(text, ')');
+        const char *name = strchr(text, '(');
+        if (!rest || !name)
+                return -EBADMSG;
+        name++;
+        pid_t parent;
+        unsigned flags;
+        uint64_t start;
+        if (sscanf(rest + 1,
+                            " %*c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+                            &parent,
+                            &flags,
+                            &start) != 3)
+                return -EBADMSG;
+        *ret = (TaskStat){
+                .start_time = start,
+                .parent = parent,
+                .is_kernel = flags & PF_KTHREAD,
+                .is_exiting = flags & PF_EXITING,
+        };
+        memcpy(ret->comm, name, MIN_OF((size_t)(rest - name), sizeof(ret->comm) - 1));
+        return 0;
+}
+
+int process_read_start(pid_t pid, pid_t tid, uint64_t *ret) {
+        TaskStat stat;
+
+        int r = process_read_stat(pid, tid, &stat);
+        if (r == 0)
+                *ret = stat.start_time;
+        return r;
+}
+
+int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
+        char path[64];
+        _cleanup_free_ Task *tasks = NULL;
+        size_t n = 0;
+        struct dirent *entry;
+
+        snprintf(path, sizeof(path), "/proc/%d/task", pid);
+        _cleanup_(closedir_null_cleanup) DIR *dir = opendir(path);
+        if (!dir)
+                return errno == ENOENT ? -ESRCH : -errno;
+        while ((entry = readdir(dir))) {
+                Task task;
+
+                if (!parse_pid(entry->d_name, &task.tid))
+                        continue;
+                int r = process_read_start(pid, task.tid, &task.start_time);
+                if (r == -ESRCH)
+                        continue;
+                if (r < 0)
+                        return r;
+                r = grow((void **)&tasks, n, sizeof(Task), PROCESS_THREADS_MAX);
+                if (r < 0)
+                        return r;
+                tasks[n++] = task;
+        }
+        if (n == 0)
+                return -ESRCH;
+        *ret = TAKE_PTR(tasks);
+        *ret_n = n;
+        return 0;
+}
+
+/* The text after "KEY:" at a line's begin, or NULL. The kernel escapes line breaks in the task's
+ * name, so the only line that a task can shape is the first. */
+static const char *status_find(const char *text, const char *key) {
+        size_t length = strlen(key);
+
+        for (const char *line = strchr(text, '\n'); line; line = strchr(line, '\n')) {
+                line++;
+                if (strncmp(line, key, length) == 0)
+                        return line + length;
+        }
+        return "";
+}
+
+int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret) {
+        char path[64];
+        _cleanup_free_ char *text = NULL;
+        unsigned no_new_privs;
+        TaskStatus s;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+        int r = proc_read(path, &text);
+        if (r < 0)
+                return r;
+        if (sscanf(status_find(text, "Uid:"),
+                            "%u %u %u %u",
+                            &s.uids[0],
+                            &s.uids[1],
+                            &s.uids[2],
+                            &s.uids[3]) != 4 ||
+                        sscanf(status_find(text, "Gid:"),
+                                        "%u %u %u %u",
+                                        &s.gids[0],
+                                        &s.gids[1],
+                                        &s.gids[2],
+                                        &s.gids[3]) != 4 ||
+                        sscanf(status_find(text, "CapPrm:"), "%" SCNx64, &s.permitted) != 1 ||
+                        sscanf(status_find(text, "CapEff:"), "%" SCNx64, &s.effective) != 1 ||
+                        sscanf(status_find(text, "NoNewPrivs:"), "%u", &no_new_privs) != 1 ||
+                        sscanf(status_find(text, "Threads:"), "%u", &s.n_threads) != 1 ||
+                        sscanf(status_find(text, "Tgid:"), "%u", &s.tgid) != 1)
+                return -EBADMSG;
+        s.no_new_privs = no_new_privs == 1;
+        *ret = s;
+        return 0;
+}
+
+int process_read_namespace_pids(pid_t pid, NamespacePids *ret) {
+        char path[64];
+        _cleanup_free_ char *text = NULL;
+        NamespacePids found = {};
+
+        snprintf(path, sizeof(path), "/proc/%d/status", pid);
+        int r = proc_read(path, &text);
+        if (r < 0)
+                return r;
+        const char *at = status_find(text, "NSpid:");
+        for (; *at == '\t' && found.n < NAMESPACE_DEPTH_MAX; found.n++) {
+                char *end;
+                unsigned long number = strtoul(at, &end, 10);
+
+                if (end == at || number > INT32_MAX)
+                        return -EBADMSG;
+                found.pids[found.n] = (pid_t)number;
+                at = end;
+        }
+        if (found.n == 0)
+                return -EBADMSG;
+        *ret = found;
+        return 0;
+}
+
+int process_read_owner(pid_t pid, uid_t *ret) {
+        char path[64];
+        struct stat st;
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+        if (stat(path, &st) < 0)
+                return errno == ENOENT ? -ESRCH : -errno;
+        *ret = st.st_uid;
+        return 0;
+}
+
+/* The directory, unlike the files in it, belongs to the effective uid whether dumpable or not. Only
+ * root has kernel threads. */
+static int process_has_uid(pid_t pid, uid_t uid, bool *ret) {
+        char path[64];
+        TaskStat stat;
+        struct stat st;
+
+        *ret = false;
+        snprintf(path, sizeof(path), "/proc/%d", pid);
+        if (lstat(path, &st) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        if (st.st_uid != uid || uid != 0) {
+                *ret = st.st_uid == uid;
+                return 0;
+        }
+        int r = process_read_stat(pid, pid, &stat);
+        *ret = r == 0 && !stat.is_kernel;
+        return r == -ESRCH ? 0 : r;
+}
+
+int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
+        _cleanup_free_ pid_t *pids = NULL;
+        size_t n = 0;
+        struct dirent *entry;
+
+        _cleanup_(closedir_null_cleanup) DIR *dir = opendir("/proc");
+        if (!dir)
+                return -errno;
+        while ((entry = readdir(dir))) {
+                pid_t pid;
+                bool is_of;
+
+                if (!parse_pid(entry->d_name, &pid))
+                        continue;
+                int r = process_has_uid(pid, uid, &is_of);
+                if (r == 0 && is_of)
+                        r = grow((void **)&pids, n, sizeof(pid_t), PROCESS_THREADS_MAX);
+                if (r < 0)
+                        return r;
+                if (is_of)
+                        pids[n++] = pid;
+        }
+        *ret = TAKE_PTR(pids);
+        *ret_n = n;
+        return 0;
+}
+
+static bool is_member(const Subject *owner, gid_t gid) {
+        for (size_t i = 0; i < owner->n_gids; i++)
+                if (owner->gids[i] == gid)
+                        return true;
+        return false;
+}
+
+bool process_is_of(const TaskStatus *status, uid_t uid) {
+        for (size_t i = 0; i < ELEMENTSOF(status->uids); i++)
+                if (status->uids[i] != uid)
+                        return false;
+        return true;
+}
+
+static int check_credentials(pid_t pid,
+                const TaskStatus *status,
+                const Subject *owner,
+                Reason *reason) {
+        if (!process_is_of(status, owner->uid))
+                return reason_set(reason, KT_E_ACCESS_DENIED, "process %d is not yours", pid);
+        for (size_t i = 0; i < 4; i++)
+                if (status->gids[i] != status->gids[0] || !is_member(owner, status->gids[i]))
+                        return reason_set(reason,
+                                        KT_E_ACCESS_DENIED,
+                                        "process %d runs with a group that is not yours (set-group-id)",
+                                        pid);
+        if (status->permitted != 0 || status->effective != 0)
+                return reason_set(reason, KT_E_ACCESS_DENIED, "process %d has capabilities", pid);
+        return 0;
+}
+
+int process_check_status(pid_t pid,
+                pid_t tid,
+                const TaskStatus *status,
+                const ProcessRule *rule,
+                Reason *reason) {
+        if (!defence_is_on("credentials"))
+                return 0;
+        int r = check_credentials(pid, status, rule->owner, reason);
+        if (r != 0)
+                return r;
+        if (rule->has_gid && status->gids[0] != rule->gid)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "process %d runs with group %u, the session's processes with %u: trace it in a session "
+                                "of its own",
+                                pid,
+                                status->gids[0],
+                                rule->gid);
+        if (rule->needs_no_new_privs && !status->no_new_privs)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "process %d (thread %d) may gain privileges: start it with 'ktracectl record -- CMD' or "
+                                "'setpriv --no-new-privs CMD'",
+                                pid,
+                                tid);
+        return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* From the scope of a spec to the processes that are armed. Called by plan steps on the worker
+ * thread. A unit or cgroup is looked up anew each time: the directory of one that was restarted is
+ * another. */
+
+#include "scope/scope.h"
+
+#include <errno.h>
+
+#include "scope/cgroup.h"
+
+bool scope_has_newcomers(const Spec *spec) {
+        return spec->scope == SCOPE_OWN || spec->scope == SCOPE_UNIT || spec->scope == SCOPE_CGROUP;
+}
+
+void scope_close_group(ArmGroup *group) {
+        close_cleanup(&group->cgroup_fd);
+        free(group->name);
+        group->name = NULL;
+}
+
+static int open_cgroup(const Spec *spec, const ScopeViewer *viewer, int *ret, Reason *reason) {
+        const UnitQuery query = { spec->group, viewer->uid, viewer->sees_all };
+        _cleanup_free_ char *path = NULL;
+        _cleanup_close_ int root = -1;
+
+        int r = cgroup_open_root(&root, reason);
+        if (r == 0 && spec->scope == SCOPE_UNIT)
+                r = cgroup_find_unit(root, &query, &path, reason);
+        return r ?: cgroup_open(root, path ?: spec->group, ret);
+}
+
+int scope_open_group(const Spec *spec, const ScopeViewer *viewer, ArmGroup *ret, Reason *reason) {
+        _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
+
+        int r = spec_format_scope(spec, &group.name);
+        if (r == 0 && spec->scope != SCOPE_OWN)
+                r = open_cgroup(spec, viewer, &group.cgroup_fd, reason);
+        if (r != 0)
+                return r;
+        *ret = group;
+        group = (ArmGroup){ .cgroup_fd = -1 };
+        return 0;
+}
+
+/* Anybody who has a part of the tree may have made a cgroup of that name there: it is not taken for
+ * the unit, but named. */
+static int refuse_delegated(const Spec *spec, const char *name, Reason *reason) {
+        _cleanup_free_ char *path = NULL;
+        _cleanup_close_ int root = -1;
+
+        int r = cgroup_open_root(&root, reason);
+        r = r ?: cgroup_find_delegated_unit(root, spec->group, &path, reason);
+        if (r == -ENOENT)
+                return cgroup_refuse(name, reason);
+        return r
+                               ?: reason_set(reason,
+                                                  KT_E_NO_SUCH_PROCESS,
+                                                  "scope %.200s: no unit of the system manager has this name, but a cgroup that "
+                                                  "a user or a container has made: write cgroup:%.200s",
+                                                  name,
+                                                  path);
+}
+
+static int scope_list_group(Arm *arm, const Spec *spec, Reason *reason) {
+        _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
+        const ScopeViewer viewer = { arm->rule.owner->uid, !arm->is_judged };
+        _cleanup_free_ char *name = NULL;
+
+        int r = scope_open_group(spec, &viewer, &group, reason);
+        if (r != -ENOENT)
+                return r ?: arm_list_group(arm, &group, reason);
+        r = spec_format_scope(spec, &name);
+        if (r == 0 && spec->scope == SCOPE_UNIT && viewer.sees_all)
+                return refuse_delegated(spec, name, reason);
+        return r ?: cgroup_refuse(name, reason);
+}
+
+int scope_list(Arm *arm, const Spec *spec, const pid_t *pids, Reason *reason) {
+        if (scope_has_newcomers(spec))
+                return scope_list_group(arm, spec, reason);
+        return arm_list_processes(arm, pids ?: spec->pids, spec->n_pids, reason);
+}

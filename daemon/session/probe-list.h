@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
-#pragma once
-
-#include "probe-set.h"
-
-/* [{"name","event","about","source","uid","definition","resolved","state","why","users","fields",
- * "hits","misses"}]: the catalogue and the caller's own; root sees all. */
-int probe_list_all(ProbeSet *set, const Subject *subject, json_object **ret, Reason *reason);

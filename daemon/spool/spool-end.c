@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* How an entry ends: what was given and not used goes, what the disk has is counted, session.json
+ * says why. A part of spool.h; in the event loop, but for what is marked. */
+
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "interfaces/utf8.h"
+#include "spool/spool-parts.h"
+
+uint64_t spool_now_usec(void) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
+        return control_nsec(&now) / 1000;
+}
+
+/* In the thread. */
+static int close_work(SpoolJob *job, Reason *reason _unused_) {
+        const SpoolDisk *disk = &job->spool->disk;
+        char name[SPOOL_MEMBER_MAX + 1];
+
+        /* Those that were given last: nobody wrote to the one after the last. */
+        for (unsigned number = job->drop_from; number > 0 && number <= job->drop_to; number++) {
+                uint64_t bytes;
+
+                spool_format_number(number, name);
+                if (spool_disk_get_size(disk, job->id, name, &bytes) == 0 && bytes == 0)
+                        (void)spool_disk_unlink(disk, job->id, name);
+        }
+        /* What the disk has of the entry, whoever said what. */
+        return spool_index_read_entry(&job->spool->disk, job->id, &job->list);
+}
+
+/* In the thread. */
+static int save_work(SpoolJob *job, Reason *reason _unused_) {
+        return spool_disk_save(&job->spool->disk, job->id, job->text);
+}
+
+static void on_saved(SpoolJob *job, int result, const Reason *reason) {
+        SpoolEntry *entry = spool_find(job->spool, job->id);
+
+        if (result != 0)
+                log_warning("spool: %s: " SPOOL_JSON " cannot be written: %s",
+                                job->id,
+                                result > 0 ? reason->text : strerror(-result));
+        if (entry && entry->state == SPOOL_CLOSING)
+                entry->state = SPOOL_ENDED;
+}
+
+void spool_save_entry(SpoolEntry *entry) {
+        SpoolJob *job = spool_job_new(entry->spool, entry->id);
+
+        if (job && spool_entry_save(entry, &job->text) == 0) {
+                job->work = save_work;
+                job->over = on_saved;
+                spool_job_submit(job, entry->uid);
+                return;
+        }
+        spool_job_free(job);
+        if (entry->state == SPOOL_CLOSING)
+                entry->state = SPOOL_ENDED;
+}
+
+static void on_closed(SpoolJob *job, int result, const Reason *reason _unused_) {
+        SpoolEntry *entry = spool_find(job->spool, job->id);
+
+        if (!entry)
+                return;
+        if (result == 0) {
+                entry->n_members = 0;
+                spool_index_take_files(entry, job->list);
+        }
+        for (size_t i = 0; i < entry->n_members; i++)
+                entry->members[i].is_promised = false;
+        if (!job->spool->is_closing)
+                spool_save_entry(entry);
+        spool_record_retry(job->spool);
+}
+
+/* What a consumer has said, or what is too long: no door takes what is no UTF-8. */
+static void set_text(char *to, size_t size, const char *text) {
+        Reason clean = {};
+        size_t n = 0;
+
+        (void)reason_set(&clean, 0, "%s", text);
+        while (clean.text[n]) {
+                size_t next = utf8_length(clean.text + n, strlen(clean.text + n));
+
+                if (next == 0 || n + next >= size)
+                        break;
+                n += next;
+        }
+        memcpy(to, clean.text, n);
+        to[n] = '\0';
+}
+
+void spool_close_entry(SpoolEntry *entry, const char *code, const char *reason) {
+        SpoolJob *job = spool_job_new(entry->spool, entry->id);
+
+        entry->giver = NULL;
+        entry->gives = entry->is_waiting = false;
+        entry->state = SPOOL_CLOSING;
+        entry->ended_usec = spool_now_usec();
+        set_text(entry->code, sizeof(entry->code), code);
+        set_text(entry->reason, sizeof(entry->reason), reason);
+        if (!job) {
+                entry->state = SPOOL_ENDED;
+                return;
+        }
+        if (entry->n_members > 0) {
+                job->drop_to = entry->members[entry->n_members - 1].number;
+                job->drop_from = job->drop_to > 2 ? job->drop_to - 2 : 1;
+        }
+        job->work = close_work;
+        job->over = on_closed;
+        spool_job_submit(job, entry->uid);
+}
+
+void spool_end(SpoolEntry *entry, const char *code, const char *reason) {
+        entry->lost = entry->has_note ? entry->note.lost : entry->lost;
+        if (!entry->spool->is_closing)
+                spool_close_entry(entry, code, reason);
+}

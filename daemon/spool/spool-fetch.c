@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* OpenSpool: what was recorded, into a pipe of its owner's. A consumer passes it on, a file at a
+ * time; the caller never holds a file of the spool, so that what was removed is gone, and the
+ * disk's pace is nobody's but that process's. Part of spool.h; in the event loop, but for what is
+ * marked.
+ *
+ * Each file is looked up when it is its turn: entries go, and recordings drop their oldest, while
+ * somebody reads. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "interfaces/defence.h"
+#include "interfaces/quote.h"
+#include "spool/spool-parts.h"
+#include "spool/spool-room.h"
+
+#define FETCHES_MAX_PER_UID 8 /* each pins one file at most that may have been dropped */
+#define FETCHES_MAX         64
+#define READY_USEC          (10 * 1000000ULL)
+
+struct SpoolFetch {
+        Spool *spool;
+        Consumer *consumer;
+        Request *request; /* until it is ready */
+        sd_event_source *timer;
+        int client_fd;
+        uid_t uid; /* who reads */
+        char id[KT_ID_DIGITS + 1];
+        char member[SPOOL_MEMBER_MAX + 1]; /* only this; "": all streams */
+        unsigned last;                     /* number of the stream that was passed on last */
+        bool is_done;                      /* the one member was passed on */
+        uint64_t pinned_bytes;             /* of the stream at hand, where that was dropped */
+        TAILQ_ENTRY(SpoolFetch) fetches;
+};
+
+SpoolFetch *spool_fetch_free(SpoolFetch *fetch) {
+        SpoolJob *job;
+
+        if (!fetch)
+                return NULL;
+        Spool *spool = fetch->spool;
+        TAILQ_FOREACH(job, &spool->jobs, jobs)
+                if (job->fetch == fetch)
+                        job->fetch = NULL;
+        TAILQ_REMOVE(&spool->fetches, fetch, fetches);
+        consumer_release(fetch->consumer); /* what it has is still passed on */
+        sd_event_source_disable_unref(fetch->timer);
+        close_cleanup(&fetch->client_fd);
+        if (fetch->request) {
+                Reason reason = {};
+                int r = reason_set(&reason,
+                                KT_E_NO_CONSUMER,
+                                "the stream worker did not start: see the journal of ktrace-consumer");
+                Request *request = TAKE_PTR(fetch->request);
+
+                request->done(request, r, &reason);
+        }
+        free(fetch);
+        return NULL;
+}
+
+/* Who reads it reads no further: nobody keeps on the disk what does not count any more. */
+void spool_fetch_drop(Spool *spool, const char *id) {
+        SpoolFetch *fetch;
+
+        TAILQ_FOREACH(fetch, &spool->fetches, fetches)
+                if (strcmp(fetch->id, id) == 0 && defence_is_on("spool-readers"))
+                        consumer_kill(fetch->consumer); /* on_closed follows */
+}
+
+void spool_fetch_pin(Spool *spool, const char *id, const SpoolMember *member) {
+        SpoolFetch *fetch;
+
+        TAILQ_FOREACH(fetch, &spool->fetches, fetches)
+                if (fetch->last == member->number && strcmp(fetch->id, id) == 0)
+                        fetch->pinned_bytes = spool_room_count(member->bytes);
+}
+
+uint64_t spool_fetch_count(const Spool *spool, const uid_t *uid) {
+        const SpoolFetch *fetch;
+        uint64_t bytes = 0;
+
+        TAILQ_FOREACH(fetch, &spool->fetches, fetches)
+                if (!uid || fetch->uid == *uid)
+                        bytes += fetch->pinned_bytes;
+        return bytes;
+}
+
+static void end_fetch(SpoolFetch *fetch) {
+        Spool *spool = fetch->spool;
+
+        spool_fetch_free(fetch);
+        if (!spool->is_closing && spool->handlers->on_changed)
+                spool->handlers->on_changed(spool->userdata);
+}
+
+/* In the thread. */
+static int open_work(SpoolJob *job, Reason *reason _unused_) {
+        return spool_disk_open_file(&job->spool->disk, job->id, job->name, &job->fd);
+}
+
+static void fetch_next(SpoolFetch *fetch);
+
+static void on_opened(SpoolJob *job, int result, const Reason *reason _unused_) {
+        SpoolFetch *fetch = job->fetch;
+        ControlMessage message = {
+                .type = CONTROL_SPOOL_FILE,
+                .version = CONTROL_VERSION,
+                .spool_file = { .number = job->number, .is_raw = job->number == 0 },
+        };
+
+        if (!fetch)
+                return;
+        if (result == -ENOENT) { /* dropped meanwhile */
+                fetch_next(fetch);
+                return;
+        }
+        if (result == 0)
+                result = consumer_send(fetch->consumer, &message, &job->fd, 1);
+        if (result != 0)
+                end_fetch(fetch);
+}
+
+static const SpoolMember *find_next(const SpoolFetch *fetch, const SpoolEntry *entry) {
+        for (size_t i = 0; i < entry->n_members; i++) {
+                const SpoolMember *member = &entry->members[i];
+                bool is_spare = member->is_promised &&
+                                (!entry->has_note || member->number > entry->note.number);
+
+                if (fetch->member[0] ? strcmp(member->name, fetch->member) == 0
+                                     : member->number > fetch->last && !is_spare)
+                        return member;
+        }
+        return NULL;
+}
+
+static void fetch_next(SpoolFetch *fetch) {
+        const SpoolEntry *entry = spool_find(fetch->spool, fetch->id);
+        const SpoolMember *member = entry && entry->state != SPOOL_REMOVING && !fetch->is_done
+                                                    ? find_next(fetch, entry)
+                                                    : NULL;
+        SpoolJob *job = member ? spool_job_new(fetch->spool, fetch->id) : NULL;
+
+        if (!job) {
+                end_fetch(fetch);
+                return;
+        }
+        fetch->is_done = fetch->member[0] != '\0';
+        fetch->last = member->number;
+        fetch->pinned_bytes = 0;
+        (void)snprintf(job->name, sizeof(job->name), "%s", member->name);
+        job->number = member->number;
+        job->fetch = fetch;
+        job->work = open_work;
+        job->over = on_opened;
+        spool_job_submit(job, fetch->uid);
+}
+
+static void on_message(Consumer *consumer _unused_, const ControlMessage *message, void *userdata) {
+        SpoolFetch *fetch = userdata;
+
+        if (message->type == CONTROL_READY && fetch->request) {
+                Request *request = TAKE_PTR(fetch->request);
+
+                (void)sd_event_source_set_enabled(fetch->timer, SD_EVENT_OFF);
+                request->fd = TAKE_FD(fetch->client_fd);
+                request->done(request, 0, &(Reason){});
+                fetch_next(fetch);
+        } else if (message->type == CONTROL_SPOOLED && !fetch->request)
+                fetch_next(fetch);
+}
+
+static void on_closed(Consumer *consumer _unused_, void *userdata) {
+        end_fetch(userdata);
+}
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        end_fetch(userdata);
+        return 0;
+}
+
+static int send_order(SpoolFetch *fetch) {
+        const ControlMessage message = { .type = CONTROL_SPOOL_READ, .version = CONTROL_VERSION };
+        int fds[2];
+
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                return -errno;
+        fetch->client_fd = fds[0];
+        _cleanup_close_ int to = fds[1];
+        /* Of the kernel's default size: what a pipe of root's holds counts for nobody, and callers
+         * may keep theirs when all of it was written. */
+        if (fcntl(to, F_SETFL, O_NONBLOCK) < 0)
+                return -errno;
+        return consumer_send(fetch->consumer, &message, &to, 1);
+}
+
+/* What was begun is freed by the caller on failure; the request is not its own yet. */
+static int start(SpoolFetch *fetch, Reason *reason) {
+        static const ConsumerHandlers handlers = { on_message, on_closed };
+        const ConsumerLauncher *launcher = fetch->spool->launcher;
+
+        int r = consumer_spawn(launcher, &handlers, fetch, &fetch->consumer, reason);
+        r = r ?: send_order(fetch);
+        if (r == 0)
+                r = sd_event_add_time_relative(launcher->event,
+                                &fetch->timer,
+                                CLOCK_MONOTONIC,
+                                READY_USEC,
+                                0,
+                                on_timer,
+                                fetch);
+        return r < 0 ? r : r;
+}
+
+static int check_count(const Spool *spool, uid_t uid, Reason *reason) {
+        const SpoolFetch *fetch;
+        size_t n = 0, n_uid = 0;
+
+        TAILQ_FOREACH(fetch, &spool->fetches, fetches) {
+                n++;
+                n_uid += fetch->uid == uid;
+        }
+        if (n_uid < FETCHES_MAX_PER_UID && n < FETCHES_MAX)
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "%zu recordings are being read: read them to their end or close them first",
+                        n_uid);
+}
+
+static int check_member(const SpoolEntry *entry, SpoolFetch *fetch, Reason *reason) {
+        if (find_next(fetch, entry))
+                return 0;
+        /* Of texts alone, the one that there is. */
+        if (fetch->member[0] == '\0' && entry->n_members == 1 && entry->members[0].number == 0) {
+                memcpy(fetch->member, entry->members[0].name, sizeof(fetch->member));
+                return 0;
+        }
+        if (fetch->member[0] == '\0' && entry->n_members == 0)
+                return 0; /* nothing yet, or nothing left: an empty stream */
+        return reason_set(reason,
+                        KT_E_NO_SUCH_SESSION,
+                        fetch->member[0] ? "%s: %s: no such file"
+                                         : "%s: has no streams: name one of its files",
+                        entry->id,
+                        fetch->member);
+}
+
+static int begin_fetch(SpoolJob *job, Reason *reason) {
+        Spool *spool = job->spool;
+        const SpoolEntry *entry = spool_find(spool, job->id);
+        uid_t uid = job->request->subject.uid;
+
+        if (!entry || !spool_is_visible(entry, &job->request->subject, REACH_OWN))
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such recording: ListSpool tells yours",
+                                quote(job->id).text);
+        int r = uid == 0 ? 0 : check_count(spool, uid, reason);
+        if (r != 0)
+                return r;
+        SpoolFetch *fetch = calloc(1, sizeof(*fetch));
+        if (!fetch)
+                return -ENOMEM;
+        *fetch = (SpoolFetch){ .spool = spool, .client_fd = -1, .uid = uid };
+        memcpy(fetch->id, job->id, sizeof(fetch->id));
+        memcpy(fetch->member, job->name, sizeof(fetch->member));
+        TAILQ_INSERT_TAIL(&spool->fetches, fetch, fetches);
+        r = check_member(entry, fetch, reason);
+        r = r ?: start(fetch, reason);
+        if (r != 0)
+                spool_fetch_free(fetch);
+        else
+                fetch->request = TAKE_PTR(job->request);
+        return r;
+}
+
+static void begin_open(SpoolJob *job, int result, const Reason *reason) {
+        Reason why = *reason;
+        int r = result ?: begin_fetch(job, &why);
+        Request *request = TAKE_PTR(job->request);
+
+        spool_job_free(job);
+        if (r != 0)
+                request->done(request, r, &why);
+}
+
+/* "3" is the third stream. */
+static void set_member(SpoolJob *job, const char *file) {
+        size_t n = strspn(file, "0123456789");
+
+        if (n > 0 && n < 9 && file[n] == '\0')
+                spool_format_number((unsigned)atoi(file), job->name);
+        else
+                (void)snprintf(job->name, sizeof(job->name), "%s", file);
+}
+
+int spool_open(Spool *spool, Request *request, const char *id, const char *file, Reason *reason) {
+        if (strlen(id) != KT_ID_DIGITS || !spool)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such recording: ListSpool tells yours",
+                                quote(id).text);
+        if (file && strlen(file) > SPOOL_MEMBER_MAX)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such file: ListSpool tells them",
+                                quote(file).text);
+        SpoolJob *job = spool_job_new(spool, id);
+        if (!job)
+                return -ENOMEM;
+        if (file)
+                set_member(job, file);
+        job->request = request;
+        job->begin = begin_open;
+        return spool_job_when_loaded(job);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is in the spool, as the event loop knows it: entries and their files, read once from the
+ * disk and kept as they change. A part of spool.h. What an entry is, is its session.json's; which
+ * files it has, and how long they are, is what the directory says, so that a text that was not
+ * written any more does no harm. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/describe.h"
+#include "base/log.h"
+#include "spool/spool-parts.h"
+#include "spool/spool-room.h"
+
+#define SPOOL_VERSION 1
+
+SpoolEntry *spool_entry_new(Spool *spool, const char *id) {
+        SpoolEntry *entry = calloc(1, sizeof(*entry));
+
+        if (!entry)
+                return NULL;
+        entry->spool = spool;
+        memcpy(entry->id, id, sizeof(entry->id));
+        TAILQ_INSERT_TAIL(&spool->entries, entry, entries);
+        return entry;
+}
+
+SpoolEntry *spool_entry_free(SpoolEntry *entry) {
+        if (!entry)
+                return NULL;
+        TAILQ_REMOVE(&entry->spool->entries, entry, entries);
+        json_object_put(entry->spec);
+        free(entry->members);
+        free(entry);
+        return NULL;
+}
+
+SpoolEntry *spool_find(const Spool *spool, const char *id) {
+        SpoolEntry *entry;
+
+        TAILQ_FOREACH(entry, &spool->entries, entries)
+                if (strcmp(entry->id, id) == 0)
+                        return entry;
+        return NULL;
+}
+
+static unsigned parse_number(const char *name) {
+        unsigned number = 0;
+        size_t n = strspn(name, "0123456789");
+
+        if (n < 6 || n > 9 || strcmp(name + n, ".kts") != 0)
+                return 0;
+        for (size_t i = 0; i < n; i++)
+                number = number * 10 + (unsigned)(name[i] - '0');
+        return number;
+}
+
+void spool_format_number(unsigned number, char name[static SPOOL_MEMBER_MAX + 1]) {
+        (void)snprintf(name, SPOOL_MEMBER_MAX + 1, "%06u.kts", number);
+}
+
+SpoolMember *spool_entry_find(const SpoolEntry *entry, const char *name) {
+        for (size_t i = 0; i < entry->n_members; i++)
+                if (strcmp(entry->members[i].name, name) == 0)
+                        return &entry->members[i];
+        return NULL;
+}
+
+/* Streams first, by number. */
+static bool is_before(const SpoolMember *a, const SpoolMember *b) {
+        unsigned first = a->number ?: UINT_MAX, second = b->number ?: UINT_MAX;
+
+        return first != second ? first < second : strcmp(a->name, b->name) < 0;
+}
+
+SpoolMember *spool_entry_add(SpoolEntry *entry, const char *name, uint64_t bytes) {
+        SpoolMember member = { .number = parse_number(name), .bytes = bytes };
+        SpoolMember *known = spool_entry_find(entry, name);
+        size_t at = entry->n_members;
+
+        if (known) {
+                known->bytes = bytes;
+                return known;
+        }
+        SpoolMember *members = reallocarray(entry->members, entry->n_members + 1, sizeof(*members));
+        if (!members)
+                return NULL;
+        entry->members = members;
+        (void)snprintf(member.name, sizeof(member.name), "%s", name);
+        while (at > 0 && is_before(&member, &members[at - 1])) {
+                members[at] = members[at - 1];
+                at--;
+        }
+        members[at] = member;
+        entry->n_members++;
+        return &members[at];
+}
+
+void spool_entry_drop(SpoolEntry *entry, SpoolMember *member) {
+        size_t at = (size_t)(member - entry->members);
+
+        memmove(member, member + 1, (entry->n_members - at - 1) * sizeof(*member));
+        entry->n_members--;
+}
+
+uint64_t spool_entry_count(const SpoolEntry *entry) {
+        uint64_t bytes = SPOOL_ENTRY_BYTES;
+
+        for (size_t i = 0; i < entry->n_members; i++)
+                bytes += spool_room_count(entry->members[i].bytes);
+        return bytes;
+}
+
+/* As text */
+
+static int put_text(json_object *object, const char *key, const char *text) {
+        return describe_put(object, key, json_object_new_string(text));
+}
+
+static int put_number(json_object *object, const char *key, uint64_t number) {
+        return describe_put(object, key, json_object_new_uint64(number));
+}
+
+/* What may be told of a file: one that is being written is as long as was last heard. */
+static uint64_t get_bytes(const SpoolEntry *entry, const SpoolMember *member) {
+        if (!member->is_promised)
+                return member->bytes;
+        return entry->has_note && member->number == entry->note.number ? entry->note.bytes : 0;
+}
+
+static int put_files(json_object *object, const SpoolEntry *entry) {
+        json_object *list = json_object_new_array();
+        int r = describe_put(object, "files", list);
+
+        for (size_t i = 0; r == 0 && i < entry->n_members; i++) {
+                const SpoolMember *member = &entry->members[i];
+                json_object *file;
+
+                /* The one that waits for its turn is none yet. */
+                if (member->is_promised && get_bytes(entry, member) == 0)
+                        continue;
+                file = json_object_new_object();
+                r = describe_append(list, file);
+                r = r ?: put_text(file, "name", member->name);
+                r = r ?: put_number(file, "bytes", get_bytes(entry, member));
+                r = r ?: put_text(file, "state", member->is_promised ? "written" : "whole");
+        }
+        return r;
+}
+
+static int put_head(json_object *object, const SpoolEntry *entry) {
+        int r = put_text(object, "id", entry->id);
+
+        r = r ?: put_text(object, "name", entry->name);
+        r = r ?: put_number(object, "uid", entry->uid);
+        r = r ?: put_text(object, "kind", entry->kind);
+        return r;
+}
+
+static int put_tail(json_object *object, const SpoolEntry *entry) {
+        int r = put_number(object, "created-usec", entry->created_usec);
+
+        if (entry->ended_usec > 0) {
+                r = r ?: put_number(object, "ended-usec", entry->ended_usec);
+                r = r ?: put_text(object, "code", entry->code);
+                r = r ?: put_text(object, "reason", entry->reason);
+        }
+        r = r ?: put_number(object, "lost", entry->lost);
+        r = r ?: put_number(object, "dropped-files", entry->n_dropped_files);
+        return r ?: put_number(object, "dropped-bytes", entry->dropped_bytes);
+}
+
+int spool_entry_save(const SpoolEntry *entry, char **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        int r = object ? put_number(object, "version", SPOOL_VERSION) : -ENOMEM;
+
+        r = r ?: put_head(object, entry);
+        r = r ?: put_tail(object, entry);
+        r = r ?: put_files(object, entry);
+        if (r == 0 && entry->spec)
+                r = describe_put(object, "spec", json_object_get(entry->spec));
+        if (r < 0)
+                return r;
+        *ret = strdup(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY) ?: "");
+        return *ret ? 0 : -ENOMEM;
+}
+
+static const char *get_state(const SpoolEntry *entry) {
+        if (strcmp(entry->code, "crashed") == 0)
+                return "crashed";
+        if (entry->state == SPOOL_ENDED)
+                return "ended";
+        return entry->is_waiting || entry->note.is_stuck ? "waiting" : "recording";
+}
+
+int spool_entry_describe(const SpoolEntry *entry, json_object **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        uint64_t bytes = 0;
+        int r = object ? put_head(object, entry) : -ENOMEM;
+
+        for (size_t i = 0; i < entry->n_members; i++)
+                bytes += get_bytes(entry, &entry->members[i]);
+        r = r ?: put_text(object, "state", get_state(entry));
+        r = r ?: put_number(object, "bytes", bytes);
+        r = r ?: put_tail(object, entry);
+        r = r ?: put_files(object, entry);
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r;
+}
+
+/* In the thread */
+
+typedef struct Reading {
+        SpoolDisk *disk;
+        json_object *list, *files;
+} Reading;
+
+static void read_file(const char *name, uint64_t bytes, void *userdata) {
+        Reading *reading = userdata;
+        json_object *file;
+
+        if (strlen(name) > SPOOL_MEMBER_MAX ||
+                        json_object_array_length(reading->files) >= 2 * SPOOL_FILES_MAX)
+                return;
+        file = json_object_new_object();
+        if (describe_append(reading->files, file) == 0 && put_text(file, "name", name) == 0)
+                (void)put_number(file, "bytes", bytes);
+}
+
+static void read_entry(const char *id, void *userdata) {
+        _cleanup_json_ json_object *object = NULL;
+        Reading *reading = userdata;
+
+        int r = spool_disk_load(reading->disk, id, &object);
+        if (r == -ENOENT || r == -EBADMSG) /* written in part: root's */
+                object = json_object_new_object();
+        else if (r < 0)
+                return;
+        if (!json_object_is_type(object, json_type_object))
+                return;
+        reading->files = json_object_new_array();
+        json_object_object_del(object, "files");
+        if (describe_put(object, "files", reading->files) < 0 || put_text(object, "id", id) < 0)
+                return;
+        if (spool_disk_scan_entry(reading->disk, id, read_file, reading) == 0)
+                (void)describe_append(reading->list, TAKE_PTR(object));
+}
+
+int spool_index_read_entry(SpoolDisk *disk, const char *id, json_object **ret) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        Reading reading = { .disk = disk, .files = json_object_new_array() };
+
+        int r = object ? describe_put(object, "files", reading.files) : -ENOMEM;
+        r = r ?: spool_disk_scan_entry(disk, id, read_file, &reading);
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r;
+}
+
+int spool_index_read(SpoolDisk *disk, json_object **ret) {
+        _cleanup_json_ json_object *list = json_object_new_array();
+        Reading reading = { .disk = disk, .list = list };
+
+        if (!list)
+                return -ENOMEM;
+        int r = spool_disk_scan(disk, read_entry, &reading);
+        if (r == 0)
+                *ret = TAKE_PTR(list);
+        return r;
+}
+
+/* In the loop */
+
+static uint64_t get_number(json_object *object, const char *key) {
+        json_object *value;
+
+        return json_object_object_get_ex(object, key, &value) &&
+                                               json_object_is_type(value, json_type_int)
+                               ? json_object_get_uint64(value)
+                               : 0;
+}
+
+static void copy_text(json_object *object, const char *key, char *text, size_t size) {
+        json_object *value;
+
+        if (json_object_object_get_ex(object, key, &value) &&
+                        json_object_is_type(value, json_type_string))
+                (void)snprintf(text, size, "%s", json_object_get_string(value));
+}
+
+void spool_index_take_files(SpoolEntry *entry, json_object *object) {
+        json_object *files = NULL;
+
+        (void)json_object_object_get_ex(object, "files", &files);
+        for (size_t i = 0; i < json_object_array_length(files); i++) {
+                json_object *file = json_object_array_get_idx(files, i);
+                char name[SPOOL_MEMBER_MAX + 1] = "";
+
+                copy_text(file, "name", name, sizeof(name));
+                (void)spool_entry_add(entry, name, get_number(file, "bytes"));
+        }
+}
+
+static void take_entry(Spool *spool, json_object *object) {
+        char id[KT_ID_DIGITS + 1] = "";
+        json_object *spec;
+
+        copy_text(object, "id", id, sizeof(id));
+        SpoolEntry *entry = spool_find(spool, id) ?: spool_entry_new(spool, id);
+        if (!entry)
+                return;
+        entry->created_usec = get_number(object, "created-usec");
+        entry->ended_usec = get_number(object, "ended-usec");
+        entry->lost = get_number(object, "lost");
+        entry->n_dropped_files = get_number(object, "dropped-files");
+        entry->dropped_bytes = get_number(object, "dropped-bytes");
+        copy_text(object, "code", entry->code, sizeof(entry->code));
+        copy_text(object, "reason", entry->reason, sizeof(entry->reason));
+        copy_text(object, "name", entry->name, sizeof(entry->name));
+        copy_text(object, "kind", entry->kind, sizeof(entry->kind));
+        if (!entry->spec && json_object_object_get_ex(object, "spec", &spec))
+                entry->spec = json_object_get(spec);
+        spool_index_take_files(entry, object);
+        if (entry->is_adopted) {
+                spool_record_loaded(entry);
+                return;
+        }
+        entry->uid = (uid_t)get_number(object, "uid");
+        entry->state = SPOOL_ENDED;
+        if (entry->ended_usec > 0)
+                return;
+        log_write(LOG_NOTICE,
+                        &(LogContext){ entry->id, NULL, entry->uid },
+                        "a recording was cut short; it is whole up to its last frame on disk");
+        spool_close_entry(entry, "crashed", "the machine or ktraced ended without warning");
+}
+
+void spool_index_take(Spool *spool, json_object *list) {
+        SpoolEntry *entry, *next;
+
+        for (size_t i = 0; i < json_object_array_length(list); i++)
+                take_entry(spool, json_object_array_get_idx(list, i));
+        /* Adopted, and not there any more: it cannot go on. */
+        for (entry = TAILQ_FIRST(&spool->entries); entry; entry = next) {
+                next = TAILQ_NEXT(entry, entries);
+                if (entry->is_adopted && !entry->is_loaded)
+                        spool_record_loaded(entry);
+        }
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The spool: what sessions, the boot and crashes have left on disk, and what is to be done there.
+ * Made by the registry; used by sessions, by the doors through registry_*_spool, and in the event
+ * loop only.
+ *
+ * A disk may hang. So every look at it is a job for a thread of the spool's own, which starts when
+ * there is something to do for it; when the disk hangs, so do the spool's calls and nobody else's.
+ * What is there already is read once, before the first call is answered. */
+
+#include "spool/spool-parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/describe.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "interfaces/defence.h"
+#include "interfaces/quote.h"
+#include "spool/spool-room.h"
+
+#define RETRY_USEC 1000000ULL
+
+/* How long the daemon's end waits for the disk: the lock of its runtime directory, and with it the
+ * next daemon, waits as long. */
+#define END_SEC 5
+
+/* Jobs */
+
+SpoolJob *spool_job_new(Spool *spool, const char *id) {
+        SpoolJob *job = calloc(1, sizeof(*job));
+
+        if (!job)
+                return NULL;
+        job->spool = spool;
+        job->fd = -1;
+        if (id)
+                (void)snprintf(job->id, sizeof(job->id), "%s", id);
+        return job;
+}
+
+SpoolJob *spool_job_free(SpoolJob *job) {
+        if (!job)
+                return NULL;
+        close_cleanup(&job->fd);
+        json_object_put(job->list);
+        free(job->text);
+        free(job);
+        return NULL;
+}
+
+static int apply_job(void *context, Reason *reason) {
+        SpoolJob *job = context;
+        int r = spool_disk_open(&job->spool->disk, reason);
+
+        return r ?: job->work(job, reason);
+}
+
+static void changed(Spool *spool) {
+        if (!spool->is_closing && spool->handlers->on_changed)
+                spool->handlers->on_changed(spool->userdata);
+}
+
+static void on_job(Plan *plan, int result, const Reason *reason) {
+        SpoolJob *job = plan->userdata;
+        Spool *spool = job->spool;
+
+        TAILQ_REMOVE(&spool->jobs, job, jobs);
+        job->over(job, result, reason);
+        spool_job_free(job);
+        changed(spool);
+}
+
+void spool_job_submit(SpoolJob *job, uid_t uid) {
+        static const PlanStep steps[] = { { "spool", apply_job, NULL } };
+
+        job->plan.uid = uid;
+        job->plan.context = job->plan.userdata = job;
+        job->plan.done = on_job;
+        plan_init(&job->plan, steps, ELEMENTSOF(steps), NULL);
+        TAILQ_INSERT_TAIL(&job->spool->jobs, job, jobs);
+        worker_submit(job->spool->worker, &job->plan);
+}
+
+static int load(SpoolJob *job, Reason *reason) {
+        int r = spool_index_read(&job->spool->disk, &job->list);
+
+        return r == 0 ? 0
+                      : reason_set(reason,
+                                        KT_E_FAILED,
+                                        "%s cannot be read: %s",
+                                        job->spool->disk.path,
+                                        strerror(-r));
+}
+
+static void on_loaded(SpoolJob *job, int result, const Reason *reason) {
+        Spool *spool = job->spool;
+        SpoolJob *next;
+
+        spool->is_loading = false;
+        spool->is_loaded = result == 0;
+        if (result == 0)
+                spool_index_take(spool, job->list);
+        else if (!spool->is_closing)
+                log_warning("spool: %s", result > 0 ? reason->text : strerror(-result));
+        while ((next = TAILQ_FIRST(&spool->asking))) {
+                TAILQ_REMOVE(&spool->asking, next, jobs);
+                next->begin(next, result, reason);
+        }
+}
+
+/* Once it went well; after a failure the next call tries again. */
+static int begin_load(Spool *spool) {
+        int r = spool->worker ? 0 : worker_new(spool->launcher->event, &spool->worker);
+
+        if (r < 0 || spool->is_loading)
+                return r;
+        SpoolJob *job = spool_job_new(spool, NULL);
+        if (!job)
+                return -ENOMEM;
+        job->work = load;
+        job->over = on_loaded;
+        spool->is_loading = true;
+        spool_job_submit(job, 0);
+        return 0;
+}
+
+/* Even where it is known already: begin never comes before the caller has returned. */
+static int on_known(sd_event_source *source _unused_, void *userdata) {
+        Spool *spool = userdata;
+        SpoolJob *job;
+
+        while (!spool->is_loading && (job = TAILQ_FIRST(&spool->asking))) {
+                TAILQ_REMOVE(&spool->asking, job, jobs);
+                job->begin(job, 0, &(Reason){});
+        }
+        return 0;
+}
+
+int spool_job_when_loaded(SpoolJob *job) {
+        Spool *spool = job->spool;
+        int r = 0;
+
+        if (!spool->is_loaded)
+                r = begin_load(spool);
+        else
+                r = sd_event_source_set_enabled(spool->known, SD_EVENT_ONESHOT);
+        if (r < 0) {
+                spool_job_free(job);
+                return r;
+        }
+        TAILQ_INSERT_TAIL(&spool->asking, job, jobs);
+        return 0;
+}
+
+/* Itself */
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        Spool *spool = userdata;
+
+        spool_record_retry(spool);
+        return 0;
+}
+
+void spool_retry_later(Spool *spool) {
+        (void)sd_event_source_set_time_relative(spool->timer, RETRY_USEC);
+        (void)sd_event_source_set_enabled(spool->timer, SD_EVENT_ONESHOT);
+}
+
+int spool_new(const ConsumerLauncher *launcher,
+                const char *path,
+                const Limits *limits,
+                const SpoolHandlers *handlers,
+                void *userdata,
+                Spool **ret) {
+        _cleanup_(spool_free_cleanup) Spool *spool = calloc(1, sizeof(*spool));
+
+        if (!spool)
+                return -ENOMEM;
+        *spool = (Spool){
+                .launcher = launcher,
+                .limits = *limits,
+                .handlers = handlers,
+                .userdata = userdata,
+                .disk = { .fd = -1 },
+        };
+        TAILQ_INIT(&spool->entries);
+        TAILQ_INIT(&spool->jobs);
+        TAILQ_INIT(&spool->asking);
+        TAILQ_INIT(&spool->fetches);
+        spool->disk.path = strdup(path);
+        if (!spool->disk.path)
+                return -ENOMEM;
+        int r = sd_event_add_time_relative(launcher->event,
+                        &spool->timer,
+                        CLOCK_MONOTONIC,
+                        RETRY_USEC,
+                        0,
+                        on_timer,
+                        spool);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(spool->timer, "spool");
+        (void)sd_event_source_set_enabled(spool->timer, SD_EVENT_OFF);
+        r = sd_event_add_defer(launcher->event, &spool->known, on_known, spool);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_enabled(spool->known, SD_EVENT_OFF);
+        *ret = TAKE_PTR(spool);
+        return 0;
+}
+
+void spool_leave(Spool *spool) {
+        if (spool)
+                spool->is_leaving = true;
+}
+
+static void shut_down(SpoolEntry *entry) {
+        (void)snprintf(entry->code, sizeof(entry->code), "shutdown");
+        (void)snprintf(entry->reason, sizeof(entry->reason), "ktraced ended");
+        entry->ended_usec = spool_now_usec();
+        entry->state = SPOOL_CLOSING;
+}
+
+/* The thread is gone: what session.json does not say yet is written by another one, of those that
+ * still record and of those whose end was on its way. What goes on is the next daemon's. */
+static void *end_rest(void *userdata) {
+        Spool *spool = userdata;
+        SpoolEntry *entry;
+
+        TAILQ_FOREACH(entry, &spool->entries, entries) {
+                _cleanup_free_ char *text = NULL;
+
+                if (entry->state == SPOOL_RECORDING && !spool->is_leaving)
+                        shut_down(entry);
+                if (entry->state == SPOOL_CLOSING && spool_entry_save(entry, &text) == 0)
+                        (void)spool_disk_save(&spool->disk, entry->id, text);
+        }
+        return NULL;
+}
+
+/* Returns whether the disk has answered. */
+static bool end_in_time(Spool *spool) {
+        struct timespec until = {};
+        pthread_t thread;
+
+        if (!worker_end(spool->worker, END_SEC))
+                return false;
+        spool->worker = worker_free(spool->worker);
+        if (spool->disk.fd < 0 || pthread_create(&thread, NULL, end_rest, spool) != 0)
+                return true; /* the next daemon says that they were cut short */
+        (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with this clock */
+        until.tv_sec += END_SEC;
+        return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+}
+
+/* The disk has one of its calls, and does not give it back: the thread, and what it works on, stay
+ * as they are until the disk lets the process end. */
+static void abandon(Spool *spool) {
+        static Spool *abandoned; /* for who looks for leaks */
+        SpoolJob *job;
+
+        log_warning("spool: %s does not answer: what has not been written yet is lost",
+                        spool->disk.path);
+        TAILQ_FOREACH(job, &spool->jobs, jobs) {
+                Request *request = TAKE_PTR(job->request);
+                Reason reason = {};
+
+                if (request)
+                        request->done(request,
+                                        reason_set(&reason, KT_E_CANCELLED, "ktraced ends"),
+                                        &reason);
+        }
+        abandoned = spool;
+        (void)abandoned;
+}
+
+Spool *spool_free(Spool *spool) {
+        SpoolFetch *fetch;
+        SpoolEntry *entry;
+        SpoolJob *job;
+
+        if (!spool)
+                return NULL;
+        spool->is_closing = true;
+        while ((job = TAILQ_FIRST(&spool->asking))) {
+                Reason reason = {};
+                int r = reason_set(&reason, KT_E_CANCELLED, "ktraced ends");
+
+                TAILQ_REMOVE(&spool->asking, job, jobs);
+                job->begin(job, r, &reason);
+        }
+        bool has_answered = end_in_time(spool);
+        while ((fetch = TAILQ_FIRST(&spool->fetches)))
+                spool_fetch_free(fetch);
+        sd_event_source_disable_unref(spool->timer);
+        sd_event_source_disable_unref(spool->known);
+        if (!has_answered) {
+                abandon(spool);
+                return NULL;
+        }
+        while ((entry = TAILQ_FIRST(&spool->entries)))
+                spool_entry_free(entry);
+        spool_disk_close(&spool->disk);
+        free(spool);
+        return NULL;
+}
+
+bool spool_is_idle(const Spool *spool) {
+        const SpoolEntry *entry;
+
+        TAILQ_FOREACH(entry, &spool->entries, entries)
+                if (entry->state == SPOOL_RECORDING || entry->state == SPOOL_CLOSING)
+                        return false;
+        return TAILQ_EMPTY(&spool->jobs) && TAILQ_EMPTY(&spool->asking) &&
+               TAILQ_EMPTY(&spool->fetches);
+}
+
+void spool_set_limits(Spool *spool, const Limits *limits) {
+        spool->limits = *limits;
+}
+
+void spool_get_usage(const Spool *spool, uid_t uid, uint64_t *ret_bytes, size_t *ret_entries) {
+        const SpoolEntry *entry;
+
+        *ret_bytes = spool_fetch_count(spool, &uid);
+        *ret_entries = 0;
+        TAILQ_FOREACH(entry, &spool->entries, entries)
+                if (entry->uid == uid) {
+                        *ret_bytes += spool_entry_count(entry);
+                        (*ret_entries)++;
+                }
+}
+
+void spool_forget(Spool *spool, const void *userdata) {
+        SpoolJob *job;
+
+        TAILQ_FOREACH(job, &spool->jobs, jobs)
+                if (job->userdata == userdata)
+                        job->handler = NULL;
+        TAILQ_FOREACH(job, &spool->asking, jobs)
+                if (job->userdata == userdata)
+                        job->handler = NULL;
+}
+
+/* One more member, of somebody's text */
+
+static int copy(SpoolJob *job, Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_close_ int fd = -1;
+        size_t size = 0;
+
+        int r = fd_read_all(job->fd, job->max_bytes, &text, &size);
+        r = r ?: spool_disk_create(&job->spool->disk, job->id, job->name, &fd);
+        r = r ?: fd_write_all(fd, text, size);
+        if (r == 0 && fsync(fd) < 0)
+                r = -errno;
+        job->bytes = size;
+        if (r == 0)
+                return 0;
+        if (fd >= 0)
+                (void)spool_disk_unlink(&job->spool->disk, job->id, job->name);
+        return reason_set(reason, KT_E_FAILED, "%s: %s", job->name, strerror(-r));
+}
+
+static void on_copied(SpoolJob *job, int result, const Reason *reason) {
+        SpoolEntry *entry = job->entry;
+
+        if (result == 0 && !spool_entry_add(entry, job->name, job->bytes))
+                result = -ENOMEM;
+        if (job->handler)
+                job->handler(entry, result, reason, job->userdata);
+}
+
+int spool_copy(SpoolEntry *entry,
+                const char *member,
+                int fd,
+                uint64_t max_bytes,
+                SpoolHandler handler,
+                void *userdata) {
+        SpoolJob *job = spool_job_new(entry->spool, entry->id);
+        size_t n = strspn(member,
+                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+        if (!job || n == 0 || member[n] || n > SPOOL_MEMBER_MAX || *member == '.' ||
+                        strncmp(member, SPOOL_JSON, strlen(SPOOL_JSON)) == 0) {
+                close(fd);
+                spool_job_free(job);
+                return job ? -EINVAL : -ENOMEM;
+        }
+        (void)snprintf(job->name, sizeof(job->name), "%s", member);
+        job->fd = fd;
+        job->max_bytes = max_bytes;
+        job->entry = entry;
+        job->handler = handler;
+        job->userdata = userdata;
+        job->work = copy;
+        job->over = on_copied;
+        spool_job_submit(job, entry->uid);
+        return 0;
+}
+
+/* Verbs: what a caller may see of it */
+
+bool spool_is_visible(const SpoolEntry *entry, const Subject *subject, SessionReach reach) {
+        return entry->state != SPOOL_MAKING && entry->state != SPOOL_REMOVING &&
+               (!entry->is_adopted || entry->is_loaded) &&
+               (reach == REACH_ALL || subject->uid == 0 || subject->uid == entry->uid ||
+                               !defence_is_on("spool-owner"));
+}
+
+static void answer_list(SpoolJob *job, int result, const Reason *reason) {
+        SessionReach reach = job->number ? REACH_ALL : REACH_OWN;
+        Request *request = TAKE_PTR(job->request);
+        json_object *list = json_object_new_array();
+        const SpoolEntry *entry;
+        int r = result ?: list ? 0 : -ENOMEM;
+
+        TAILQ_FOREACH(entry, &job->spool->entries, entries) {
+                json_object *object = NULL;
+
+                if (r != 0 || !spool_is_visible(entry, &request->subject, reach))
+                        continue;
+                r = spool_entry_describe(entry, &object);
+                r = r ?: describe_append(list, object);
+        }
+        request->list = list;
+        spool_job_free(job);
+        request->done(request, r, reason);
+}
+
+int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reason) {
+        SpoolJob *job = NULL;
+
+        if (!spool)
+                return reason_set(reason, KT_E_FAILED, "this ktraced has no spool");
+        job = spool_job_new(spool, NULL);
+        if (!job)
+                return -ENOMEM;
+        job->request = request;
+        job->number = reach == REACH_ALL;
+        job->begin = answer_list;
+        return spool_job_when_loaded(job);
+}
+
+static int remove_entry(SpoolJob *job, Reason *reason) {
+        int r = spool_disk_remove_entry(&job->spool->disk, job->id);
+
+        return r == 0 || r == -ENOENT ? 0
+                                      : reason_set(reason,
+                                                        KT_E_FAILED,
+                                                        "%s cannot be removed: %s",
+                                                        job->id,
+                                                        strerror(-r));
+}
+
+static void on_removed(SpoolJob *job, int result, const Reason *reason) {
+        SpoolEntry *entry = spool_find(job->spool, job->id);
+        Request *request = TAKE_PTR(job->request);
+
+        if (entry && result == 0) {
+                spool_entry_free(entry);
+                spool_record_retry(job->spool);
+        } else if (entry)
+                entry->state = SPOOL_ENDED;
+        request->done(request, result, reason);
+}
+
+static int check_removed(const SpoolEntry *entry, const char *id, Reason *reason) {
+        if (!entry)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such recording: ListSpool tells yours",
+                                quote(id).text);
+        if (entry->state != SPOOL_ENDED)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "%s still records: destroy the session first",
+                                entry->id);
+        return 0;
+}
+
+static void begin_remove(SpoolJob *job, int result, const Reason *reason) {
+        Spool *spool = job->spool;
+        SpoolEntry *entry = spool_find(spool, job->id);
+        Reason why = *reason;
+
+        if (entry && !spool_is_visible(entry,
+                                     &job->request->subject,
+                                     job->number ? REACH_ALL : REACH_OWN))
+                entry = NULL;
+        int r = result ?: check_removed(entry, job->id, &why);
+        if (r != 0) {
+                Request *request = TAKE_PTR(job->request);
+
+                spool_job_free(job);
+                request->done(request, r, &why);
+                return;
+        }
+        entry->state = SPOOL_REMOVING;
+        spool_fetch_drop(spool, entry->id);
+        job->work = remove_entry;
+        job->over = on_removed;
+        spool_job_submit(job, entry->uid);
+}
+
+int spool_remove(Spool *spool,
+                Request *request,
+                SessionReach reach,
+                const char *id,
+                Reason *reason) {
+        if (strlen(id) != KT_ID_DIGITS || !spool)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such recording: ListSpool tells yours",
+                                quote(id).text);
+        SpoolJob *job = spool_job_new(spool, id);
+        if (!job)
+                return -ENOMEM;
+        job->request = request;
+        job->number = reach == REACH_ALL;
+        job->begin = begin_remove;
+        return spool_job_when_loaded(job);
+}

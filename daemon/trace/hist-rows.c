@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The rows of a histogram as JSON, out of what the confined reader has found in the kernel's table
+ * (hist-reader.c). Numbers and pieces of text: each piece is checked to lie in the message, and
+ * made printable, since a traced process has chosen its bytes. Pure. */
+
+#include "trace/hist-rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "interfaces/utf8.h"
+
+/* What is no printable text is written \xNN, and a backslash twice. */
+static json_object *make_text(const char *text, size_t size) {
+        _cleanup_free_ char *out = malloc(4 * size + 1);
+        char *to = out;
+
+        if (!out)
+                return NULL;
+        for (size_t i = 0; i < size;) {
+                size_t n = utf8_length(text + i, size - i);
+                unsigned char byte = (unsigned char)text[i];
+
+                if (n == 0 || byte < 0x20 || byte == 0x7f || byte == '\\') {
+                        to += sprintf(to, byte == '\\' ? "\\\\" : "\\x%02x", byte);
+                        i++;
+                        continue;
+                }
+                memcpy(to, text + i, n);
+                to += n;
+                i += n;
+        }
+        *to = '\0';
+        return json_object_new_string(out);
+}
+
+static json_object *make_number(uint64_t number, bool is_signed) {
+        return is_signed ? json_object_new_int64((int64_t)number) : json_object_new_uint64(number);
+}
+
+/* Takes value; false: no memory. */
+static bool add(json_object *object, const char *name, json_object *value) {
+        return value && json_object_object_add(object, name, value) == 0;
+}
+
+static json_object *make_pair(const char *first,
+                json_object *first_value,
+                const char *second,
+                json_object *second_value) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        if (!object) {
+                json_object_put(first_value);
+                json_object_put(second_value);
+                return NULL;
+        }
+        bool done = add(object, first, first_value);
+        done = add(object, second, second_value) && done;
+        return done ? TAKE_PTR(object) : NULL;
+}
+
+static json_object *make_range(uint64_t from, uint64_t to) {
+        return make_pair("from", json_object_new_uint64(from), "to", json_object_new_uint64(to));
+}
+
+/* The kernel rounds up: 2^9 are 257 to 512. */
+static json_object *make_power(uint64_t power) {
+        uint64_t last = power < 64 ? UINT64_C(1) << power : UINT64_MAX;
+        uint64_t first = power == 0   ? 0
+                         : power < 65 ? (UINT64_C(1) << (power - 1)) + 1
+                                      : UINT64_MAX;
+
+        return make_range(first, last);
+}
+
+static json_object *make_lines(const char *text, size_t size) {
+        _cleanup_json_ json_object *lines = json_object_new_array();
+        const char *end = text + size;
+
+        while (lines && text < end) {
+                const char *line_end = memchr(text, '\n', (size_t)(end - text)) ?: end;
+                json_object *line = make_text(text, (size_t)(line_end - text));
+
+                if (!line || json_object_array_add(lines, line) < 0)
+                        return NULL;
+                text = line_end < end ? line_end + 1 : end;
+        }
+        return TAKE_PTR(lines);
+}
+
+/* The name as strace and ktracectl write it: "write" for the kernel's "sys_write". A number that is
+ * none of a system call has no name. */
+static json_object *make_syscall(uint64_t nr, const char *text, size_t size) {
+        static const char prefix[] = "sys_";
+        const size_t n = sizeof(prefix) - 1;
+        json_object *number = make_number(nr, true);
+
+        if (size > n && strncmp(text, prefix, n) == 0)
+                return make_pair("nr", number, "name", make_text(text + n, size - n));
+        json_object *object = json_object_new_object();
+        if (object && add(object, "nr", number))
+                return object;
+        json_object_put(object);
+        return NULL;
+}
+
+static json_object *make_key(const HistColumn *column, const ControlMessage *message, unsigned i) {
+        const ControlKey *key = &message->entry.keys[i];
+        const char *text = message->entry.text + key->text_at;
+
+        if (key->text_at > CONTROL_KEYS_MAX || key->text_size > CONTROL_KEYS_MAX - key->text_at)
+                return NULL;
+        switch ((HistKind)column->kind) {
+        case HIST_NUMBER:
+        case HIST_HEX:
+                return make_number(key->number, column->is_signed);
+        case HIST_LOG2:
+                return make_power(key->number);
+        case HIST_BUCKETS:
+                return make_range(key->number, key->last);
+        case HIST_STRING:
+                return make_text(text, key->text_size);
+        case HIST_STACKTRACE:
+                return make_lines(text, key->text_size);
+        case HIST_EXECNAME:
+                return make_pair("pid",
+                                make_number(key->number, true),
+                                "comm",
+                                make_text(text, key->text_size));
+        case HIST_SYSCALL:
+                return make_syscall(key->number, text, key->text_size);
+        case HIST_SYM:
+                return make_pair("address",
+                                make_number(key->number, false),
+                                "symbol",
+                                make_text(text, key->text_size));
+        case _HIST_KIND_N:
+                break;
+        }
+        return NULL;
+}
+
+json_object *hist_rows_make_entry(const HistLayout *layout, const ControlMessage *message) {
+        _cleanup_json_ json_object *row = json_object_new_object();
+        json_object *keys = json_object_new_object(), *values = json_object_new_object();
+        bool done = row && add(row, "keys", keys);
+
+        done = done && add(row, "hitcount", json_object_new_uint64(message->entry.hitcount));
+        if (!done || !add(row, "values", values))
+                return NULL;
+        for (unsigned i = 0; done && i < layout->n_keys; i++)
+                done = add(keys, layout->keys[i].name, make_key(&layout->keys[i], message, i));
+        for (unsigned i = 0; done && i < layout->n_values; i++)
+                done = add(values,
+                                layout->values[i].name,
+                                make_number(message->entry.values[i], layout->values[i].is_signed));
+        return done ? TAKE_PTR(row) : NULL;
+}
+
+static json_object *make_words(const SpecWords *words) {
+        _cleanup_json_ json_object *list = json_object_new_array();
+
+        for (size_t i = 0; list && i < words->n; i++)
+                if (json_object_array_add(list, json_object_new_string(words->items[i])) < 0)
+                        return NULL;
+        return TAKE_PTR(list);
+}
+
+json_object *hist_rows_describe(const SpecTrigger *trigger, const HistText *text) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+        const char *name = trigger->hist.name ?: trigger->event;
+        bool done = object && add(object, "name", json_object_new_string(name));
+
+        done = done && add(object, "event", json_object_new_string(trigger->event));
+        done = done && add(object, "keys", make_words(&trigger->hist.keys));
+        done = done && add(object, "values", make_words(&trigger->hist.values));
+        done = done && add(object, "sort", make_words(&trigger->hist.sort));
+        done = done && add(object, "size", json_object_new_uint64(text->n_rows));
+        return done ? TAKE_PTR(object) : NULL;
+}
+
+json_object *hist_rows_make_head(const SpecTrigger *trigger,
+                const HistText *text,
+                const ControlMessage *totals,
+                size_t n_told) {
+        _cleanup_json_ json_object *head = hist_rows_describe(trigger, text);
+        bool done = head && add(head, "hits", json_object_new_uint64(totals->totals.hits));
+
+        done = done && add(head, "entries", json_object_new_uint64(totals->totals.entries));
+        done = done && add(head, "told", json_object_new_uint64(n_told));
+        done = done && add(head, "dropped", json_object_new_uint64(totals->totals.dropped));
+        if (totals->totals.lost > 0)
+                done = done && add(head, "lost", json_object_new_uint64(totals->totals.lost));
+        done = done && add(head, "paused", json_object_new_boolean(totals->totals.is_paused != 0));
+        return done ? TAKE_PTR(head) : NULL;
+}

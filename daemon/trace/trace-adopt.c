@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* An instance that a daemon before this one has made, taken over: a part of trace.h. A plan that
+ * the event loop builds and the worker thread runs.
+ *
+ * While nobody was there the kernel went on recording, the consumer reading, and in a judged trace
+ * the guard watching. What foreign hands did to the fence meanwhile nobody was told of: so all of
+ * it is read back, and a watch is laid before that. Of a trace that is not judged the events are
+ * turned on again, which costs nothing where they are. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "kernel/instance.h"
+#include "trace/trace-borrow.h"
+#include "trace/trace-counts.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-pairs.h"
+#include "trace/trace-parts.h"
+#include "trace/trace-triggers.h"
+
+static int step_open(void *context, Reason *reason) {
+        Trace *trace = context;
+        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
+
+        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
+        int r = trace->borrow ? trace_reopen_borrowed(trace, reason)
+                              : instance_open(trace->tracefs, name, &trace->instance);
+        if (r < 0) /* nothing is there that could be turned off */
+                trace->is_live = false;
+        if (r == -ENOENT)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "somebody has removed the instance while ktraced was away");
+        trace->next = 0;
+        trace->arm.instance = trace->instance;
+        return r ?: instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
+}
+
+static int find_lost(const Trace *trace, char **lists, const Probe **ret) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && !*ret && i < trace->n_probes; i++) {
+                const Probe *probe = trace->probes[i];
+                _cleanup_free_ char *line = NULL;
+                char **list = &lists[probe->kind];
+
+                if (probe_is_pair(probe))
+                        continue;
+                if (!*list)
+                        r = probe_read_list(trace->tracefs, probe->kind, list);
+                r = r ?: probe_list_find(*list, probe->group, probe->definition->name, &line);
+                if (r == 0 && !line)
+                        *ret = probe;
+        }
+        return r;
+}
+
+/* Defined anew it would be another event than the one in the rings and in what the stream says. */
+static int step_probes_stand(void *context, Reason *reason) {
+        const Trace *trace = context;
+        char *lists[_PROBE_KIND_N] = {};
+        const Probe *lost = NULL;
+
+        int r = trace->is_armed ? find_lost(trace, lists, &lost) : 0;
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
+                free(lists[i]);
+        if (r != 0 || !lost)
+                return r;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "somebody has removed probe %s from the kernel while ktraced was away",
+                        lost->definition->name);
+}
+
+/* Of a call that was under way when the last daemon ended nobody has heard: the buffer becomes as
+ * the session says. Not where it is so: the kernel stops recording meanwhile. */
+static int step_size(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        uint64_t wanted = trace->size_kb;
+
+        trace_read_size(trace);
+        if (trace->borrow || wanted == 0 || trace->size_kb == wanted ||
+                        (trace_is_judged(trace) && trace->is_armed))
+                return 0;
+        log_write(LOG_NOTICE,
+                        &(LogContext){ trace->id, NULL, trace->owner->uid },
+                        "the buffer is of %" PRIu64 " kB a CPU, and becomes %" PRIu64
+                        " as before ktraced was away",
+                        trace->size_kb,
+                        wanted);
+        return trace_set_size(trace, trace->spec->buffer_kb);
+}
+
+/* Some of its steps were done before: each may be done again. */
+static int step_stopping(void *context, Reason *reason) {
+        const Trace *trace = context;
+
+        if (!trace->is_stopping)
+                return 0;
+        int r = trace_step_triggers_lifted(context, reason);
+        r = r ?: trace_step_disable(context, reason);
+        return r ?: trace_step_dropped(context, reason);
+}
+
+/* Both are laid for good: the watch first, so that no write between it and the reading is missed.
+ */
+static int step_verify(void *context, Reason *reason) {
+        Trace *trace = context;
+        bool has_fired;
+
+        if (!trace_is_judged(trace) || !trace->is_armed)
+                return 0;
+        int r = trace->next == 0 ? trace_verify_latch(trace, &has_fired, reason) : 0;
+        r = r ?: trace_verify(trace, &trace->next, reason);
+        if (r != PLAN_AGAIN)
+                trace->next = 0;
+        return r;
+}
+
+static int step_events(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        const Grant *grant = trace->grant;
+        const char *system, *name;
+
+        /* What a trigger has turned off shall stay off. */
+        if (trace_is_judged(trace) || !trace->is_live || trace->n_triggers > 0 ||
+                        trace->next == grant->n_events) {
+                trace->next = 0;
+                return 0;
+        }
+        size_t i = trace->next++;
+        if (trace->is_off && trace->is_off[i])
+                return PLAN_AGAIN;
+        trace_locate(trace, &grant->events[i], &system, &name);
+        int r = trace->borrow ? trace_borrow_event(trace, i)
+                              : instance_enable_event(trace->instance, system, name, true);
+        return r ?: PLAN_AGAIN;
+}
+
+static const PlanStep adopt_steps[] = {
+        { "open", step_open, NULL },
+        { "statistics", trace_step_statistics, NULL },
+        { "lifetimes-known", trace_step_lifetimes_known, NULL },
+        { "size", step_size, NULL },
+        { "probes-stand", step_probes_stand, NULL },
+        { "probes", trace_step_probes, NULL },
+        { "pairs", trace_step_pairs_adopted, NULL },
+        { "triggers", trace_step_triggers_adopted, NULL },
+        { "marker", trace_step_marker, NULL },
+        { "metadata", trace_step_metadata, NULL },
+        { "counts", trace_step_counts, NULL },
+        { "switched-back", trace_step_switched_back, NULL },
+        { "stopping", step_stopping, NULL },
+        { "watch", trace_step_watch, NULL },
+        { "verify", step_verify, NULL },
+        { "events", step_events, NULL },
+};
+
+void trace_plan_adopt(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, adopt_steps, ELEMENTSOF(adopt_steps), true);
+}

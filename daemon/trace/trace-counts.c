@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The histograms of a trace whose records are judged: a part of trace.h. The kernel's histograms
+ * count whoever has a number of the kernel's pid list, also another user's process that got the
+ * number of a task that has just ended. So the events are recorded instead, and the consumer counts
+ * what it has found to be a member's (consumer/counts.c). This module decides which events that
+ * are, which of their records the kernel has to record, and describes all of it for the consumer.
+ * Notify triggers are counted in the same way.
+ *
+ * An event is recorded once. Where a stream and a histogram, or two histograms, want different
+ * records of it, the kernel records what any of them wants, and the consumer evaluates the
+ * conditions.
+ *
+ * A flight recorder has no consumer while it runs: it can have no histograms, and its notify
+ * triggers are the kernel's (SECURITY.md). */
+
+#include "trace/trace-counts.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/describe.h"
+#include "base/fd.h"
+#include "interfaces/defence.h"
+#include "interfaces/spec-trigger.h"
+#include "policy/filter.h"
+#include "trace/metadata.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-pairs.h"
+#include "trace/trace-triggers-parts.h"
+
+bool trace_counts(const Trace *trace) {
+        if (!trace_is_judged(trace) || trace->spec->mode != MODE_STREAM ||
+                        !defence_is_on("judged-counts"))
+                return false;
+        for (size_t i = 0; i < trace->spec->n_triggers; i++)
+                if (trigger_is_hist(&trace->spec->triggers[i]))
+                        return true;
+        return false;
+}
+
+static bool is_of_event(const Trace *trace, size_t i, const GrantEvent *event) {
+        return trigger_is_hist(&trace->spec->triggers[i]) &&
+               &trace->grant->events[trace->grant->triggers[i].event] == event;
+}
+
+bool trace_counts_event(const Trace *trace, const GrantEvent *event) {
+        if (!trace_counts(trace))
+                return false;
+        for (size_t i = 0; i < trace->grant->n_triggers; i++)
+                if (is_of_event(trace, i, event))
+                        return true;
+        return false;
+}
+
+bool trace_counts_names(const Trace *trace) {
+        if (!trace_counts(trace))
+                return false;
+        for (size_t i = 0; i < trace->grant->n_triggers; i++) {
+                const HistLayout *layout = &trace->grant->triggers[i].hist.layout;
+
+                for (unsigned k = 0; k < layout->n_keys; k++)
+                        if (layout->keys[k].kind == HIST_EXECNAME)
+                                return true;
+        }
+        return false;
+}
+
+static int check_layout(const SpecTrigger *trigger, const HistLayout *layout, Reason *reason) {
+        for (unsigned i = 0; i < layout->n_keys; i++) {
+                HistKind kind = layout->keys[i].kind;
+
+                if (kind == HIST_SYM || kind == HIST_STACKTRACE)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s.keys[%u]: %s: only a session of all processes can count by "
+                                        "functions of the kernel: use another field",
+                                        spec_trigger_place(trigger).text,
+                                        i,
+                                        layout->keys[i].name);
+        }
+        return 0;
+}
+
+int trace_check_counts(const Spec *spec, const Grant *grant, Reason *reason) {
+        const Trace trace = { .spec = spec, .grant = grant };
+        int r = 0;
+
+        if (!trace_is_judged(&trace) || !defence_is_on("judged-counts"))
+                return 0;
+        for (size_t i = 0; r == 0 && i < grant->n_triggers; i++) {
+                const SpecTrigger *trigger = &spec->triggers[i];
+
+                if (trigger->action != ACTION_HIST)
+                        continue;
+                if (spec->mode != MODE_STREAM)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s.do: hist: a flight recorder of your own processes cannot count: "
+                                        "use mode stream",
+                                        spec_trigger_place(trigger).text);
+                r = check_layout(trigger, &grant->triggers[i].hist.layout, reason);
+        }
+        return r;
+}
+
+/* The filters of an event's users: its own, where it is recorded, and those of its histograms. */
+
+typedef struct Filters {
+        const char **texts; /* each once; NULL: all records */
+        size_t n;
+        bool has_all; /* one of the users wants all records */
+} Filters;
+
+static void add_filter(Filters *filters, const char *text) {
+        if (!text) {
+                filters->has_all = true;
+                return;
+        }
+        for (size_t i = 0; i < filters->n; i++)
+                if (strcmp(filters->texts[i], text) == 0)
+                        return;
+        filters->texts[filters->n++] = text;
+}
+
+static int collect_filters(const Trace *trace, const GrantEvent *event, Filters *ret) {
+        *ret = (Filters){};
+        ret->texts = calloc(trace->grant->n_triggers + 1, sizeof(*ret->texts));
+        if (!ret->texts)
+                return -ENOMEM;
+        if (!event->is_unrecorded || trace_needs_event(trace, event))
+                add_filter(ret, event->filter);
+        for (size_t i = 0; i < trace->grant->n_triggers; i++)
+                if (is_of_event(trace, i, event))
+                        add_filter(ret, trace->grant->triggers[i].filter);
+        return 0;
+}
+
+int trace_join_counted(const Trace *trace, const GrantEvent *event, char **ret) {
+        size_t size = 1, at = 0;
+        Filters filters;
+
+        *ret = NULL;
+        int r = collect_filters(trace, event, &filters);
+        _cleanup_free_ const char **texts = filters.texts;
+        for (size_t i = 0; r == 0 && i < filters.n; i++)
+                size += strlen(texts[i]) + strlen("() || ");
+        /* One that is too long for the kernel is left to the consumer. */
+        if (r < 0 || filters.has_all || filters.n == 0 || size > FILTER_RESULT_MAX)
+                return r;
+        char *text = malloc(size);
+        if (!text)
+                return -ENOMEM;
+        for (size_t i = 0; i < filters.n; i++)
+                at += (size_t)snprintf(text + at,
+                                size - at,
+                                filters.n == 1 ? "%s%s" : "%s(%s)",
+                                i > 0 ? " || " : "",
+                                texts[i]);
+        *ret = text;
+        return 0;
+}
+
+/* Does the kernel record more of the event than a user with this filter wants? */
+static int needs_condition(const Trace *trace,
+                const GrantEvent *event,
+                const char *filter,
+                bool *ret) {
+        _cleanup_free_ char *recorded = NULL;
+
+        *ret = false;
+        if (!filter)
+                return 0;
+        int r = trace_needs_event(trace, event) ? 0 : trace_join_counted(trace, event, &recorded);
+        *ret = r == 0 && (!recorded || strcmp(recorded, filter) != 0);
+        return r;
+}
+
+/* The plan */
+
+static int put_number(json_object *object, const char *key, uint64_t value) {
+        return describe_put(object, key, json_object_new_uint64(value));
+}
+
+static int put_new_object(json_object *array, json_object **ret) {
+        *ret = json_object_new_object();
+        return describe_append(array, *ret);
+}
+
+static int put_new_array(json_object *object, const char *key, json_object **ret) {
+        *ret = json_object_new_array();
+        return describe_put(object, key, *ret);
+}
+
+static int read_format(const Trace *trace, const GrantEvent *event, Format **ret, Reason *reason) {
+        _cleanup_free_ char *text = NULL;
+        const char *system, *name;
+        size_t size;
+
+        trace_locate(trace, event, &system, &name);
+        int r = event_read_format(trace->tracefs, system, name, &text, &size);
+        return r ?: format_parse(text, size, ret, reason);
+}
+
+/* Describes the filter, if the kernel records more than this filter allows. */
+static int put_condition(json_object *object,
+                const Trace *trace,
+                const GrantEvent *event,
+                const char *filter,
+                Reason *reason) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        json_object *condition = NULL;
+        char full[512];
+        bool is_needed;
+
+        int r = needs_condition(trace, event, filter, &is_needed);
+        if (r != 0 || !is_needed)
+                return r;
+        (void)snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
+        r = read_format(trace, event, &format, reason);
+        const FilterContext about = { .event = full, .format = format };
+        r = r ?: filter_describe(&about, filter, &condition, reason);
+        return r ?: describe_put(object, "condition", condition);
+}
+
+/* "count.buckets=512" */
+static uint64_t get_width(const char *word) {
+        const char *digits = strstr(word, ".buckets=");
+
+        return digits ? strtoull(digits + strlen(".buckets="), NULL, 10) : 0;
+}
+
+static int put_columns(json_object *object,
+                const char *key,
+                const HistColumn *columns,
+                unsigned n,
+                const SpecWords *words) {
+        json_object *list, *entry;
+
+        int r = put_new_array(object, key, &list);
+        for (unsigned i = 0; r == 0 && i < n; i++) {
+                r = put_new_object(list, &entry);
+                r = r ?: describe_put(entry, "field", json_object_new_string(columns[i].name));
+                r = r ?: put_number(entry, "kind", columns[i].kind);
+                r = r ?: put_number(entry, "width", get_width(words->items[i]));
+        }
+        return r;
+}
+
+/* 0: hitcount; then the keys, then the values. The kernel looks for a name among the values first.
+ */
+static unsigned find_column(const HistLayout *layout, const char *name, size_t size) {
+        for (unsigned i = 0; i < layout->n_values; i++)
+                if (strlen(layout->values[i].name) == size &&
+                                memcmp(layout->values[i].name, name, size) == 0)
+                        return 1 + layout->n_keys + i;
+        for (unsigned i = 0; i < layout->n_keys; i++)
+                if (strlen(layout->keys[i].name) == size &&
+                                memcmp(layout->keys[i].name, name, size) == 0)
+                        return 1 + i;
+        return 0;
+}
+
+static int put_order(json_object *list, const HistLayout *layout, const char *word) {
+        size_t size = strcspn(word, ".");
+        json_object *entry;
+
+        int r = put_new_object(list, &entry);
+        r = r ?: put_number(entry, "column", find_column(layout, word, size));
+        return r
+                               ?: describe_put(entry,
+                                                  "down",
+                                                  json_object_new_boolean(
+                                                                  strcmp(word + size,
+                                                                                  ".descending") ==
+                                                                  0));
+}
+
+static int put_orders(json_object *object, const HistLayout *layout, const SpecWords *sort) {
+        json_object *list;
+
+        int r = put_new_array(object, "sort", &list);
+        if (r == 0 && sort->n == 0)
+                return put_order(list, layout, "hitcount.descending");
+        for (size_t i = 0; r == 0 && i < sort->n; i++)
+                r = put_order(list, layout, sort->items[i]);
+        return r;
+}
+
+static int put_hist(json_object *table, const SpecTrigger *wanted, const HistText *hist) {
+        const HistLayout *layout = &hist->layout;
+
+        int r = put_number(table, "size", hist->n_rows);
+        r = r ?: put_columns(table, "keys", layout->keys, layout->n_keys, &wanted->hist.keys);
+        r = r
+                            ?: put_columns(table,
+                                               "values",
+                                               layout->values,
+                                               layout->n_values,
+                                               &wanted->hist.values);
+        return r ?: put_orders(table, layout, &wanted->hist.sort);
+}
+
+static int put_table(json_object *tables, const Trace *trace, size_t i, Reason *reason) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        const SpecTrigger *wanted = &trace->spec->triggers[i];
+        const GrantTrigger *granted = &trace->grant->triggers[i];
+        const GrantEvent *event = &trace->grant->events[granted->event];
+        bool is_notify = wanted->action == ACTION_NOTIFY;
+        json_object *table;
+
+        int r = put_new_object(tables, &table);
+        r = r ?: read_format(trace, event, &format, reason);
+        r = r ?: put_number(table, "trigger", i);
+        r = r ?: put_number(table, "event", format->id);
+        r = r ?: describe_put(table, "notify", json_object_new_boolean(is_notify));
+        if (r == 0 && !is_notify)
+                r = put_hist(table, wanted, &granted->hist);
+        return r ?: put_condition(table, trace, event, granted->filter, reason);
+}
+
+static int put_tables(json_object *plan, const Trace *trace, Reason *reason) {
+        json_object *tables;
+
+        int r = put_new_array(plan, "tables", &tables);
+        for (size_t i = 0; r == 0 && i < trace->grant->n_triggers; i++)
+                if (trigger_is_hist(&trace->spec->triggers[i]))
+                        r = put_table(tables, trace, i, reason);
+        return r;
+}
+
+/* The condition for the records that the reader of the stream may have, where more are recorded. */
+static int put_filter(json_object *filters,
+                const Trace *trace,
+                const GrantEvent *event,
+                Reason *reason) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        json_object *entry;
+        bool is_needed;
+
+        int r = needs_condition(trace, event, event->filter, &is_needed);
+        if (r != 0 || !is_needed)
+                return r;
+        r = put_new_object(filters, &entry);
+        r = r ?: read_format(trace, event, &format, reason);
+        r = r ?: put_number(entry, "event", format->id);
+        return r ?: put_condition(entry, trace, event, event->filter, reason);
+}
+
+/* The event is off in the stream, but it is counted. */
+static int put_hidden(json_object *hidden,
+                const Trace *trace,
+                const GrantEvent *event,
+                Reason *reason) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+
+        int r = read_format(trace, event, &format, reason);
+        return r ?: describe_append(hidden, json_object_new_uint64(format->id));
+}
+
+/* Lists the events that the stream's reader may not see, and the filters of those that it may see.
+ */
+static int put_events(json_object *plan, const Trace *trace, Reason *reason) {
+        json_object *events, *filters, *hidden;
+
+        int r = put_new_array(plan, "events", &events);
+        r = r ?: put_new_array(plan, "filters", &filters);
+        r = r ?: put_new_array(plan, "hidden", &hidden);
+        for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++) {
+                const GrantEvent *event = &trace->grant->events[i];
+
+                if (!trace_counts_event(trace, event))
+                        continue;
+                r = event->is_unrecorded ? metadata_add_event(events, trace, event)
+                    : event->is_off      ? put_hidden(hidden, trace, event, reason)
+                                         : put_filter(filters, trace, event, reason);
+        }
+        return r;
+}
+
+static int put_names(json_object *plan, const Trace *trace) {
+        static const char *const sources[][2] = {
+                { "sched", "sched_process_fork" },
+                { "task", "task_rename" },
+        };
+        json_object *list;
+
+        int r = put_new_array(plan, "names", &list);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(sources); i++) {
+                const GrantEvent event = { .system = (char *)sources[i][0],
+                        .name = (char *)sources[i][1] };
+
+                r = metadata_add_event(list, trace, &event);
+        }
+        return r;
+}
+
+int trace_step_counts(void *context, Reason *reason) {
+        _cleanup_json_ json_object *plan = json_object_new_object();
+        Trace *trace = context;
+
+        if (!trace_counts(trace))
+                return 0;
+        int r = plan ? put_tables(plan, trace, reason) : -ENOMEM;
+        r = r ?: put_events(plan, trace, reason);
+        if (r == 0 && trace_counts_names(trace))
+                r = put_names(plan, trace);
+        if (r != 0)
+                return r;
+        const char *text = json_object_to_json_string_ext(plan, JSON_C_TO_STRING_PLAIN);
+        close_cleanup(&trace->counts_fd);
+        trace->counts_fd = text ? fd_memfd_sealed("ktrace-counts", text, strlen(text)) : -ENOMEM;
+        return MIN_OF(trace->counts_fd, 0);
+}

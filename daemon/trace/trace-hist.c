@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is done with a histogram that a trigger of a trace has laid: its file is opened for the
+ * process that reads it, it is emptied, halted and goes on. Plans that the event loop builds and
+ * the worker thread runs, since each takes the kernel's event_mutex.
+ *
+ * Which of the file's tables it is is said by the kernel's own list, the file `trigger`, which has
+ * no payload. In a fenced session the guard pauses what it finds, and counting that went on after
+ * that would be of somebody else: so whoever reads asks afterwards whether the guard has gone off.
+ */
+
+#include "trace/trace-hist.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "trace/trace-triggers.h"
+
+#define PATH_SIZE 512
+
+static uint32_t count_hists(const char *text) {
+        uint32_t n = 0;
+
+        for (const char *line = text; *line; line += *line == '\n') {
+                n += strncmp(line, "hist:", strlen("hist:")) == 0;
+                line += strcspn(line, "\n");
+        }
+        return n;
+}
+
+static int open_file(const TraceHist *hist, const char *system, const char *name) {
+        char path[PATH_SIZE];
+
+        (void)snprintf(path, sizeof(path), "events/%s/%s/hist", system, name);
+        return instance_open_file(hist->trace->instance, path, O_RDONLY);
+}
+
+static int step_open(void *context, Reason *reason) {
+        TraceHist *hist = context;
+        _cleanup_free_ char *text = NULL;
+        const char *system, *name;
+        Trigger trigger;
+
+        int r = trace_find_hist(hist->trace, hist->trigger, &trigger, &system, &name, reason);
+        r = r ?: trigger_read(hist->trace->instance, system, name, &text);
+        if (r != 0)
+                return r;
+        TriggerState state = trigger_find(text, &trigger);
+        if (!state.stands)
+                return -ENOENT; /* somebody has taken it away: told by who looks after that */
+        hist->n_in_file = count_hists(text);
+        hist->fds[1] = fd_memfd_sealed("ktrace-trigger", state.line, state.line_size);
+        if (hist->fds[1] < 0)
+                return hist->fds[1];
+        hist->fds[0] = open_file(hist, system, name);
+        return MIN_OF(hist->fds[0], 0);
+}
+
+static void undo_open(void *context) {
+        TraceHist *hist = context;
+
+        close_cleanup(&hist->fds[0]);
+        close_cleanup(&hist->fds[1]);
+}
+
+static int step_judge(void *context, Reason *reason) {
+        TraceHist *hist = context;
+
+        if (!hist->trace->instance)
+                return -ENODEV;
+        return trace_is_judged(hist->trace)
+                               ? trace_verify_latch(hist->trace, &hist->has_fired, reason)
+                               : 0;
+}
+
+static int step_verb(void *context, Reason *reason) {
+        const TraceHist *hist = context;
+        const Instance *instance = hist->trace->instance;
+        const char *system, *name;
+        Trigger trigger;
+        bool has_fired;
+
+        /* Paused by the guard for good. */
+        int r = trace_is_judged(hist->trace) ? trace_verify_latch(hist->trace, &has_fired, reason)
+                                             : 0;
+        r = r ?: trace_find_hist(hist->trace, hist->trigger, &trigger, &system, &name, reason);
+        if (r != 0)
+                return r;
+        if (hist->verb == HIST_CLEAR)
+                return trigger_clear(instance, system, name, &trigger);
+        return trigger_pause(instance, system, name, &trigger, hist->verb == HIST_PAUSE);
+}
+
+static void plan_one(TraceHist *hist, Plan *plan, const PlanStep *step, OwnWrites *writes) {
+        plan_init(plan, step, 1, writes);
+        plan->uid = hist->trace->owner->uid;
+        plan->urgent = false;
+        plan->context = hist;
+}
+
+void trace_plan_hist_open(TraceHist *hist, Plan *plan) {
+        static const PlanStep step = { "open the histogram", step_open, undo_open };
+
+        plan_one(hist, plan, &step, NULL);
+}
+
+void trace_plan_hist_judge(TraceHist *hist, Plan *plan) {
+        static const PlanStep step = { "ask the guard", step_judge, NULL };
+
+        plan_one(hist, plan, &step, NULL);
+}
+
+void trace_plan_hist_verb(TraceHist *hist, Plan *plan) {
+        static const PlanStep step = { "change the histogram", step_verb, NULL };
+
+        plan_one(hist, plan, &step, hist->trace->own_writes);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a session records besides events, and where: a tracer on chosen functions, some CPUs alone.
+ * A part of trace.h, on the worker thread. Policy has said before that the owner may; the instance
+ * is the session's own, so nothing needs to be put back but the tracer, which patches the kernel
+ * for as long as it is set. */
+
+#include "trace/trace-kernel.h"
+
+#include "kernel/tracer.h"
+
+int trace_step_cpus(void *context, Reason *reason) {
+        const Trace *trace = context;
+        CpuList cpus;
+
+        if (!trace->spec->cpus)
+                return 0;
+        int r = cpu_list_parse("cpus", trace->spec->cpus, &cpus, reason);
+        return r ?: instance_set_cpus(trace->instance, &cpus, trace->n_cpus, reason);
+}
+
+int trace_step_tracer(void *context, Reason *reason) {
+        const Trace *trace = context;
+        const Spec *spec = trace->spec;
+
+        if (!spec->tracer)
+                return 0;
+        return instance_set_tracer(
+                        trace->instance, spec->tracer, spec->functions, spec->n_functions, reason);
+}
+
+int trace_run_tracer(Trace *trace, bool on) {
+        const Spec *spec = trace->spec;
+
+        if (!spec->tracer)
+                return 0;
+        return instance_run_tracer(trace->instance, spec->functions, spec->n_functions, on);
+}
+
+int trace_step_run_tracer(void *context, Reason *reason _unused_) {
+        return trace_run_tracer(context, true);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What others have changed in the instance of a session that needs no fence, found by comparing
+ * what was laid with what stands, and put back where that harms nobody: a part of trace.h, on the
+ * worker thread, called by ledger.c. Where records are judged nothing is put back, the session ends
+ * (interference.c). Here are events, and what is told; the files of the whole instance are in
+ * trace-ledger-files.c.
+ *
+ * Not put back, but told: what was in a buffer that somebody emptied; anything in an instance that
+ * is somebody else's (trace-borrow.c), who may have meant it; triggers of others on our events. And
+ * three changes end the session: an emptied pid list, since nothing tells who was on it; a filter
+ * of the rules' that is gone, since records have passed that the owner may not see; a tracer or a
+ * probe that was taken away, since the ring went with it, and a probe defined anew has another
+ * number than the stream's metadata says.
+ *
+ * Relies on: an event's filter is written while it is off (filter.c). */
+
+#include "trace/trace-ledger-parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "trace/trace-borrow.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-pairs.h"
+#include "trace/trace-parts.h"
+#include "trace/trace-triggers.h"
+
+/* Events in one step of a plan, and those of others that are turned off in one. */
+#define LOOK_EVENTS 32
+#define MARKS_MAX   8
+
+int trace_ledger_init(TraceLedger *ledger, const Trace *trace) {
+        *ledger = (TraceLedger){
+                .is_given_up = calloc(trace->grant->n_events + 1, sizeof(bool)),
+        };
+        return ledger->is_given_up ? 0 : -ENOMEM;
+}
+
+void trace_ledger_clear(TraceLedger *ledger) {
+        free(ledger->is_given_up);
+        ledger->is_given_up = NULL;
+}
+
+void trace_ledger_add(TraceLedger *ledger,
+                const char *file,
+                const char *was,
+                const char *is,
+                bool is_put_back) {
+        if (ledger->n < LEDGER_CHANGES_MAX) {
+                LedgerChange *change = &ledger->changes[ledger->n];
+
+                snprintf(change->file, sizeof(change->file), "%s", file);
+                snprintf(change->was, sizeof(change->was), "%s", was);
+                snprintf(change->is, sizeof(change->is), "%s", is);
+                change->is_put_back = is_put_back;
+        }
+        ledger->n++;
+        ledger->n_put_back += is_put_back;
+}
+
+int trace_ledger_end_session(Reason *reason, const char *file, const char *why) {
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "somebody else changed the session's %s: %s",
+                        file,
+                        why);
+}
+
+/* Events */
+
+typedef struct Wrong {
+        bool is_on, wants_on; /* now; as it should be */
+        bool enable, filter, trigger;
+        char *now_filter;    /* as it reads */
+        char *wanted_filter; /* NULL: none */
+} Wrong;
+
+static void wrong_clear(Wrong *wrong) {
+        free(wrong->now_filter);
+        free(wrong->wanted_filter);
+}
+
+static int read_event(const Trace *trace,
+                size_t i,
+                const char *system,
+                const char *name,
+                Wrong *ret) {
+        const GrantEvent *event = &trace->grant->events[i];
+        _cleanup_free_ char *triggers = NULL;
+        char path[512];
+
+        snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
+        int r = trigger_read_enabled(trace->instance, system, name, &ret->is_on);
+        r = r ?: trace_join_filter(trace, event, &ret->wanted_filter);
+        r = r ?: tracefs_read(trace->instance->fd, path, &ret->now_filter, NULL);
+        r = r ?: trigger_read(trace->instance, system, name, &triggers);
+        if (r < 0)
+                return r;
+        ret->now_filter[strcspn(ret->now_filter, "\n")] = '\0';
+        ret->wants_on = trace->is_live && !(trace->is_off && trace->is_off[i]);
+        if (trace_event_has_window(trace, system, name))
+                ret->wants_on = ret->is_on;
+        ret->enable = ret->is_on != ret->wants_on;
+        ret->filter = strcmp(ret->now_filter, ret->wanted_filter ?: "none") != 0;
+        ret->trigger = !trace_triggers_stand(trace, system, name, triggers);
+        return 0;
+}
+
+static int put_back_filter(const Trace *trace,
+                const char *system,
+                const char *name,
+                const Wrong *wrong) {
+        Reason reason = {};
+        char path[512];
+        int r = 0;
+
+        if (wrong->is_on)
+                r = instance_enable_event(trace->instance, system, name, false);
+        if (r < 0)
+                return r;
+        snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
+        r = wrong->wanted_filter ? instance_set_filter(trace->instance,
+                                                   system,
+                                                   name,
+                                                   wrong->wanted_filter,
+                                                   &reason)
+                                 : tracefs_write(trace->instance->fd, path, "0");
+        /* Without its filter it stays off: nobody asked for all of its records. */
+        if (r == 0 && wrong->wants_on)
+                r = instance_enable_event(trace->instance, system, name, true);
+        return r;
+}
+
+static void note_event(TraceLedger *ledger,
+                const char *system,
+                const char *name,
+                const Wrong *wrong,
+                bool is_put_back) {
+        const char *filter = wrong->wanted_filter ?: "none";
+        char path[WATCH_NAME_MAX];
+
+        if (wrong->enable) {
+                snprintf(path, sizeof(path), "events/%s/%s/enable", system, name);
+                trace_ledger_add(ledger,
+                                path,
+                                wrong->wants_on ? "1" : "0",
+                                wrong->is_on ? "1" : "0",
+                                is_put_back);
+        }
+        if (wrong->filter) {
+                snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
+                trace_ledger_add(ledger, path, filter, wrong->now_filter, is_put_back);
+        }
+        if (wrong->trigger) {
+                snprintf(path, sizeof(path), "events/%s/%s/trigger", system, name);
+                trace_ledger_add(ledger, path, "the session's triggers", "others", is_put_back);
+        }
+}
+
+/* Those of ours that somebody has lifted, with what is left of their counts as far as it is known.
+ * -EEXIST: others stand there, too. */
+static int put_back_triggers(Trace *trace, size_t event, const char *system, const char *name) {
+        _cleanup_free_ char *text = NULL, *now = NULL;
+        Reason reason = {};
+
+        int r = trigger_read(trace->instance, system, name, &text);
+        for (size_t i = 0; r == 0 && i < trace->n_triggers; i++) {
+                TraceTrigger *t = &trace->triggers[i];
+                const Trigger trigger = { t->command, t->count, t->condition, t->listed };
+                uint64_t count = t->count, left = t->left;
+
+                if (t->event != event || !t->is_laid || trigger_find(text, &trigger).stands)
+                        continue;
+                t->is_laid = false;
+                if (count != TRIGGER_WITHOUT_END && left == 0)
+                        continue;
+                t->count = left;
+                r = trace_lay_trigger(trace, t, &reason);
+                t->count = count;
+                t->left = left;
+        }
+        r = r ?: trigger_read(trace->instance, system, name, &now);
+        return r ?: trace_triggers_stand(trace, system, name, now) ? r : -EEXIST;
+}
+
+static int put_back_event(Trace *trace,
+                size_t event,
+                const char *system,
+                const char *name,
+                const Wrong *wrong) {
+        int r = 0;
+
+        if (wrong->filter)
+                r = put_back_filter(trace, system, name, wrong);
+        else if (wrong->enable)
+                r = instance_enable_event(trace->instance, system, name, wrong->wants_on);
+        if (r == 0 && wrong->trigger)
+                r = put_back_triggers(trace, event, system, name);
+        return r;
+}
+
+static int lose_event(Trace *trace,
+                TraceLedger *ledger,
+                size_t i,
+                const char *system,
+                const char *name,
+                Reason *reason) {
+        char path[WATCH_NAME_MAX];
+
+        snprintf(path, sizeof(path), "events/%s/%s", system, name);
+        if (strncmp(system, PROBE_GROUP_PREFIX, strlen(PROBE_GROUP_PREFIX)) == 0)
+                return trace_ledger_end_session(
+                                reason, path, "its probe was removed from the kernel");
+        if (!ledger->is_given_up[i])
+                trace_ledger_add(ledger, path, "an event", "gone", false);
+        ledger->is_given_up[i] = true;
+        return 0;
+}
+
+static int look_at_event(Trace *trace, TraceLedger *ledger, size_t i, Reason *reason) {
+        const GrantEvent *event = &trace->grant->events[i];
+        __attribute__((cleanup(wrong_clear))) Wrong wrong = {};
+        const char *system, *name;
+        char path[WATCH_NAME_MAX];
+
+        if (trace_keeps_event(trace, i))
+                return 0;
+        trace_locate(trace, event, &system, &name);
+        int r = read_event(trace, i, system, name, &wrong);
+        if (r == -ENOENT || r == -ENODEV)
+                return lose_event(trace, ledger, i, system, name, reason);
+        if (r < 0)
+                return r;
+        if (!wrong.enable && !wrong.filter && !wrong.trigger) {
+                ledger->is_given_up[i] = false;
+                return 0;
+        }
+        if (ledger->is_given_up[i])
+                return 0;
+        if (wrong.filter && event->policy_filter) {
+                snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
+                return trace_ledger_end_session(
+                                reason, path, "the rules grant the event with its filter only");
+        }
+        r = trace->borrow ? -EPERM : put_back_event(trace, i, system, name, &wrong);
+        note_event(ledger, system, name, &wrong, r == 0);
+        ledger->is_given_up[i] = r != 0;
+        return 0;
+}
+
+/* What makes one record of two events. */
+static int look_at_pairs(const Trace *trace, Reason *reason) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < trace->n_pairs * PROBE_ORIGINS_MAX; i++) {
+                const ProbeOrigin *origin = &trace->pairs[i / 2].probe->origins[i % 2];
+                _cleanup_free_ char *text = NULL;
+                char path[WATCH_NAME_MAX];
+
+                r = trigger_read(trace->instance, origin->system, origin->name, &text);
+                if (r < 0 || trace_triggers_stand(trace, origin->system, origin->name, text))
+                        continue;
+                snprintf(path, sizeof(path), "events/%s/%s/trigger", origin->system, origin->name);
+                r = trace_ledger_end_session(reason,
+                                path,
+                                "what it remembered of the probe's first event is lost");
+        }
+        return r;
+}
+
+/* Events that others have turned on, whose records nobody asked for */
+
+static bool is_ours(const Trace *trace, const char *line) {
+        for (size_t i = 0; i < trace->grant->n_events; i++) {
+                const char *system, *name;
+
+                trace_locate(trace, &trace->grant->events[i], &system, &name);
+                size_t n = strlen(system);
+                if (strncmp(line, system, n) == 0 && line[n] == ':' &&
+                                strcmp(line + n + 1, name) == 0)
+                        return true;
+        }
+        return false;
+}
+
+static int turn_off(Trace *trace, TraceLedger *ledger, const char *system, const char *name) {
+        char path[WATCH_NAME_MAX];
+
+        snprintf(path, sizeof(path), "events/%s/%s/enable", system, name);
+        int r = instance_enable_event(trace->instance, system, name, false);
+        trace_ledger_add(ledger, path, "0", "1", r == 0);
+        return r;
+}
+
+/* The kernel also lists in set_event what is only soft-enabled: an event with a trigger, and the
+ * event that an event probe or a pair is made from. Such an event records nothing, whoever made the
+ * trigger, so its `enable` file decides. */
+static bool is_recorded(const Trace *trace, const char *system, const char *name) {
+        bool is_on;
+
+        return trigger_read_enabled(trace->instance, system, name, &is_on) == 0 && is_on;
+}
+
+static int look_at_others(Trace *trace, TraceLedger *ledger) {
+        _cleanup_free_ char *text = NULL;
+        unsigned n = 0;
+        char *rest;
+
+        if (trace->borrow)
+                return 0;
+        int r = tracefs_read(trace->instance->fd, "set_event", &text, NULL);
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+                char *name = strchr(line, ':');
+
+                if (!name || is_ours(trace, line))
+                        continue;
+                *name++ = '\0';
+                if (!is_recorded(trace, line, name))
+                        continue;
+                if (n++ == LOOK_EVENTS)
+                        return PLAN_AGAIN;
+                /* Not off: reported, and found again by the next look. */
+                if (turn_off(trace, ledger, line, name) < 0)
+                        return 0;
+        }
+        return 0;
+}
+
+int trace_ledger_look(Trace *trace, TraceLedger *ledger, Reason *reason) {
+        size_t n = trace->is_armed ? trace->grant->n_events : 0;
+        size_t end = MIN_OF(ledger->next + LOOK_EVENTS, n);
+        int r = 0;
+
+        if (!trace->instance)
+                return 0;
+        if (ledger->next == 0)
+                r = trace_ledger_look_at_files(trace, ledger, reason);
+        if (ledger->next == 0 && r == 0 && trace->is_armed)
+                r = look_at_pairs(trace, reason);
+        for (; r == 0 && ledger->next < end; ledger->next++)
+                r = look_at_event(trace, ledger, ledger->next, reason);
+        if (r != 0 || ledger->next < n)
+                return r ?: PLAN_AGAIN;
+        return trace->is_armed ? look_at_others(trace, ledger) : 0;
+}
+
+/* Telling */
+
+static void format_change(const LedgerChange *change, char *text, size_t size) {
+        snprintf(text,
+                        size,
+                        "%s was %s, became %s%s",
+                        change->file,
+                        change->was,
+                        change->is,
+                        change->is_put_back ? ", put back" : "");
+}
+
+void trace_ledger_format(const TraceLedger *ledger, Reason *ret) {
+        char text[WATCH_NAME_MAX + 192];
+
+        if (ledger->n == 0)
+                return;
+        format_change(&ledger->changes[0], text, sizeof(text));
+        if (ledger->n == 1)
+                reason_set(ret, 0, "%s", text);
+        else
+                reason_set(ret,
+                                0,
+                                "%s; and %zu more, %zu put back in all",
+                                text,
+                                ledger->n - 1,
+                                ledger->n_put_back);
+}
+
+static void mark(const Trace *trace, const char *text) {
+        if (write(trace->marker_fd, text, strlen(text)) < 0)
+                log_errno(-errno,
+                                LOG_WARNING,
+                                &(LogContext){ trace->id, NULL, trace->owner->uid },
+                                "cannot tell of the interference in the stream");
+}
+
+void trace_ledger_mark(const Trace *trace, const TraceLedger *ledger) {
+        char text[WATCH_NAME_MAX + 256], change[WATCH_NAME_MAX + 192];
+
+        if (ledger->n == 0 || !trace->is_live || trace->marker_fd < 0)
+                return;
+        for (size_t i = 0; i < MIN_OF(ledger->n, (size_t)MARKS_MAX); i++) {
+                format_change(&ledger->changes[i], change, sizeof(change));
+                snprintf(text, sizeof(text), "ktraced: interference: %s\n", change);
+                mark(trace, text);
+        }
+        snprintf(text,
+                        sizeof(text),
+                        "ktraced: interference: %zu changes by others, %zu put back, from %" PRIu64
+                        ".%06" PRIu64 " to %" PRIu64 ".%06" PRIu64 " s (CLOCK_MONOTONIC)\n",
+                        ledger->n,
+                        ledger->n_put_back,
+                        ledger->from_nsec / 1000000000,
+                        ledger->from_nsec / 1000 % 1000000,
+                        ledger->until_nsec / 1000000000,
+                        ledger->until_nsec / 1000 % 1000000);
+        mark(trace, text);
+}

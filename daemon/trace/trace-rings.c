@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The rings of a trace on their way to a consumer: as they are, or of a flight recorder what they
+ * hold now. A part of trace.h; plans that the event loop builds and the worker thread runs. Owns
+ * the fds until the consumer has been sent them. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "interfaces/defence.h"
+#include "trace/metadata.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-parts.h"
+#include "trace/trace-triggers.h"
+
+void trace_close_fds(int **fds, size_t n) {
+        for (size_t i = 0; *fds && i < n; i++)
+                close_cleanup(&(*fds)[i]);
+        free(*fds);
+        *fds = NULL;
+}
+
+void trace_close_rings(Trace *trace) {
+        trace_close_fds(&trace->ring_fds, trace->n_ring_fds);
+        trace->n_ring_fds = 0;
+        close_cleanup(&trace->guard_fds[0]);
+        close_cleanup(&trace->guard_fds[1]);
+}
+
+/* A stream without names is still whole: pids stand in for them. */
+static int read_names(const Trace *trace, int *fd) {
+        close_cleanup(fd);
+        if (!trace_has_name_list(trace))
+                return 0;
+        int r = metadata_make_names(trace, fd);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot read the saved command names");
+        return 0;
+}
+
+int trace_step_names(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        return read_names(trace, &trace->names_fd);
+}
+
+/* The session's own plans go on beside a snapshot. */
+static int step_taken_names(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        return read_names(trace, &trace->taken_names_fd);
+}
+
+static int open_rings(Trace *trace, const char *raw) {
+        size_t n = 1 + 2 * (size_t)trace->n_cpus;
+
+        trace->ring_fds = malloc(n * sizeof(int));
+        if (!trace->ring_fds)
+                return -ENOMEM;
+        trace->n_ring_fds = n;
+        for (size_t i = 0; i < n; i++)
+                trace->ring_fds[i] = -1;
+        for (size_t i = 0; i < n; i++) {
+                char path[64] = "buffer_percent";
+
+                if (i > 0)
+                        snprintf(path,
+                                        sizeof(path),
+                                        "per_cpu/cpu%zu/%s",
+                                        (i - 1) / 2,
+                                        i % 2 ? raw : "stats");
+                trace->ring_fds[i] = instance_open_file(
+                                trace->instance, path, i == 0 ? O_WRONLY : O_RDONLY | O_NONBLOCK);
+                if (trace->ring_fds[i] < 0)
+                        return trace->ring_fds[i];
+        }
+        return 0;
+}
+
+static int step_rings(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        int r = open_rings(trace, "trace_pipe_raw");
+        return r ?: trace_open_guard(trace);
+}
+
+/* In place of per_cpu/cpuN/stats, which is of the other buffer from now on. */
+static int freeze_statistics(Trace *trace, int *ret) {
+        for (unsigned i = 0; i < trace->n_cpus; i++) {
+                CpuStatistics s;
+                char text[512];
+
+                int r = instance_read_statistics_fd(trace->stats_fds[i], &s);
+                if (r < 0)
+                        return r;
+                int size = snprintf(text,
+                                sizeof(text),
+                                "entries: 0\noverrun: %" PRIu64 "\ncommit overrun: %" PRIu64
+                                "\nbytes: %" PRIu64 "\ndropped events: %" PRIu64
+                                "\nread events: %" PRIu64 "\n",
+                                s.overrun,
+                                s.commit_overrun,
+                                s.bytes,
+                                s.dropped,
+                                s.read + s.entries);
+                ret[i] = fd_memfd_sealed("stats", text, (size_t)size);
+                if (ret[i] < 0)
+                        return ret[i];
+        }
+        return 0;
+}
+
+/* A kernel that swaps gives all CPUs up to one moment: that of this call, or the one at which a
+ * trigger has done it already, which comes first. What is newer is the next snapshot's. Of others'
+ * rings each is read up to the moment when its turn comes. */
+static int step_snapshot(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        int r = trace_is_judged(trace) ? trace_open_guard(trace) : 0;
+
+        if (r < 0)
+                return r;
+        int *stats = trace->has_snapshot ? malloc(trace->n_cpus * sizeof(int)) : NULL;
+        if (trace->has_snapshot && !stats)
+                return -ENOMEM;
+        for (unsigned i = 0; stats && i < trace->n_cpus; i++)
+                stats[i] = -1;
+        if (stats)
+                r = freeze_statistics(trace, stats);
+        if (stats && r == 0)
+                r = trace_look_for_caught(trace);
+        bool has_caught = trace->has_caught;
+        if (stats && r == 0 && trace->is_dirty && !has_caught)
+                r = instance_clear_snapshot(trace->instance);
+        if (stats && r == 0 && !has_caught)
+                r = instance_swap(trace->instance);
+        r = r ?: open_rings(trace, stats ? "snapshot_raw" : "trace_pipe_raw");
+        for (unsigned i = 0; stats && r == 0 && i < trace->n_cpus; i++) {
+                close_cleanup(&trace->ring_fds[2 + 2 * i]);
+                trace->ring_fds[2 + 2 * i] = TAKE_FD(stats[i]);
+        }
+        trace_close_fds(&stats, trace->n_cpus);
+        trace->has_caught = has_caught && r < 0;
+        return r;
+}
+
+static void undo_rings(void *context) {
+        trace_close_rings(context);
+}
+
+static const PlanStep rings_steps[] = {
+        { "rings", step_rings, undo_rings },
+};
+
+static const PlanStep snapshot_steps[] = {
+        { "names", step_taken_names, NULL },
+        { "snapshot", step_snapshot, undo_rings },
+};
+
+ControlMember trace_make_member(const KnownTask *known) {
+        ControlMember member = {
+                .tid = (uint32_t)known->task.tid,
+                .since_nsec = known->since_nsec,
+        };
+
+        memcpy(member.comm, known->task.comm, sizeof(member.comm));
+        return member;
+}
+
+#define KNOWN_MAX 65536 /* of those that are not known to have ended */
+
+int trace_know(Trace *trace, const KnownTask *known) {
+        if (known && trace->n_known >= KNOWN_MAX)
+                return -ENOSPC;
+        if (!known) {
+                trace->n_known = 0;
+                trace->n_proof = SIZE_MAX;
+                return 0;
+        }
+        KnownTask *grown = reallocarray(trace->known, trace->n_known + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        trace->known = grown;
+        trace->known[trace->n_known++] = *known;
+        return 0;
+}
+
+int trace_begin_proof(Trace *trace) {
+        KnownTask *copy = calloc(trace->n_known + 1, sizeof(*copy));
+
+        if (!copy)
+                return -ENOMEM;
+        if (trace->n_known > 0)
+                memcpy(copy, trace->known, trace->n_known * sizeof(*copy));
+        free(trace->proven);
+        trace->proven = copy;
+        trace->n_proven = trace->n_proof = trace->n_known;
+        return 0;
+}
+
+void trace_end_proof(Trace *trace) {
+        size_t n_later = trace->n_known > trace->n_proof ? trace->n_known - trace->n_proof : 0;
+
+        if (trace->n_proof > trace->n_known) /* begun anew meanwhile */
+                return;
+        if (n_later > 0)
+                memmove(trace->known + trace->n_proven,
+                                trace->known + trace->n_proof,
+                                n_later * sizeof(*trace->known));
+        if (trace->n_proven > 0)
+                memcpy(trace->known, trace->proven, trace->n_proven * sizeof(*trace->known));
+        trace->n_known = trace->n_proven + n_later;
+}
+
+static bool is_there(Task *task) {
+        TaskStat stat;
+
+        if (!defence_is_on("lifetimes"))
+                return true;
+        if (process_read_stat(task->tid, task->tid, &stat) < 0 ||
+                        stat.start_time != task->start_time)
+                return false;
+        memcpy(task->comm, stat.comm, sizeof(task->comm));
+        return true;
+}
+
+static int step_proven(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        size_t n = 0;
+
+        for (size_t i = 0; i < trace->n_proven; i++)
+                if (is_there(&trace->proven[i].task))
+                        trace->proven[n++] = trace->proven[i];
+        trace->n_proven = n;
+        return 0;
+}
+
+void trace_plan_proven(Trace *trace, Plan *plan) {
+        static const PlanStep step = { "proven", step_proven, NULL };
+
+        trace_plan(trace, plan, &step, 1, true);
+}
+
+void trace_plan_rings(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, rings_steps, ELEMENTSOF(rings_steps), true);
+}
+
+void trace_plan_snapshot(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, snapshot_steps, ELEMENTSOF(snapshot_steps), true);
+}

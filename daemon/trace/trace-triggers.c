@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A session's triggers as the kernel holds them: a part of trace.h, on the worker thread. What can
+ * be said of them before there is anything is in trace-triggers-check.c, what the kernel says of
+ * those that are there in trace-triggers-look.c.
+ *
+ * A trigger knows neither its event's filter nor the guard, so each carries the caller's filter,
+ * the rule's and the fence's context as its own condition. What start and stop are differs:
+ *
+ * - a session that needs no fence has tracing_on for a window; it begins closed when one of its
+ *   triggers says start.
+ * - where records are judged tracing_on is the latch: a trigger that set it to 1 would let a trace
+ *   go on that the guard has ended. There start and stop turn each recorded event on and off, and
+ * the events by which the session knows whose records are whose stay on.
+ *
+ * Histograms count on when the guard has ended the trace, also what a privileged program does; so
+ * each event that has one gets a twin on the guard's event, which pauses them at the same moment.
+ *
+ * They are laid last at each start, with their counts as in the spec, and lifted first at each
+ * stop: an event that was turned off while a trigger stands is turned on by it again. Histograms
+ * stay, in pause. */
+
+#include "trace/trace-triggers-parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "interfaces/defence.h"
+#include "kernel/cred-guard.h"
+#include "trace/trace-counts.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-parts.h"
+
+/* Of each task that may be in the list: 0 is the idle tasks'. */
+#define LISTED "common_pid != 0"
+/* True of every task, the idle tasks too. */
+#define ANY_TASK "common_pid >= 0"
+/* Of notify: what counts is that it counts. */
+#define NOTIFY_LISTED "keys=common_pid:vals=hitcount:sort=hitcount:size=2048"
+#define NOTIFY        "hist:" NOTIFY_LISTED
+
+bool trace_windows_are_switches(const Trace *trace) {
+        return trace->grant->fenced && defence_is_on("latch");
+}
+
+/* What each is in the kernel */
+
+static int make_switch(const Trace *trace, bool on, size_t target, char **ret) {
+        const char *system, *name;
+
+        trace_locate(trace, &trace->grant->events[target], &system, &name);
+        if (asprintf(ret, "%s_event:%s:%s", on ? "enable" : "disable", system, name) < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static int make_command(const Trace *trace, size_t i, char **ret) {
+        static const char *const plain[_ACTION_N] = {
+                [ACTION_START] = "traceon",
+                [ACTION_STOP] = "traceoff",
+                [ACTION_SNAPSHOT] = "snapshot",
+                [ACTION_STACKTRACE] = "stacktrace",
+                [ACTION_NOTIFY] = NOTIFY,
+        };
+
+        const GrantTrigger *granted = &trace->grant->triggers[i];
+        SpecAction action = trace->spec->triggers[i].action;
+
+        if (granted->target != GRANT_NO_TARGET)
+                return make_switch(trace, action == ACTION_ENABLE, granted->target, ret);
+        if (asprintf(ret,
+                            "%s%s",
+                            action == ACTION_HIST ? "hist:" : plain[action],
+                            action == ACTION_HIST ? granted->hist.command : "") < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+/* The kernel calls a trigger without a condition before it writes the event's record, and before it
+ * looks for the task in the pid list (trace_trigger_soft_disabled() in linux/trace_events.h): the
+ * trigger would count hits of other tasks, and a snapshot would lack its own event. traceoff comes
+ * after the record anyway (EVENT_CMD_FL_POST_TRIGGER). */
+static int add_condition(const Trace *trace, TraceTrigger *t) {
+        const char *condition = NULL;
+
+        if (t->condition)
+                return 0;
+        if (trace->spec->scope != SCOPE_SYSTEM && defence_is_on("context"))
+                condition = LISTED;
+        else if (trace->spec->triggers[t->origin].action == ACTION_SNAPSHOT)
+                condition = ANY_TASK;
+        if (!condition)
+                return 0;
+        t->condition = strdup(condition);
+        return t->condition ? 0 : -ENOMEM;
+}
+
+/* Takes *command. */
+static int add_trigger(Trace *trace, size_t i, size_t target, char **command, Reason *reason) {
+        const GrantTrigger *granted = &trace->grant->triggers[i];
+        TraceTrigger *t = &trace->triggers[trace->n_triggers];
+        const char *system, *name;
+
+        *t = (TraceTrigger){ .event = granted->event,
+                .origin = i,
+                .target = target,
+                .count = trace->spec->triggers[i].count,
+                .is_hist = trigger_is_hist(&trace->spec->triggers[i]),
+                .listed = granted->hist.listed
+                                          ?: trigger_is_hist(&trace->spec->triggers[i])
+                                             ? NOTIFY_LISTED
+                                             : NULL,
+                .command = *command };
+        *command = NULL;
+        trace->n_triggers++;
+        /* Which is told how often is the daemon's to count: a hist counts without end. */
+        if (t->is_hist)
+                t->count = TRIGGER_WITHOUT_END;
+        t->left = t->count;
+        trace_locate_trigger(trace, t, &system, &name);
+        int r = trace_check_trigger_known(
+                        trace->instance, &trace->spec->triggers[i], system, name, reason);
+        if (r == 0)
+                r = trace_join_condition(trace,
+                                &trace->grant->events[t->event],
+                                granted->filter,
+                                &t->condition);
+        return r ?: add_condition(trace, t);
+}
+
+/* Of a fenced session: as many as events go on or off. */
+static int add_switches(Trace *trace, size_t i, Reason *reason) {
+        bool on = trace->spec->triggers[i].action == ACTION_START;
+        int r = 0;
+
+        for (size_t k = 0; r == 0 && k < trace->grant->n_events; k++) {
+                _cleanup_free_ char *command = NULL;
+
+                if (trace_is_bound(trace, &trace->grant->events[k]))
+                        continue;
+                r = make_switch(trace, on, k, &command);
+                r = r ?: add_trigger(trace, i, k, &command, reason);
+        }
+        return r;
+}
+
+static size_t count_kernel_triggers(const Trace *trace) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < trace->spec->n_triggers; i++)
+                n += trigger_is_window(&trace->spec->triggers[i])
+                                     ? MAX_OF(trace->grant->n_events, (size_t)1)
+                                     : 1;
+        return n;
+}
+
+int trace_step_triggers_made(void *context, Reason *reason) {
+        Trace *trace = context;
+        int r = 0;
+
+        trace_clear_triggers(trace);
+        trace->triggers = calloc(count_kernel_triggers(trace) + 1, sizeof(TraceTrigger));
+        if (!trace->triggers)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < trace->spec->n_triggers; i++) {
+                _cleanup_free_ char *command = NULL;
+
+                if (trigger_is_hist(&trace->spec->triggers[i]) && trace_counts(trace))
+                        continue;
+                if (trigger_is_window(&trace->spec->triggers[i]) &&
+                                trace_windows_are_switches(trace)) {
+                        r = add_switches(trace, i, reason);
+                        continue;
+                }
+                r = make_command(trace, i, &command);
+                r = r ?: add_trigger(trace, i, trace->grant->triggers[i].target, &command, reason);
+        }
+        return r;
+}
+
+void trace_clear_triggers(Trace *trace) {
+        for (size_t i = 0; i < trace->n_triggers; i++) {
+                free(trace->triggers[i].command);
+                free(trace->triggers[i].condition);
+        }
+        free(trace->triggers);
+        trace->triggers = NULL;
+        trace->n_triggers = 0;
+}
+
+/* Laying and lifting */
+
+static bool has_twin(const Trace *trace, size_t event) {
+        for (size_t i = 0; i < trace->n_triggers; i++)
+                if (trace->triggers[i].event == event && trace->triggers[i].has_twin)
+                        return true;
+        return false;
+}
+
+int trace_step_triggers_adopted(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        int r = trace_step_triggers_made(trace, reason);
+        for (size_t i = 0; r == 0 && trace->is_armed && i < trace->n_triggers; i++) {
+                TraceTrigger *t = &trace->triggers[i];
+
+                t->is_laid = trace->is_live || t->is_hist;
+                t->has_twin = t->is_hist && trace->is_guarded && !has_twin(trace, t->event);
+        }
+        return r;
+}
+
+int trace_step_window(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        for (size_t i = 0; !trace_windows_are_switches(trace) && i < trace->spec->n_triggers; i++)
+                if (trigger_is_window(&trace->spec->triggers[i]))
+                        return instance_set_tracing(
+                                        trace->instance, !trace_begins_closed(trace->spec));
+        return 0;
+}
+
+static int lay_twin(Trace *trace, TraceTrigger *t) {
+        const char *system, *name;
+
+        if (!t->is_hist || !trace->is_guarded || has_twin(trace, t->event))
+                return 0;
+        trace_locate_trigger(trace, t, &system, &name);
+        int r = cred_guard_lay_twin(
+                        trace->instance, trace->owner->uid, trace->guard_gid, system, name);
+        t->has_twin = r == 0;
+        return r;
+}
+
+int trace_lay_trigger(Trace *trace, TraceTrigger *t, Reason *reason) {
+        const SpecTrigger *wanted = &trace->spec->triggers[t->origin];
+        Trigger trigger = trace_get_trigger(t);
+        const char *system, *name;
+        Reason inner = {};
+
+        trace_locate_trigger(trace, t, &system, &name);
+        int r = lay_twin(trace, t);
+        if (r < 0 || t->is_laid)
+                return r ?: trigger_pause(trace->instance, system, name, &trigger, false);
+        r = trigger_lay(trace->instance, system, name, &trigger, &inner);
+        t->is_laid = r == 0;
+        t->left = t->count;
+        if (r <= 0)
+                return r;
+        /* Nobody is told what the rule's filter says. */
+        return reason_set(reason,
+                        r,
+                        "%s: %s on %s: %s",
+                        spec_trigger_place(wanted).text,
+                        spec_action_to_string(wanted->action),
+                        wanted->event,
+                        trace->grant->events[t->event].policy_filter ? "the kernel refuses it"
+                                                                     : inner.text);
+}
+
+int trace_step_triggers(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        if (trace->next_trigger == trace->n_triggers) {
+                trace->next_trigger = 0;
+                return 0;
+        }
+        int r = trace_lay_trigger(trace, &trace->triggers[trace->next_trigger++], reason);
+        return r ?: PLAN_AGAIN;
+}
+
+/* keep: histograms are paused. */
+static int lift(Trace *trace, TraceTrigger *t, bool keep) {
+        Trigger trigger = trace_get_trigger(t);
+        const char *system, *name;
+
+        if (!t->is_laid)
+                return 0;
+        trace_locate_trigger(trace, t, &system, &name);
+        if (t->is_hist && keep)
+                return trigger_pause(trace->instance, system, name, &trigger, true);
+        int r = trace_look_at_trigger(trace, t);
+        r = r ?: trigger_lift(trace->instance, system, name, &trigger);
+        t->is_laid = r < 0;
+        return r;
+}
+
+int trace_step_triggers_lifted(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        if (!trace->instance || trace->next_trigger == trace->n_triggers) {
+                trace->next_trigger = 0;
+                return 0;
+        }
+        int r = lift(trace, &trace->triggers[trace->next_trigger++], true);
+        return r ?: PLAN_AGAIN;
+}
+
+void trace_undo_triggers(void *context) {
+        Trace *trace = context;
+
+        trace->next_trigger = 0;
+        for (size_t i = 0; i < trace->n_triggers; i++) {
+                int r = lift(trace, &trace->triggers[i], true);
+
+                trace_tell_undo(trace, r, "a trigger");
+        }
+}
+
+int trace_lift_twins(Trace *trace) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < trace->n_triggers; i++) {
+                TraceTrigger *t = &trace->triggers[i];
+                const char *system, *name;
+
+                if (!t->has_twin)
+                        continue;
+                trace_locate_trigger(trace, t, &system, &name);
+                r = cred_guard_lift_twin(trace->instance, system, name);
+                t->has_twin = r < 0;
+        }
+        return r;
+}

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a session does to the kernel, as plans. The session floor's event loop builds them, the
+ * worker thread runs them. Owns the instance, its statistics fds and the fds on their way to a
+ * consumer.
+ *
+ * The fence is the order of the steps. `tracing_on` is 1 from mkdir on and never written: with
+ * every event off nothing is recorded, and later a guard that sets it to 0 has the last word. The
+ * sentinel pid comes first, since an empty list means "trace everybody"; then event-fork, so that
+ * children follow; then the pids, the guard, then the judgement of all that is listed by then
+ * (arm.c); then filters, each while its event is off, since a filter that the kernel refuses would
+ * leave an event on without any. Then the lifetimes go on, and what is listed is judged again: a
+ * task that ended before they were on has no exit record, and its number may be another user's
+ * while the kernel's list still has it. Between this plan and the next the consumer is told who is
+ * a member; the other events go on last. Stop is events off, the lifetimes last. Undoing a start
+ * truncates the pid list back to the sentinel: with events off the instant of an empty list is
+ * harmless. What only a fenced session has is in trace-fence.c.
+ */
+
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "interfaces/defence.h"
+#include "kernel/cred-guard.h"
+#include "probes/probe-batch.h"
+#include "scope/scope.h"
+#include "trace/metadata.h"
+#include "trace/trace-borrow.h"
+#include "trace/trace-counts.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-kernel.h"
+#include "trace/trace-pairs.h"
+#include "trace/trace-parts.h"
+#include "trace/trace-triggers.h"
+
+/* Kernels >= 6.8 take larger sub-buffers: fewer reads for the same bytes. Small rings keep the
+ * page. */
+#define SUBBUF_KB            64
+#define SUBBUF_MIN_BUFFER_KB 512
+
+void trace_init(Trace *trace) {
+        *trace = (Trace){ .metadata_fd = -1,
+                .counts_fd = -1,
+                .marker_fd = -1,
+                .names_fd = -1,
+                .taken_names_fd = -1,
+                .window_fd = -1,
+                .guard_fds = { -1, -1 } };
+}
+
+static void trace_forget_instance(Trace *trace) {
+        trace_close_fds(&trace->stats_fds, trace->n_cpus);
+        trace_close_rings(trace);
+        close_cleanup(&trace->marker_fd);
+        trace->watch = watch_free(trace->watch);
+        trace->instance = instance_free(trace->instance);
+}
+
+void trace_clear(Trace *trace) {
+        trace_forget_instance(trace);
+        trace_clear_pairs(trace);
+        trace_clear_triggers(trace);
+        arm_clear(&trace->arm);
+        unit_place_clear(&trace->unit);
+        free(trace->pids);
+        free(trace->is_off);
+        trace->is_off = NULL;
+        trace_forget_switch(trace);
+        close_cleanup(&trace->metadata_fd);
+        close_cleanup(&trace->counts_fd);
+        close_cleanup(&trace->names_fd);
+        close_cleanup(&trace->taken_names_fd);
+        close_cleanup(&trace->window_fd);
+        free(trace->known);
+        free(trace->proven);
+        trace->known = trace->proven = NULL;
+        trace->n_known = trace->n_proven = 0;
+}
+
+static bool trace_lists_pids(const Trace *trace) {
+        return trace->spec->scope != SCOPE_SYSTEM;
+}
+
+/* The guard's probe goes with the last instance that may have used it. */
+static int trace_remove_instance(Trace *trace) {
+        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
+
+        if (trace_is_borrowed(trace)) {
+                int given = trace_give_back(trace);
+
+                if (given == 0)
+                        trace_forget_instance(trace);
+                return given;
+        }
+        trace_end_pairs(trace);
+        trace_forget_instance(trace);
+        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
+        int r = instance_remove(trace->tracefs, name);
+        if (r < 0)
+                return r;
+        trace_undefine_pairs(trace);
+        r = cred_guard_remove_unused(trace->tracefs);
+        if (r < 0)
+                log_errno(r, LOG_WARNING, NULL, "cannot remove the probe of the guard");
+        return 0;
+}
+
+void trace_tell_undo(const Trace *trace, int r, const char *what) {
+        const LogContext context = {
+                trace->id,
+                trace->instance ? trace->instance->name : NULL,
+                trace->owner->uid,
+        };
+
+        if (r < 0)
+                log_errno(r, LOG_ERR, &context, "cannot undo %s", what);
+}
+
+/* Steps of create */
+
+static int step_pid_namespace(void *context, Reason *reason) {
+        Trace *trace = context;
+        const Spec *spec = trace->spec;
+
+        if (spec->n_pids == 0)
+                return 0;
+        return pid_namespace_translate(&trace->caller,
+                        trace->owner->uid,
+                        spec->pids,
+                        spec->n_pids,
+                        &trace->pids,
+                        reason);
+}
+
+static int step_instance(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        if (trace_is_borrowed(trace))
+                return trace_borrow(trace, reason);
+        return instance_create(trace->tracefs, trace->id, &trace->instance);
+}
+
+static void undo_instance(void *context) {
+        Trace *trace = context;
+
+        if (!trace->instance)
+                return;
+        int r = trace_remove_instance(trace);
+        trace->is_leftover = r < 0;
+        trace_tell_undo(trace, r, "the instance");
+}
+
+static int step_buffer(void *context, Reason *reason) {
+        Trace *trace = context;
+        int r = 0;
+
+        if (trace_is_borrowed(trace))
+                return instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
+        if (trace->spec->buffer_kb >= SUBBUF_MIN_BUFFER_KB)
+                r = instance_set_subbuf_kb(trace->instance, SUBBUF_KB);
+        if (r < 0 && r != -EOPNOTSUPP)
+                return r;
+        r = instance_set_buffer_kb(trace->instance, trace->spec->buffer_kb);
+        if (r == 0 && trace->spec->mode == MODE_FLIGHT) {
+                r = instance_allocate_snapshot(trace->instance);
+                trace->has_snapshot = r == 0;
+                r = r == -EOPNOTSUPP ? 0 : r;
+        }
+        if (r == -ENOMEM)
+                return reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "buffer-kb: the kernel has no memory for %" PRIu64
+                                " kB on each CPU: ask for less",
+                                trace->spec->buffer_kb);
+        if (r < 0)
+                return r;
+        trace_read_size(trace);
+        return instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
+}
+
+static int step_options(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        if (trace_is_borrowed(trace))
+                return 0;
+        /* Mode stream: what the reader has not taken yet is kept; new events are dropped and
+         * counted. */
+        bool is_flight = trace->spec->mode == MODE_FLIGHT;
+        int r = instance_set_option(trace->instance, "overwrite", is_flight);
+        if (r == 0)
+                r = instance_set_clock(trace->instance, trace->spec->clock, reason);
+        if (r == 0 && trace_lists_pids(trace))
+                r = instance_set_option(trace->instance, "event-fork", true);
+        if (r == 0 && trace->spec->stacktrace)
+                r = instance_set_option(trace->instance, "stacktrace", true);
+        return r;
+}
+
+int trace_step_statistics(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        int r = instance_n_cpus(trace->instance, &trace->n_cpus);
+        if (r < 0)
+                return r;
+        trace->stats_fds = malloc(trace->n_cpus * sizeof(int));
+        if (!trace->stats_fds)
+                return -ENOMEM;
+        for (unsigned i = 0; i < trace->n_cpus; i++)
+                trace->stats_fds[i] = -1;
+        for (unsigned i = 0; i < trace->n_cpus; i++) {
+                char path[64];
+
+                snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", i);
+                trace->stats_fds[i] = instance_open_file(trace->instance, path, O_RDONLY);
+                if (trace->stats_fds[i] < 0)
+                        return trace->stats_fds[i];
+        }
+        return 0;
+}
+
+int trace_step_probes(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        int r = probe_ensure_all(
+                        trace->tracefs, trace->probes, trace->n_probes, &trace->next, reason);
+        if (r != PLAN_AGAIN)
+                trace->next = 0;
+        return r;
+}
+
+int trace_step_marker(void *context, Reason *reason _unused_) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        _cleanup_free_ char *text = NULL;
+        Trace *trace = context;
+        size_t size;
+
+        int r = event_read_format(trace->tracefs, "ftrace", "print", &text, &size);
+        r = r ?: format_parse(text, size, &format, NULL);
+        if (r < 0)
+                return r;
+        trace->marker_id = format->id;
+        trace->marker_fd = instance_open_file(trace->instance, "trace_marker", O_WRONLY);
+        return MIN_OF(trace->marker_fd, 0);
+}
+
+int trace_step_metadata(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        return metadata_make(trace, &trace->metadata_fd);
+}
+
+static int step_unit(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        return unit_place_find(trace->spec, trace->owner->uid, &trace->unit, reason);
+}
+
+static const PlanStep create_steps[] = {
+        { "pid-namespace", step_pid_namespace, NULL },
+        { "unit", step_unit, NULL },
+        { "off", trace_step_off, NULL },
+        { "instance", step_instance, undo_instance },
+        { "guard-probe", trace_step_guard_probe, NULL },
+        { "buffer", step_buffer, NULL },
+        { "options", step_options, NULL },
+        { "statistics", trace_step_statistics, NULL },
+        { "cpus", trace_step_cpus, NULL },
+        { "tracer", trace_step_tracer, NULL },
+        { "lifetimes-known", trace_step_lifetimes_known, NULL },
+        { "probes", trace_step_probes, NULL },               /* they go when nobody holds them */
+        { "pairs-defined", trace_step_pairs_defined, NULL }, /* they go with the instance */
+        { "triggers-made", trace_step_triggers_made, NULL },
+        { "marker", trace_step_marker, NULL },
+        { "metadata", trace_step_metadata, NULL },
+        { "counts", trace_step_counts, NULL },
+};
+
+/* Steps of start */
+
+/* Truncation empties the list for an instant: only while every event is off. */
+static int trace_reset_pids(Trace *trace) {
+        char sentinel[16] = "";
+
+        if (defence_is_on("sentinel"))
+                snprintf(sentinel, sizeof(sentinel), "%d", ARM_SENTINEL);
+        int r = tracefs_write_truncate(trace->instance->fd, "set_event_pid", sentinel);
+        trace->has_list = trace->has_list || r == 0;
+        return r;
+}
+
+static bool trace_makes_list(const Trace *trace) {
+        return trace_lists_pids(trace) && (!trace->is_armed || scope_has_newcomers(trace->spec));
+}
+
+static int step_list(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+        const Spec *spec = trace->spec;
+        int r = 0;
+
+        arm_forget_turns(&trace->arm);
+        if (!trace_makes_list(trace))
+                return 0;
+        if (trace->has_list) /* of a former start: processes may have come, or may have turned unfit
+                              */
+                r = trace_reset_pids(trace);
+        arm_clear(&trace->arm);
+        trace->arm = (Arm){
+                .instance = trace->instance,
+                .is_judged = trace->grant->fenced,
+                .needs_sentinel = !trace->has_list,
+                .single_thread = spec->scope == SCOPE_COMMAND,
+                .rule = { .owner = trace->owner,
+                                .needs_no_new_privs = !trace->has_guard ||
+                                                      (spec->scope == SCOPE_COMMAND &&
+                                                                      !spec->allow_setuid) },
+        };
+        /* From the first write on, also when it is the one that fails. */
+        trace->has_list = true;
+        return r;
+}
+
+static int step_pids(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        return trace_makes_list(trace) ? scope_list(&trace->arm, trace->spec, trace->pids, reason)
+                                       : 0;
+}
+
+static int step_credentials(void *context, Reason *reason) {
+        Trace *trace = context;
+
+        return trace_lists_pids(trace) ? arm_check(&trace->arm, reason) : 0;
+}
+
+static void undo_pids(void *context) {
+        Trace *trace = context;
+
+        /* A later start of the other scopes goes on with the list that the first one was granted.
+         */
+        if (!trace_makes_list(trace))
+                return;
+        int r = trace_reset_pids(trace);
+        trace_tell_undo(trace, r, "the pid list");
+}
+
+static int step_filters(void *context, Reason *reason) {
+        Trace *trace = context;
+        _cleanup_free_ char *filter = NULL;
+        const char *system, *name;
+        Reason hidden = {};
+
+        if (trace->is_armed || trace->next == trace->grant->n_events) {
+                trace->next = 0;
+                return 0;
+        }
+        const GrantEvent *event = &trace->grant->events[trace->next++];
+        trace_locate(trace, event, &system, &name);
+        int r = trace_join_filter(trace, event, &filter);
+        if (r == 0 && trace_is_borrowed(trace))
+                r = trace_borrow_filter(trace, trace->next - 1, filter, reason);
+        else if (r == 0 && filter)
+                r = instance_set_filter(trace->instance,
+                                system,
+                                name,
+                                filter,
+                                event->policy_filter ? &hidden : reason);
+        if (r > 0 && event->policy_filter) /* nobody is told what it says */
+                return reason_set(reason,
+                                r,
+                                "the kernel refuses the filter of %s:%s",
+                                event->system,
+                                event->name);
+        if (r == -EOPNOTSUPP)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "events: %s:%s takes no filter, leave it away",
+                                event->system,
+                                event->name);
+        return r ?: PLAN_AGAIN;
+}
+
+static void undo_filters(void *context) {
+        Trace *trace = context;
+
+        if (trace_is_borrowed(trace)) {
+                trace_return_filters(trace);
+                return;
+        }
+        /* "0" takes a filter away; events are off. What stays is replaced before the event is on
+         * again. */
+        for (size_t i = 0; !trace->is_armed && i < trace->grant->n_events; i++) {
+                const GrantEvent *event = &trace->grant->events[i];
+                const char *system, *name;
+                char path[512];
+
+                trace_locate(trace, event, &system, &name);
+                snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
+                if (trace->grant->fenced || event->filter || event->policy_filter)
+                        (void)tracefs_write(trace->instance->fd, path, "0");
+        }
+}
+
+static int step_events(void *context, Reason *reason) {
+        Trace *trace = context;
+        const Grant *grant = trace->grant;
+        const char *system, *name;
+
+        if (trace->next == grant->n_events) {
+                trace->is_armed = true;
+                trace->next_trigger = 0;
+                return 0;
+        }
+        const GrantEvent *event = &grant->events[trace->next++];
+        if (trace->is_off && trace->is_off[trace->next - 1])
+                return PLAN_AGAIN;
+        trace_locate(trace, event, &system, &name);
+        int r = trace_is_borrowed(trace)
+                                ? trace_borrow_event(trace, trace->next - 1)
+                                : instance_enable_event(trace->instance, system, name, true);
+        if (r == -ENOENT)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_EVENT,
+                                "events: %s:%s has gone since the session was made",
+                                event->system,
+                                event->name);
+        return r ?: PLAN_AGAIN;
+}
+
+int trace_disable_all(const Trace *trace) {
+        int r = trace_disable_others(trace);
+        int r2 = instance_disable_all(trace->instance); /* in any case */
+
+        return r ?: r2;
+}
+
+static int trace_disable(Trace *trace) {
+        int r = trace->is_live ? trace_run_tracer(trace, false) : 0;
+
+        if (trace->is_live && trace_is_borrowed(trace))
+                r = trace_return_events(trace);
+        else if (trace->is_live && r == 0)
+                r = trace_disable_all(trace);
+        trace->is_live = r != 0;
+        return r;
+}
+
+static void undo_events(void *context) {
+        Trace *trace = context;
+
+        int r = trace_disable(trace);
+        trace_tell_undo(trace, r, "the events");
+}
+
+/* Of those that live when exits are recorded: members from the time that is taken first. */
+static int step_members(void *context, Reason *reason) {
+        Trace *trace = context;
+        clockid_t clock;
+        int r = 0;
+
+        if (!trace_is_judged(trace))
+                return 0;
+        if (!metadata_get_clock(trace->spec->clock, &clock))
+                return -EINVAL;
+        if (trace->arm.since_nsec == 0 || trace->arm.is_proving)
+                r = arm_prove(&trace->arm, clock);
+        return r ?: arm_check(&trace->arm, reason);
+}
+
+static const PlanStep arm_steps[] = {
+        { "watch", trace_step_watch, NULL },
+        { "latch", trace_step_latch, NULL },
+        { "pid-max", trace_step_pid_max, NULL },
+        { "list", step_list, undo_pids },
+        { "pids", step_pids, NULL },
+        { "guard", trace_step_guard, NULL },
+        { "credentials", step_credentials, NULL },
+        { "filters", step_filters, undo_filters },
+        { "pairs", trace_step_pairs, trace_undo_pairs },
+        { "lifetimes", trace_step_lifetimes, undo_events },
+        { "members", step_members, NULL },
+};
+
+static int step_armed(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        trace->next = trace->next_trigger = 0;
+        trace->is_live = true; /* until proven otherwise */
+        return 0;
+}
+
+/* The guard stays: what is left on the list may not change its credentials unseen. */
+static void undo_armed(void *context) {
+        undo_events(context);
+        trace_undo_pairs(context);
+        undo_filters(context);
+        undo_pids(context);
+}
+
+static const PlanStep start_steps[] = {
+        { "armed", step_armed, undo_armed },
+        { "window", trace_step_window, NULL },
+        { "borrowed-latch", trace_step_borrowed_latch, undo_events },
+        { "events", step_events, undo_events },
+        { "triggers", trace_step_triggers, trace_undo_triggers },
+        { "functions", trace_step_run_tracer, undo_events },
+};
+
+/* Steps of stop and of the end */
+
+int trace_step_disable(void *context, Reason *reason _unused_) {
+        return trace_disable(context);
+}
+
+static const PlanStep stop_steps[] = {
+        { "triggers", trace_step_triggers_lifted, NULL },
+        { "disable", trace_step_disable, NULL },
+        { "dropped", trace_step_dropped, NULL },
+};
+
+static const PlanStep quiesce_steps[] = {
+        { "triggers", trace_step_triggers_lifted, NULL },
+        { "disable", trace_step_disable, NULL },
+        { "dropped", trace_step_dropped, NULL },
+        { "names", trace_step_names, NULL },
+};
+
+static int step_remove(void *context, Reason *reason _unused_) {
+        return trace_remove_instance(context);
+}
+
+static const PlanStep remove_steps[] = {
+        { "remove", step_remove, NULL },
+};
+
+void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent) {
+        plan->uid = trace->owner->uid;
+        plan->context = trace;
+        plan->urgent = is_urgent;
+        plan_init(plan, steps, n_steps, trace->own_writes);
+}
+
+void trace_plan_create(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, create_steps, ELEMENTSOF(create_steps), false);
+}
+
+void trace_plan_arm(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, arm_steps, ELEMENTSOF(arm_steps), false);
+}
+
+void trace_plan_start(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, start_steps, ELEMENTSOF(start_steps), false);
+}
+
+void trace_plan_stop(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, stop_steps, ELEMENTSOF(stop_steps), true);
+}
+
+void trace_plan_quiesce(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, quiesce_steps, ELEMENTSOF(quiesce_steps), true);
+}
+
+void trace_plan_remove(Trace *trace, Plan *plan) {
+        trace_plan(trace, plan, remove_steps, ELEMENTSOF(remove_steps), true);
+}
+
+int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret) {
+        if (!trace->stats_fds || cpu >= trace->n_cpus)
+                return -ENODEV;
+        return instance_read_statistics_fd(trace->stats_fds[cpu], ret);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Any foreign change to a fenced instance ends its session. Made by session at the first start, in
+ * the event loop, and busy until the session's end, also while it is stopped.
+ *
+ * inotify does not tell who wrote to a file. We write only in plans, which own-writes.c announces:
+ * any write that the watch reports outside of them is another program's. What the watch reports
+ * while a plan of ours is in flight is dropped when the plan is over, and the whole fence is read
+ * back from the kernel. A change that another program makes and undoes within one of our plans is
+ * not noticed. The consumer cuts the records of non-members even then.
+ *
+ * The guard changes tracing_on from within the kernel, which is no write: once a second the latch
+ * is read as well, for sessions that nobody reads. Works beside the session's plans like
+ * newcomers.c: a plan of its own, serialized with the session's by the worker, reading only. */
+
+#include "watch/interference.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define TICK_USEC 1000000
+
+struct Interference {
+        Worker *worker;
+        Trace *trace;
+        InterferenceHandler handler;
+        void *userdata;
+        sd_event_source *source, *timer, *soon;
+        bool is_busy;        /* plans of ours that write are in flight */
+        bool wants_readback; /* as soon as the plan here is over */
+        bool has_told;
+
+        Plan plan;
+        bool in_flight;
+        bool is_readback; /* else only the latch */
+        size_t next;
+        bool has_fired;
+        bool is_orphan; /* freed as soon as the plan is over */
+};
+
+static int step_latch(void *context, Reason *reason) {
+        Interference *interference = context;
+
+        return trace_verify_latch(interference->trace, &interference->has_fired, reason);
+}
+
+/* Our own writes are over and queued: what comes after this reading is another's. */
+static int step_drop(void *context, Reason *reason _unused_) {
+        Interference *interference = context;
+        char name[WATCH_NAME_MAX];
+
+        if (interference->is_readback)
+                (void)watch_take(interference->trace->watch, name);
+        interference->next = 0;
+        return 0;
+}
+
+static int step_readback(void *context, Reason *reason) {
+        Interference *interference = context;
+
+        return interference->is_readback
+                               ? trace_verify(interference->trace, &interference->next, reason)
+                               : 0;
+}
+
+static const PlanStep steps[] = {
+        { "look-drop", step_drop, NULL },
+        { "look-latch", step_latch, NULL },
+        { "look-back", step_readback, NULL },
+};
+
+static void set_sources(Interference *interference, bool on) {
+        (void)sd_event_source_set_enabled(interference->source, on ? SD_EVENT_ON : SD_EVENT_OFF);
+        if (on)
+                (void)sd_event_source_set_time_relative(interference->timer, TICK_USEC);
+        (void)sd_event_source_set_enabled(
+                        interference->timer, on ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+static void tell(Interference *interference, const char *code, const char *text) {
+        if (interference->has_told)
+                return;
+        interference->has_told = true;
+        set_sources(interference, false);
+        /* May free it. */
+        interference->handler(code, text, interference->userdata);
+}
+
+/* From the loop, not from whoever says so: when the daemon ends, the worker is gone by then. */
+static void look_soon(Interference *interference) {
+        interference->wants_readback = true;
+        if (!interference->in_flight)
+                (void)sd_event_source_set_enabled(interference->soon, SD_EVENT_ONESHOT);
+}
+
+static void on_plan(Plan *plan, int result, const Reason *reason) {
+        Interference *interference = plan->userdata;
+        char text[128];
+
+        interference->in_flight = false;
+        if (interference->is_orphan) {
+                interference_free(interference);
+                return;
+        }
+        if (result == KT_E_CANCELLED) /* the daemon ends */
+                return;
+        if (result > 0) {
+                tell(interference,
+                                interference->has_fired ? "guard" : "interference",
+                                reason->text);
+                return;
+        }
+        if (result < 0) {
+                snprintf(text,
+                                sizeof(text),
+                                "the instance can no longer be read: %s",
+                                strerror(-result));
+                tell(interference, "interference", text);
+                return;
+        }
+        if (interference->is_busy)
+                return;
+        if (interference->wants_readback)
+                look_soon(interference);
+        else
+                set_sources(interference, true);
+}
+
+static void look(Interference *interference) {
+        if (interference->has_told || interference->in_flight || interference->is_busy)
+                return;
+        interference->is_readback = interference->wants_readback;
+        interference->wants_readback = false;
+        interference->has_fired = false;
+        interference->plan = (Plan){
+                .uid = interference->trace->owner->uid,
+                .context = interference,
+                .done = on_plan,
+                .userdata = interference,
+        };
+        plan_init(&interference->plan, steps, ELEMENTSOF(steps), NULL);
+        interference->in_flight = true;
+        worker_submit(interference->worker, &interference->plan);
+}
+
+static void look_at_watch(Interference *interference) {
+        char name[WATCH_NAME_MAX], text[WATCH_NAME_MAX + 64];
+
+        if (!watch_take(interference->trace->watch, name))
+                return;
+        snprintf(text, sizeof(text), "somebody else wrote to the session's instance: %s", name);
+        tell(interference, "interference", text);
+}
+
+static int on_watch(sd_event_source *source _unused_,
+                int fd _unused_,
+                uint32_t revents _unused_,
+                void *userdata) {
+        look_at_watch(userdata);
+        return 0;
+}
+
+static int on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        look(userdata);
+        return 0;
+}
+
+static int on_soon(sd_event_source *source _unused_, void *userdata) {
+        look(userdata);
+        return 0;
+}
+
+static int add_sources(Interference *interference, sd_event *event) {
+        int r = sd_event_add_io(event,
+                        &interference->source,
+                        watch_get_fd(interference->trace->watch),
+                        EPOLLIN,
+                        on_watch,
+                        interference);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(interference->source, "interference");
+        r = sd_event_add_time_relative(event,
+                        &interference->timer,
+                        CLOCK_MONOTONIC,
+                        TICK_USEC,
+                        TICK_USEC / 4,
+                        on_tick,
+                        interference);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(interference->timer, "interference");
+        set_sources(interference, false);
+        r = sd_event_add_defer(event, &interference->soon, on_soon, interference);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(interference->soon, "interference-soon");
+        return sd_event_source_set_enabled(interference->soon, SD_EVENT_OFF);
+}
+
+int interference_new(sd_event *event,
+                Worker *worker,
+                Trace *trace,
+                InterferenceHandler handler,
+                void *userdata,
+                Interference **ret) {
+        _cleanup_(interference_free_cleanup) Interference *interference =
+                        calloc(1, sizeof(*interference));
+
+        if (!interference)
+                return -ENOMEM;
+        interference->worker = worker;
+        interference->trace = trace;
+        interference->handler = handler;
+        interference->userdata = userdata;
+        int r = add_sources(interference, event);
+        if (r < 0)
+                return r;
+        look_soon(interference);
+        *ret = TAKE_PTR(interference);
+        return 0;
+}
+
+Interference *interference_free(Interference *interference) {
+        if (!interference)
+                return NULL;
+        interference->source = sd_event_source_disable_unref(interference->source);
+        interference->timer = sd_event_source_disable_unref(interference->timer);
+        interference->soon = sd_event_source_disable_unref(interference->soon);
+        interference->has_told = true;
+        if (interference->in_flight) {
+                plan_cancel(&interference->plan);
+                interference->is_orphan = true;
+                return NULL;
+        }
+        free(interference);
+        return NULL;
+}
+
+void interference_begin(Interference *interference) {
+        if (!interference || interference->has_told)
+                return;
+        interference->is_busy = true;
+        set_sources(interference, false);
+        /* A reading back that is in flight or to come has the watch: our own writes are in it. */
+        if (!interference->wants_readback &&
+                        !(interference->in_flight && interference->is_readback))
+                look_at_watch(interference);
+}
+
+void interference_end(Interference *interference) {
+        if (!interference || interference->has_told)
+                return;
+        interference->is_busy = false;
+        look_soon(interference);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Notices what others change in the instance of a session that needs no fence, and has it put back.
+ * Made by session at the first start, in the event loop, and busy until the session's end, also
+ * while it is stopped. What a fence has is interference.c's.
+ *
+ * A write to any of its files wakes it (watch.c), whoever made it: then a plan of its own compares
+ * what was laid with what stands (trace-ledger.c), beside the session's plans and serialized with
+ * them by the worker. Our own writes wake it, too, and are found to be right. Every RARE_USEC it
+ * looks anyway: for events that are not the session's and that somebody turned on, and for those
+ * that are too many to be watched.
+ *
+ * A look waits a moment, since who resets an instance writes many files; after each repair the next
+ * one waits twice as long. So a war with a program that undoes what is put back costs little, and
+ * after REPAIRS_MAX in a minute it is lost: the session ends and says why. */
+
+#include "watch/ledger.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+
+#define WAIT_USEC     20000
+#define WAIT_MAX_USEC 1280000
+#define RARE_USEC     10000000
+#define MINUTE_USEC   60000000ULL
+#define REPAIRS_MAX   20
+
+struct Ledger {
+        Worker *worker;
+        Trace *trace;
+        LedgerHandlers handlers;
+        void *userdata;
+        sd_event_source *source; /* NULL: no watch */
+        sd_event_source *timer;
+        bool is_busy;    /* plans of ours that write are in flight */
+        bool wants_look; /* as soon as none is */
+        bool is_soon;    /* the timer is on for that */
+        bool is_over;
+
+        uint64_t since_nsec; /* somebody wrote, and nobody has looked yet; 0: nobody */
+        bool was_emptied;
+        uint64_t repairs_usec[REPAIRS_MAX]; /* the last ones, in a ring */
+        size_t n_repairs;
+
+        TraceLedger found; /* the plan's while it is in flight */
+        Plan plan;
+        bool in_flight;
+        bool is_orphan; /* freed as soon as the plan is over */
+};
+
+static uint64_t get_now_nsec(void) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int step_look(void *context, Reason *reason) {
+        Ledger *ledger = context;
+
+        return trace_ledger_look(ledger->trace, &ledger->found, reason);
+}
+
+static int step_mark(void *context, Reason *reason _unused_) {
+        Ledger *ledger = context;
+
+        ledger->found.until_nsec = get_now_nsec();
+        trace_ledger_mark(ledger->trace, &ledger->found);
+        return 0;
+}
+
+static const PlanStep steps[] = {
+        { "ledger-look", step_look, NULL },
+        { "ledger-mark", step_mark, NULL },
+};
+
+/* How many of the last repairs were within a minute. */
+static size_t count_repairs(const Ledger *ledger, uint64_t now_usec) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < MIN_OF(ledger->n_repairs, (size_t)REPAIRS_MAX); i++)
+                n += now_usec - ledger->repairs_usec[i] < MINUTE_USEC;
+        return n;
+}
+
+static void set_timer(Ledger *ledger, uint64_t usec) {
+        (void)sd_event_source_set_time_relative(ledger->timer, usec);
+        (void)sd_event_source_set_enabled(ledger->timer, SD_EVENT_ONESHOT);
+}
+
+static void look_soon(Ledger *ledger) {
+        size_t n = count_repairs(ledger, get_now_nsec() / 1000);
+
+        if (ledger->is_soon) /* who writes all the time puts it off no further */
+                return;
+        ledger->is_soon = true;
+        set_timer(ledger, MIN_OF((uint64_t)WAIT_USEC << n, (uint64_t)WAIT_MAX_USEC));
+}
+
+static void end(Ledger *ledger, const char *text) {
+        ledger->is_over = true;
+        if (ledger->source)
+                (void)sd_event_source_set_enabled(ledger->source, SD_EVENT_OFF);
+        /* May free it. */
+        ledger->handlers.on_over(text, ledger->userdata);
+}
+
+/* True: the war is lost, and told. */
+static bool count_repair(Ledger *ledger, const TraceLedger *found) {
+        uint64_t now_usec = get_now_nsec() / 1000;
+        Reason what = {}, why = {};
+
+        ledger->repairs_usec[ledger->n_repairs++ % REPAIRS_MAX] = now_usec;
+        if (count_repairs(ledger, now_usec) < REPAIRS_MAX)
+                return false;
+        trace_ledger_format(found, &what);
+        reason_set(&why,
+                        0,
+                        "others changed its instance again and again, and it was put back %d times in a minute: the last time %s",
+                        REPAIRS_MAX,
+                        what.text);
+        end(ledger, why.text);
+        return true;
+}
+
+static void tell(Ledger *ledger) {
+        TraceLedger found = ledger->found; /* telling may end the session */
+
+        if (found.n == 0)
+                return;
+        ledger->handlers.on_changes(&found, ledger->userdata);
+        if (!ledger->is_over && found.n_put_back > 0 && count_repair(ledger, &found))
+                return;
+}
+
+static void on_plan(Plan *plan, int result, const Reason *reason) {
+        Ledger *ledger = plan->userdata;
+
+        ledger->in_flight = false;
+        if (ledger->is_orphan) {
+                ledger_free(ledger);
+                return;
+        }
+        if (result == KT_E_CANCELLED) /* the daemon ends */
+                return;
+        if (result > 0) {
+                end(ledger, reason->text);
+                return;
+        }
+        if (result < 0)
+                log_errno(result,
+                                LOG_WARNING,
+                                &(LogContext){ ledger->trace->id, NULL, ledger->trace->owner->uid },
+                                "cannot look whether others have changed the instance");
+        if (ledger->since_nsec != 0 && !ledger->is_busy)
+                look_soon(ledger);
+        else
+                set_timer(ledger, RARE_USEC);
+        tell(ledger);
+}
+
+static void look(Ledger *ledger) {
+        TraceLedger *found = &ledger->found;
+
+        ledger->is_soon = false;
+        if (ledger->is_over || ledger->in_flight)
+                return;
+        if (ledger->is_busy) {
+                ledger->wants_look = true;
+                return;
+        }
+        found->n = found->n_put_back = found->next = 0;
+        found->from_nsec = ledger->since_nsec ?: get_now_nsec();
+        found->was_emptied = ledger->was_emptied;
+        ledger->since_nsec = 0;
+        ledger->was_emptied = ledger->wants_look = false;
+        ledger->plan = (Plan){
+                .uid = ledger->trace->owner->uid,
+                .context = ledger,
+                .done = on_plan,
+                .userdata = ledger,
+        };
+        /* Its own writes are not announced to itself: it looks again after it has put back. */
+        plan_init(&ledger->plan, steps, ELEMENTSOF(steps), NULL);
+        ledger->in_flight = true;
+        worker_submit(ledger->worker, &ledger->plan);
+}
+
+/* is_ours: a plan of ours may have emptied the ring. */
+static void take(Ledger *ledger, bool is_ours) {
+        char name[WATCH_NAME_MAX];
+
+        if (!ledger->source || !watch_take(ledger->trace->watch, name))
+                return;
+        if (ledger->since_nsec == 0)
+                ledger->since_nsec = get_now_nsec();
+        if (watch_was_emptied(ledger->trace->watch) && !is_ours)
+                ledger->was_emptied = true;
+        if (ledger->in_flight) /* it looks again behind it */
+                return;
+        if (ledger->is_busy)
+                ledger->wants_look = true;
+        else
+                look_soon(ledger);
+}
+
+static int on_watch(sd_event_source *source _unused_,
+                int fd _unused_,
+                uint32_t revents _unused_,
+                void *userdata) {
+        Ledger *ledger = userdata;
+
+        take(ledger, ledger->is_busy);
+        return 0;
+}
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        look(userdata);
+        return 0;
+}
+
+static int add_sources(Ledger *ledger, sd_event *event) {
+        int r = sd_event_add_time_relative(event,
+                        &ledger->timer,
+                        CLOCK_MONOTONIC,
+                        WAIT_USEC,
+                        WAIT_USEC / 4,
+                        on_timer,
+                        ledger);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(ledger->timer, "ledger-timer");
+        if (!ledger->trace->watch)
+                return 0;
+        r = sd_event_add_io(event,
+                        &ledger->source,
+                        watch_get_fd(ledger->trace->watch),
+                        EPOLLIN,
+                        on_watch,
+                        ledger);
+        if (r < 0)
+                return r;
+        return sd_event_source_set_description(ledger->source, "ledger");
+}
+
+int ledger_new(sd_event *event,
+                Worker *worker,
+                Trace *trace,
+                const LedgerHandlers *handlers,
+                void *userdata,
+                Ledger **ret) {
+        _cleanup_(ledger_free_cleanup) Ledger *ledger = calloc(1, sizeof(*ledger));
+
+        if (!ledger)
+                return -ENOMEM;
+        ledger->worker = worker;
+        ledger->trace = trace;
+        ledger->handlers = *handlers;
+        ledger->userdata = userdata;
+        int r = trace_ledger_init(&ledger->found, trace);
+        r = r ?: add_sources(ledger, event);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(ledger);
+        return 0;
+}
+
+Ledger *ledger_free(Ledger *ledger) {
+        if (!ledger)
+                return NULL;
+        ledger->source = sd_event_source_disable_unref(ledger->source);
+        ledger->timer = sd_event_source_disable_unref(ledger->timer);
+        ledger->is_over = true;
+        if (ledger->in_flight) {
+                plan_cancel(&ledger->plan);
+                ledger->is_orphan = true;
+                return NULL;
+        }
+        trace_ledger_clear(&ledger->found);
+        free(ledger);
+        return NULL;
+}
+
+void ledger_begin(Ledger *ledger) {
+        if (!ledger || ledger->is_over)
+                return;
+        /* What is queued by now is another's. */
+        take(ledger, false);
+        ledger->is_busy = true;
+}
+
+void ledger_end(Ledger *ledger) {
+        if (!ledger || ledger->is_over)
+                return;
+        take(ledger, true);
+        ledger->is_busy = false;
+        if (!ledger->in_flight && (ledger->wants_look || ledger->since_nsec != 0))
+                look_soon(ledger);
+}

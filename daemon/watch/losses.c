@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Looks how many events a running session has lost, so that its owner learns of it while something
+ * can be done. Made by session-notice.c at the first start; in the event loop.
+ *
+ * The kernel tells nobody that it drops an event, and a ring of 8 MB is full 40 ms after its reader
+ * stalls: so the counters, per_cpu/cpuN/stats, are read each LOOK_USEC, whoever reads the stream.
+ * That takes no lock (the files stay open) and 2 us a CPU. The looks take at most one COST_MAX-th
+ * of a processor: with hundreds of CPUs they become rarer. Flight recorders lose nothing: what is
+ * overwritten there is meant to be. */
+
+#include "watch/losses.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define LOOK_USEC 80000
+#define COST_MAX  50
+
+struct Losses {
+        const Trace *trace;
+        LossesHandler handler;
+        void *userdata;
+        sd_event_source *timer;
+        uint64_t *lost;
+};
+
+static uint64_t get_cpu_usec(void) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* cannot fail with this one */
+        return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void look(Losses *losses) {
+        for (unsigned cpu = 0; cpu < losses->trace->n_cpus; cpu++) {
+                CpuStatistics s = {};
+
+                /* Whoever needs them exactly (meter.c, GetStatistics) tells of the failure. */
+                if (trace_read_statistics(losses->trace, cpu, &s) < 0)
+                        return;
+                losses->lost[cpu] = s.dropped + s.commit_overrun;
+        }
+        losses->handler(losses->lost, losses->userdata);
+}
+
+static void look_and_wait(Losses *losses) {
+        uint64_t before = get_cpu_usec();
+
+        look(losses);
+        uint64_t cost = get_cpu_usec() - before;
+        (void)sd_event_source_set_time_relative(
+                        losses->timer, MAX_OF((uint64_t)LOOK_USEC, cost * COST_MAX));
+        (void)sd_event_source_set_enabled(losses->timer, SD_EVENT_ONESHOT);
+}
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        look_and_wait(userdata);
+        return 0;
+}
+
+void losses_start(Losses *losses) {
+        if (losses)
+                look_and_wait(losses);
+}
+
+void losses_stop(Losses *losses) {
+        if (!losses)
+                return;
+        (void)sd_event_source_set_enabled(losses->timer, SD_EVENT_OFF);
+        look(losses);
+}
+
+int losses_new(sd_event *event,
+                const Trace *trace,
+                LossesHandler handler,
+                void *userdata,
+                Losses **ret) {
+        _cleanup_(losses_free_cleanup) Losses *losses = calloc(1, sizeof(*losses));
+
+        if (!losses)
+                return -ENOMEM;
+        losses->trace = trace;
+        losses->handler = handler;
+        losses->userdata = userdata;
+        losses->lost = calloc(trace->n_cpus, sizeof(*losses->lost));
+        if (!losses->lost)
+                return -ENOMEM;
+        int r = sd_event_add_time_relative(
+                        event, &losses->timer, CLOCK_MONOTONIC, 0, LOOK_USEC / 8, on_timer, losses);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(losses->timer, "losses");
+        r = sd_event_source_set_enabled(losses->timer, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(losses);
+        return 0;
+}
+
+Losses *losses_free(Losses *losses) {
+        if (!losses)
+                return NULL;
+        sd_event_source_disable_unref(losses->timer);
+        free(losses->lost);
+        free(losses);
+        return NULL;
+}
