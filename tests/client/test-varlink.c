@@ -317,8 +317,8 @@ static void test_no_service(void) {
                         "/nonexistent/socket: No such file or directory; start it with 'systemctl "
                         "start ktraced.socket'");
         assert_no_service("unix:/etc/passwd", "Connection refused");
-        assert_no_service("tcp:127.0.0.1:1", "KTRACE_VARLINK_ADDRESS=tcp:");
-        assert_no_service("unix:here", "KTRACE_VARLINK_ADDRESS=unix:here");
+        assert_no_service("tcp:127.0.0.1:1", "KTRACE_VARLINK_ADDRESS: expected unix:PATH");
+        assert_no_service("unix:here", "got \"unix:here\"");
         assert_no_service(deep, "too long");
 }
 

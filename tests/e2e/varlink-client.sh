@@ -158,7 +158,7 @@ case_varlink_nobody() { # no socket, one where nobody listens, a word that names
         refused 1 '/no/socket: No such file.*ktraced.socket' env KTRACE_VARLINK_ADDRESS=unix:/no/socket ktracectl --varlink list
         python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("dead")'
         refused 1 'dead: Connection refused' env KTRACE_VARLINK_ADDRESS="unix:$T/dead" ktracectl --varlink list
-        refused 1 'KTRACE_VARLINK_ADDRESS=tcp:1: unix:PATH' env KTRACE_VARLINK_ADDRESS=tcp:1 ktracectl --varlink list
+        refused 1 'KTRACE_VARLINK_ADDRESS: expected unix:PATH' env KTRACE_VARLINK_ADDRESS=tcp:1 ktracectl --varlink list
         # One that takes the call and goes.
         python3 - <<'EOP' &
 import socket
