@@ -89,7 +89,14 @@ int arm_check_process(const Arm *arm, pid_t pid, const Task *tasks, size_t n, Re
                 if (r != 0 && r != -ESRCH) /* what has ended speaks no more */
                         return r;
         }
-        return check_dumpable(arm, pid, reason);
+        int r = check_dumpable(arm, pid, reason);
+        if (r <= 0)
+                return r;
+        /* A process that began to exit in between looks as if it were not dumpable. */
+        TaskStat stat;
+        if (process_read_stat(pid, pid, &stat) < 0 || stat.is_exiting)
+                return -ESRCH;
+        return r;
 }
 
 /* Neither alive now nor known: what it left behind is on the next reading. */
