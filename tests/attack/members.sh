@@ -265,7 +265,7 @@ doomed_newcomers() {
 }
 
 case_pid_reuse_of_newcomers() { # [deep] root's processes with the numbers of processes that came while the session ran and ended while they were judged
-        defended_by proof
+        defended_by proof guard guard-hist
         roots_part doomed_newcomers
         attack <<'EOS'
 from attack import *
@@ -274,6 +274,22 @@ s.start()
 open("running", "w").close()
 wait_for("pids")
 pause(5)
+open("started", "w").close()
+wait_for("reused", 120)
+s.save()
+EOS
+        roots_end
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's processes"
+}
+
+case_pid_reuse_at_start() { # [deep] root's processes with the numbers of processes that ended while the session started
+        defended_by proof guard guard-hist
+        roots_part doomed
+        attack <<'EOS'
+from attack import *
+wait_for("pids")
+s = Session("own")
+attempt(s.start)
 open("started", "w").close()
 wait_for("reused", 120)
 s.save()
