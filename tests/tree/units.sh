@@ -32,10 +32,10 @@ for path in "$units"/*; do
 done
 if command -v journalctl >/dev/null; then
         report "the journal takes the catalogue" "$(journalctl --root="$root" --update-catalog 2>&1)"
-        report "each id of the audit is in the catalogue" "$(sed -n 's/^#define AUDIT_ID_.*"\(.*\)"/\1/p' "$2" |
-                while read -r id; do
-                        journalctl --root="$root" --list-catalog "$id" 2>&1 | grep -q "$id" || echo "not there: $id"
-                done)"
+        ids=$(sed -n 's/^#define AUDIT_ID_.*"\(.*\)"/\1/p' "$2")
+        report "each id of the audit is in the catalogue" "$([ -n "$ids" ] || echo "no ids in $2"; for id in $ids; do
+                journalctl --root="$root" --list-catalog "$id" 2>&1 | grep -q "$id" || echo "not there: $id"
+        done)"
         report "the installation updates the journal's catalogue" "$(grep -aq -- --update-catalog \
                 "$1/meson-private/install.dat" || echo "meson install does not run journalctl --update-catalog")"
         report "an installation for a package does not" "$(grep -A1 -- --update-catalog "$root/log" | grep -v DESTDIR)"
