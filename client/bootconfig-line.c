@@ -6,7 +6,11 @@
  *
  * It relies on how kernel/trace/ reads these words (6.1 to 6.12): trace_event= takes names and
  * whole systems, no globs; kprobe_event= has ',' for blanks and ';' between definitions, and turns
- * them on in the top buffer; trace_clock= and trace_options= are of the top buffer alone. */
+ * them on in the top buffer; trace_clock= and trace_options= are of the top buffer alone.
+ *
+ * To add a word: write it here; interfaces/boot-mark.c recognises our words, and
+ * boot/boot-line.c and boot-steps.c act on them; tests/client/test-bootconfig.c,
+ * tests/session/test-boot-line.c, tests/guest/boots/early.sh. */
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,7 +8,10 @@
  * O_TMPFILE, it has a hidden random name until then. All names are relative to the directory that
  * place.c opened: a rename of that directory redirects nothing.
  *
- * Owns the place, the descriptors and the hidden names. */
+ * Owns the place, the descriptors and the hidden names.
+ *
+ * To add a command that writes a file: use this module; tests/client/test-target.c,
+ * tests/e2e/outputs.sh. */
 
 #include "target.h"
 

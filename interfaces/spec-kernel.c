@@ -3,7 +3,10 @@
 /* The keys of a session spec that are the kernel's own words for whole instances: which CPUs, which
  * tracer on which functions, which instance. Most are for administrators, which policy says. What
  * stands here keeps words from being commands: the kernel reads "schedule:traceoff" in
- * set_ftrace_filter as an order, and a name with a slash as a path. */
+ * set_ftrace_filter as an order, and a name with a slash as a path.
+ *
+ * To add such a key: the rules for it are in policy/grant-kernel.c, its effect is in
+ * trace/trace-kernel.c and kernel/tracer.c; tests/e2e/kernel-keys.sh. */
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,10 @@
  * and an operand in the assembler's own words. Called by the confined reader, so that no text of a
  * file gets further: the daemon sees numbers, checks them, and writes its own words for the kernel.
  * What a probe cannot fetch (floats, symbols, indexed addresses) is told as such. Pure; the text
- * comes from strangers. */
+ * comes from strangers.
+ *
+ * To add a form: this file, user-place.h and probes/inspection-place.c;
+ * tests/interfaces/test-user-args.c. */
 
 #include "interfaces/user-place.h"
 

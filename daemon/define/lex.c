@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The words of one argument of a definition: names, $retval and the like, registers, numbers and a
- * few signs. Called by parse.c for one after the other; each points into the caller's text. */
+ * few signs. Called by parse.c for one after the other; each points into the caller's text.
+ *
+ * To add a word: this file and parse.c. Its place is found in evaluate.c (in programs in
+ * evaluate-user.c) and written in fetch.c (for events in fetch-field.c);
+ * tests/probe/test-compile.c, test-user.c, test-field.c. */
 
 #include <string.h>
 

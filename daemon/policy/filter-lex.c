@@ -4,7 +4,10 @@
  * looked at once, and tokens point into the caller's text.
  *
  * Strings stand between two equal quotes and have no escapes, as in the kernel. What people write
- * from habit in other languages (=, =~, !~, and, or) is refused with what is meant. */
+ * from habit in other languages (=, =~, !~, and, or) is refused with what is meant.
+ *
+ * To add a word: read it here and check its type in filter-check.c; tests/policy/test-filter.c,
+ * and test-filter-native.c for the answer of the kernel. */
 
 #include <string.h>
 

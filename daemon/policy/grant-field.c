@@ -2,7 +2,9 @@
 
 /* How a field of a granted event reaches the reader. Called by the session floor when it describes
  * the events to the consumer, which does the cutting, and by grant-filter.c: what is cut cannot be
- * filtered by. Pure. */
+ * filtered by. Pure.
+ *
+ * To add a verdict: FieldVerdict in policy.h, this file, and consumer/mask-rules.c. */
 
 #include <string.h>
 

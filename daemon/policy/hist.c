@@ -7,7 +7,11 @@
  * a sum of kernel addresses, a string's .hex is one, and a pointer to text is followed. What is
  * written out here is what it gives back in the `trigger` file, but that a field it sorts by has
  * its modifier there (trace_events_hist.c, event_hist_trigger_print). It is never given a name:
- * names are shared by all instances. */
+ * names are shared by all instances.
+ *
+ * To add a form of a key: interfaces/hist-layout.h; this file for the permission and for the
+ * text that the kernel gets; consumer/hist-parse.c with a sample in tests/fuzz/corpus/hist;
+ * consumer/counts.c, trace/hist-rows.c and client/hist-table.c. */
 
 #include "policy/hist.h"
 

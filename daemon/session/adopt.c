@@ -11,7 +11,9 @@
  * counts as long as the decision is the same.
  *
  * The consumers have been reading all the while, so no record is lost by it. Marks in a pipe wait
- * for us; processes that came to a scope are looked for again. */
+ * for us; processes that came to a scope are looked for again.
+ *
+ * Nothing in a file gives a right: every session is decided anew and compared. */
 
 #include <errno.h>
 #include <string.h>

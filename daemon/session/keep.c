@@ -6,7 +6,10 @@
  * the session in the event loop; read by adopt.c.
  *
  * The file is root's alone: it holds what policy joins to filters, and says what polkit has
- * allowed. Both daemons need not be of one build: what this one does not know it does not adopt. */
+ * allowed. Both daemons need not be of one build: what this one does not know it does not adopt.
+ *
+ * To add state that must survive a restart: write it here, read it in adopt.c, and write a
+ * member of Grant in keep-grant.c; tests/e2e/restart.sh. */
 
 #include "session/keep.h"
 

@@ -4,7 +4,9 @@
  * check.c behind policy's yes, in the event loop, so that CheckSession tells it, and CreateSession
  * refuses before it makes anything or asks for a password. Looks whether files are there, which
  * waits for nobody, and at the list of tracers where one is wanted. It cannot tell all: what only
- * an instance has, and what the kernel says to a value, the steps of trace.c find out. */
+ * an instance has, and what the kernel says to a value, the steps of trace.c find out.
+ *
+ * To add a feature that not every kernel has: check for it here; tests/session/test-check.c. */
 
 #include <errno.h>
 

@@ -5,7 +5,10 @@
  * consumer take what the rings hold into its memory, and removes the instance as soon as nobody
  * holds a file of it. What the client has not read by then is the registry's (Drain). Called by the
  * doors, by the registry (a peer gone, the daemon ends) and by whatever finds a reason; in the
- * event loop. */
+ * event loop.
+ *
+ * To add a lifetime: SpecLifetime in interfaces/spec.h, policy/grant.c, this file and adopt.c;
+ * tests/e2e/lifetime.sh. */
 
 #include "session/session.h"
 

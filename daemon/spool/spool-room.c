@@ -3,7 +3,10 @@
 /* How much of the disk a recording may have, in numbers only. A file that is being written, and the
  * one that was handed over for when that is full, count for what they may become, so that no limit
  * is ever passed, whoever is gone meanwhile; a whole one for what it is, rounded up to blocks.
- * Used by spool-record.c and by the tests. */
+ * Used by spool-record.c and by the tests.
+ *
+ * To add a limit of the spool: the table in policy/limit.c, the count here, the check in
+ * spool-record.c, and a key of the spec in interfaces/spec-spool.c; tests/session/test-spool.c. */
 
 #include "spool/spool-room.h"
 

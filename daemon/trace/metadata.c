@@ -2,7 +2,10 @@
 
 /* What makes a stream readable on another machine: the kernel's record layout, the formats of the
  * granted events and only those, the clock, the receipt. Called by trace.c on the worker thread.
- * Kernel symbols are never in it. */
+ * Kernel symbols are never in it.
+ *
+ * To add a clock: the way from it to the time of day is here and in client/wall-clock.c;
+ * tests/e2e/clocks.sh. */
 
 #include "trace/metadata.h"
 

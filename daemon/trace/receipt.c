@@ -3,7 +3,9 @@
 /* The part of a stream that answers for it: who asked for what, which rule of which rules allowed
  * it, what was left out, which kernel wrote it. Called by metadata.c on the worker thread. What is
  * cut of each event stands at the event ("cut"), losses in the statistics, interference in the end
- * frame; a policy's own filters are nowhere, since they may tell what a reader must not know. */
+ * frame; a policy's own filters are nowhere, since they may tell what a reader must not know.
+ *
+ * To add a line: this file, client/receipt.c, and ktrace-stream(5). */
 
 #include "trace/receipt.h"
 

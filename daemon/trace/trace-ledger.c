@@ -13,7 +13,12 @@
  * probe that was taken away, since the ring went with it, and a probe defined anew has another
  * number than the stream's metadata says.
  *
- * Relies on: an event's filter is written while it is off (filter.c). */
+ * Relies on: an event's filter is written while it is off (filter.c).
+ *
+ * To add a kind of interference: compare it here, or in trace-ledger-files.c if it concerns the
+ * whole instance; watch/ledger.c decides when to look and how often to repair,
+ * watch/interference.c ends a judged trace; tests/session/test-ledger.c,
+ * tests/e2e/interference.sh, tests/guest/interference.sh. */
 
 #include "trace/trace-ledger-parts.h"
 

@@ -18,7 +18,10 @@
  *
  * They are laid last at each start, with their counts as in the spec, and lifted first at each
  * stop: an event that was turned off while a trigger stands is turned on by it again. Histograms
- * stay, in pause. */
+ * stay, in pause.
+ *
+ * To add an action: interfaces/spec-trigger.c, policy/grant-trigger.c, this file, and
+ * trace-triggers-check.c for what is impossible; ktrace-session(5); tests/e2e/triggers.sh. */
 
 #include "trace/trace-triggers-parts.h"
 

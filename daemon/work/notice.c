@@ -8,7 +8,10 @@
  * meanwhile follows as one notice of each kind (and of each trigger), a few in one go and all in
  * turn. An owner with many sessions that tell waits longer: BUSY_MAX of them have the full pace, so
  * that one user costs the bus about BUSY_MAX * BURST messages each PACE_USEC at the very most,
- * whatever is traced. */
+ * whatever is traced.
+ *
+ * To add a kind: this file, the module that finds it, Notified in the XML, and org.ktrace1(5);
+ * tests/session/test-notice.c, tests/e2e/notify.sh. */
 
 #include "work/notice.h"
 
