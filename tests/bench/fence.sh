@@ -3,6 +3,12 @@
 # What the fence around a user's session costs: the process that is traced, everybody else on the machine, whoever
 # starts a session; and how long a session lives on once its guard has fired. Beside instances made by hand with the
 # same events, pid list and filter, in the same run.
+#
+# Figures of Linux 6.18 with 2 CPUs, where a bare getppid takes 76 ns of CPU time; by hand, then with ktraced:
+#   added to a call that is traced: 77 ns, 83 ns
+#   added to a call of another process, with 1, 4, 16 running sessions: 9, 65, 282 ns; 9, 64, 284 ns
+#   create to destroy: 92 ms; 112 ms for a session of root for the whole system, 160 ms for a fenced one of a user
+#   from the guard's stop to the client's notice and the removal of the instance: 112 ms
 set -eu -o pipefail
 . "$BENCH_SOURCE/measure.sh"
 N=2000000
