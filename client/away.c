@@ -18,7 +18,7 @@
 
 #include "interfaces/cleanup.h"
 
-static uint64_t get_now(void) {
+static uint64_t away_get_now(void) {
         struct timespec now;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
@@ -43,7 +43,7 @@ static uint64_t read_pressure(void) {
 }
 
 void away_begin(Away *away) {
-        uint64_t now = get_now();
+        uint64_t now = away_get_now();
 
         *away = (Away){ .begin_usec = now, .last_usec = now, .last_wait_usec = read_pressure() };
 }
@@ -59,5 +59,5 @@ bool away_add(Away *away, uint64_t now_usec, uint64_t wait_usec) {
 }
 
 bool away_is_over(Away *away) {
-        return away_add(away, get_now(), read_pressure());
+        return away_add(away, away_get_now(), read_pressure());
 }

@@ -40,7 +40,7 @@ static int set_version(BootKernel *kernel, const char *release, Reason *reason) 
         return 0;
 }
 
-static bool is_set(const char *config, const char *option) {
+static bool bootconfig_kernel_is_set(const char *config, const char *option) {
         size_t size = strlen(option);
 
         for (const char *line = config; line; line = strchr(line, '\n'), line += line != NULL)
@@ -74,10 +74,10 @@ int boot_kernel_parse(const char *config, BootKernel *ret, Reason *reason) {
         if (r != 0)
                 return r;
         kernel.has_config = true;
-        kernel.has_events = is_set(config, "CONFIG_EVENT_TRACING");
-        kernel.has_kprobes = is_set(config, "CONFIG_KPROBE_EVENTS");
-        kernel.has_bootconfig = is_set(config, "CONFIG_BOOT_CONFIG") &&
-                                is_set(config, "CONFIG_BOOTTIME_TRACING");
+        kernel.has_events = bootconfig_kernel_is_set(config, "CONFIG_EVENT_TRACING");
+        kernel.has_kprobes = bootconfig_kernel_is_set(config, "CONFIG_KPROBE_EVENTS");
+        kernel.has_bootconfig = bootconfig_kernel_is_set(config, "CONFIG_BOOT_CONFIG") &&
+                                bootconfig_kernel_is_set(config, "CONFIG_BOOTTIME_TRACING");
         *ret = kernel;
         return 0;
 }

@@ -51,7 +51,7 @@ static const struct {
         { "locked", "what is recorded at boot is no session that takes orders" },
 };
 
-static int refuse(const char *key, Reason *reason, const char *why) {
+static int bootconfig_line_refuse(const char *key, Reason *reason, const char *why) {
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
                         "%s: cannot be said to a kernel that boots: %s",
@@ -59,21 +59,26 @@ static int refuse(const char *key, Reason *reason, const char *why) {
                         why);
 }
 
-static int check_key(const char *key, Reason *reason) {
+static int bootconfig_line_check_key(const char *key, Reason *reason) {
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 if (strcmp(keys[i].key, key) == 0)
-                        return keys[i].refusal ? refuse(key, reason, keys[i].refusal) : 0;
-        return refuse(key, reason, "leave it out of the spec of a boot trace");
+                        return keys[i].refusal ? bootconfig_line_refuse(
+                                                                 key, reason, keys[i].refusal)
+                                               : 0;
+        return bootconfig_line_refuse(key, reason, "leave it out of the spec of a boot trace");
 }
 
-static int check_values(const Spec *spec, Reason *reason) {
+static int bootconfig_line_check_values(const Spec *spec, Reason *reason) {
         if (spec->scope != SCOPE_SYSTEM)
-                return refuse("scope", reason, "it knows no processes yet, only 'system'");
+                return bootconfig_line_refuse(
+                                "scope", reason, "it knows no processes yet, only 'system'");
         if (spec_is_given(spec, "lifetime") &&
                         (spec->lifetime != LIFETIME_LINGER || spec->linger_usec > 0))
-                return refuse("lifetime", reason, "what was recorded stays until it is removed");
+                return bootconfig_line_refuse(
+                                "lifetime", reason, "what was recorded stays until it is removed");
         if (spec_is_given(spec, "unredacted") && !spec->unredacted)
-                return refuse("unredacted", reason, "it records what it has, for root alone");
+                return bootconfig_line_refuse(
+                                "unredacted", reason, "it records what it has, for root alone");
         if (spec->name && !boot_name_is_valid(spec->name))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -81,21 +86,21 @@ static int check_values(const Spec *spec, Reason *reason) {
                                 quote(spec->name).text,
                                 BOOT_NAME_MAX);
         if (spec_is_given(spec, "triggers") || spec->n_triggers > 0)
-                return check_key("triggers", reason);
+                return bootconfig_line_check_key("triggers", reason);
         return 0;
 }
 
-static int check_keys(const Spec *spec, Reason *reason) {
+static int bootconfig_line_check_keys(const Spec *spec, Reason *reason) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n_spec_fields; i++)
                 if (spec->set_keys & (UINT32_C(1) << i))
-                        r = check_key(spec_fields[i].name, reason);
-        return r ?: check_values(spec, reason);
+                        r = bootconfig_line_check_key(spec_fields[i].name, reason);
+        return r ?: bootconfig_line_check_values(spec, reason);
 }
 
 /* "SYSTEM:EVENT", "SYSTEM:*"; "EVENT" alone: of any system. */
-static int check_event_name(size_t i, const char *name, Reason *reason) {
+static int bootconfig_line_check_event_name(size_t i, const char *name, Reason *reason) {
         const char *colon = strchr(name, ':'), *event = colon ? colon + 1 : name;
         size_t system = colon ? (size_t)(colon - name) : 0;
 
@@ -111,7 +116,7 @@ static int check_event_name(size_t i, const char *name, Reason *reason) {
                         quote(name).text);
 }
 
-static int check_entry(const char *list,
+static int bootconfig_line_check_entry(const char *list,
                 size_t i,
                 const SpecEvent *entry,
                 bool may_filter,
@@ -137,13 +142,13 @@ static int check_lists(const Spec *spec, bool may_filter, Reason *reason) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < spec->n_events; i++) {
-                r = check_entry("events", i, &spec->events[i], may_filter, reason);
-                r = r ?: check_event_name(i, spec->events[i].name, reason);
+                r = bootconfig_line_check_entry("events", i, &spec->events[i], may_filter, reason);
+                r = r ?: bootconfig_line_check_event_name(i, spec->events[i].name, reason);
         }
         for (size_t i = 0; r == 0 && i < spec->n_probes; i++)
-                r = check_entry("probes", i, &spec->probes[i], false, reason);
+                r = bootconfig_line_check_entry("probes", i, &spec->probes[i], false, reason);
         if (r == 0 && spec->where && !may_filter)
-                r = refuse("where", reason, "filters go into a --bootconfig");
+                r = bootconfig_line_refuse("where", reason, "filters go into a --bootconfig");
         return r;
 }
 
@@ -161,7 +166,7 @@ static int check_kernel(const Spec *spec, const BootKernel *kernel, Reason *reas
         return 0;
 }
 
-static const char *get_name(const Spec *spec) {
+static const char *bootconfig_line_get_name(const Spec *spec) {
         return spec->name ?: "boot";
 }
 
@@ -200,7 +205,8 @@ static int choose_form(const Spec *spec,
                                 "%s: change that, or leave --persistent out",
                                 top_only);
         if (wish->persistent && spec_is_given(spec, "buffer-kb"))
-                return refuse("buffer-kb", reason, "the size is that of --persistent");
+                return bootconfig_line_refuse(
+                                "buffer-kb", reason, "the size is that of --persistent");
         if (form == BOOT_CONFIG && !kernel->has_bootconfig)
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
@@ -212,7 +218,7 @@ static int choose_form(const Spec *spec,
                                 KT_E_INVALID_SPEC,
                                 "--dump-on-oops: a crash dumps the top buffer alone, see --top");
         if (wish->dump_on_oops && spec->mode != MODE_FLIGHT)
-                return refuse("mode",
+                return bootconfig_line_refuse("mode",
                                 reason,
                                 "what a crash dumps is to be the newest: 'flight', with "
                                 "--dump-on-oops");
@@ -267,17 +273,17 @@ static void put_instance(FILE *line, const Spec *spec, const BootWish *wish) {
                 fprintf(line,
                                 " reserve_mem=%s:4096:ktrace trace_instance=%s^traceoff@ktrace",
                                 wish->persistent,
-                                get_name(spec));
+                                bootconfig_line_get_name(spec));
         else
                 fprintf(line,
                                 " trace_buf_size=%" PRIu64 "K trace_instance=%s",
                                 spec->buffer_kb,
-                                get_name(spec));
+                                bootconfig_line_get_name(spec));
         for (size_t i = 0; i < spec->n_events; i++)
                 put_event(line, i, ",", spec->events[i].name);
 }
 
-static int make_words(const Spec *spec,
+static int bootconfig_line_make_words(const Spec *spec,
                 const BootWish *wish,
                 BootForm form,
                 char **ret,
@@ -309,7 +315,7 @@ static int make_words(const Spec *spec,
                 r = asprintf(ret,
                                     "%s " BOOT_MARK "=%s:%016" PRIx64 "\n",
                                     words + 1,
-                                    get_name(spec),
+                                    bootconfig_line_get_name(spec),
                                     hash) < 0
                                     ? -ENOMEM
                                     : 0;
@@ -319,7 +325,10 @@ static int make_words(const Spec *spec,
 /* A bootconfig file */
 
 /* There is no way to write a quote of the kind that a value stands in. */
-static int put_filter(FILE *file, const SpecEvent *event, const char *where, Reason *reason) {
+static int bootconfig_line_put_filter(FILE *file,
+                const SpecEvent *event,
+                const char *where,
+                Reason *reason) {
         _cleanup_free_ char *joined = NULL;
         const char *filter = event->filter ?: where;
 
@@ -368,7 +377,7 @@ static int put_config_event(FILE *file, const Spec *spec, size_t i, Reason *reas
                         (int)(colon - event->name),
                         event->name,
                         colon + 1);
-        r = put_filter(file, event, spec->where, reason);
+        r = bootconfig_line_put_filter(file, event, spec->where, reason);
         fprintf(file, "\t}\n");
         return r;
 }
@@ -393,9 +402,9 @@ static int put_config(FILE *file, const Spec *spec, Reason *reason) {
         fprintf(file,
                         "kernel." BOOT_MARK " = \"%s:%016d\"\n"
                         "ftrace.instance.%s {\n\tbuffer_size = %" PRIu64 "KB\n\ttrace_clock = %s\n",
-                        get_name(spec),
+                        bootconfig_line_get_name(spec),
                         0,
-                        get_name(spec),
+                        bootconfig_line_get_name(spec),
                         spec->buffer_kb,
                         spec->clock);
         if (spec->mode == MODE_STREAM || spec->stacktrace)
@@ -417,7 +426,7 @@ static int make_config(const Spec *spec, char **ret, Reason *reason) {
         FILE *file;
 
         if (spec->n_probes > 0)
-                return refuse("probes",
+                return bootconfig_line_refuse("probes",
                                 reason,
                                 "a bootconfig has them in a group that ktraced does not own; --top");
         file = open_memstream(&text, &size);
@@ -439,13 +448,14 @@ int boot_make(const Spec *spec,
                 Reason *reason) {
         BootForm form = wish->form;
 
-        int r = check_keys(spec, reason);
+        int r = bootconfig_line_check_keys(spec, reason);
         r = r ?: check_kernel(spec, kernel, reason);
         r = r ?: choose_form(spec, kernel, wish, &form, reason);
         r = r ?: check_lists(spec, form == BOOT_CONFIG, reason);
         if (r == 0)
                 r = form == BOOT_CONFIG ? make_config(spec, ret_text, reason)
-                                        : make_words(spec, wish, form, ret_text, reason);
+                                        : bootconfig_line_make_words(
+                                                          spec, wish, form, ret_text, reason);
         if (r == 0)
                 *ret_form = form;
         return r;

@@ -27,7 +27,10 @@ static const char *get_string(json_object *entry, const char *key) {
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
 }
 
-static int check_text(const char *name, size_t index, const char *text, Reason *reason) {
+static int bootconfig_probe_check_text(const char *name,
+                size_t index,
+                const char *text,
+                Reason *reason) {
         for (const char *c = text; *c; c++)
                 if (*c < ' ' || *c > '~' || strchr(SEPARATORS, *c))
                         return reason_set(reason,
@@ -87,13 +90,17 @@ static int make_plain(json_object *entry,
                                : 0;
 }
 
-static int make(json_object *entry, const char *name, size_t index, char **ret, Reason *reason) {
+static int bootconfig_probe_make(json_object *entry,
+                const char *name,
+                size_t index,
+                char **ret,
+                Reason *reason) {
         const char *raw = get_string(entry, "raw");
         _cleanup_free_ char *line = NULL;
 
         int r = raw ? make_raw(name, index, raw, &line, reason)
                     : make_plain(entry, name, index, &line, reason);
-        r = r ?: check_text(name, index, line, reason);
+        r = r ?: bootconfig_probe_check_text(name, index, line, reason);
         if (r == 0)
                 *ret = TAKE_PTR(line);
         return r;
@@ -131,7 +138,7 @@ static int find_in_file(const char *path, const char *name, json_object **ret, R
         return 0;
 }
 
-static bool is_json_file(const char *name) {
+static bool bootconfig_probe_is_json_file(const char *name) {
         size_t size = strlen(name);
 
         return *name != '.' && size > 5 && strcmp(name + size - 5, ".json") == 0;
@@ -152,7 +159,7 @@ static int find_in_directory(const char *directory,
                 (void)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
                 if (override)
                         (void)snprintf(other, sizeof(other), "%s/%s", override, entries[i]->d_name);
-                if (r == 0 && !*ret && is_json_file(entries[i]->d_name) &&
+                if (r == 0 && !*ret && bootconfig_probe_is_json_file(entries[i]->d_name) &&
                                 (!override || access(other, F_OK) < 0))
                         r = find_in_file(path, name, ret, reason);
                 free(entries[i]);
@@ -184,5 +191,5 @@ int boot_probe_find(const BootWish *wish,
                                 quote(name).text,
                                 config,
                                 lib);
-        return make(entry, name, index, ret, reason);
+        return bootconfig_probe_make(entry, name, index, ret, reason);
 }

@@ -26,7 +26,7 @@ enum {
         OPTION_CONFIG_DIR,
 };
 
-static int load_spec(const char *path, SpecFile **ret_file, Spec **ret, Reason *reason) {
+static int bootconfig_load_spec(const char *path, SpecFile **ret_file, Spec **ret, Reason *reason) {
         _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
         _cleanup_spec_ Spec *spec = spec_new();
 
@@ -57,7 +57,7 @@ static size_t count_other_words(void) {
         return size;
 }
 
-static int check_size(const char *text, const BootKernel *kernel, Reason *reason) {
+static int bootconfig_check_size(const char *text, const BootKernel *kernel, Reason *reason) {
         size_t size = strlen(text), other = kernel->is_running ? count_other_words() : 0;
 
         if (size + other <= LINE_MAX_BYTES)
@@ -71,21 +71,24 @@ static int check_size(const char *text, const BootKernel *kernel, Reason *reason
                         other);
 }
 
-static void tell_form(const BootKernel *kernel, BootForm form) {
+static void report_form(const BootKernel *kernel, BootForm form) {
         static const char *const forms[] = {
                 [BOOT_TOP] = "words for the command line, into the top buffer",
                 [BOOT_INSTANCE] = "words for the command line, into an instance of its own",
                 [BOOT_CONFIG] = "a bootconfig file, into an instance of its own",
         };
 
-        tell("for Linux %u.%u (by %s): %s",
+        message_print("for Linux %u.%u (by %s): %s",
                         kernel->major,
                         kernel->minor,
                         kernel->source,
                         forms[form]);
 }
 
-static int go(const Context *context, const BootWish *wish, const char *which, const char *path) {
+static int bootconfig_go(const Context *context,
+                const BootWish *wish,
+                const char *which,
+                const char *path) {
         _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
         _cleanup_spec_ Spec *spec = NULL;
         _cleanup_free_ char *text = NULL;
@@ -93,18 +96,18 @@ static int go(const Context *context, const BootWish *wish, const char *which, c
         BootForm form = BOOT_ANY;
         Reason reason = {};
 
-        int r = load_spec(path, &file, &spec, &reason);
+        int r = bootconfig_load_spec(path, &file, &spec, &reason);
         r = r ?: boot_kernel_find(which, &kernel, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         r = boot_make(spec, &kernel, wish, &form, &text, &reason);
         if (strncmp(reason.text, "--", 2) != 0) /* an option has no place in the file */
                 r = spec_file_refuse(file, r, &reason);
-        r = r || form == BOOT_CONFIG ? r : check_size(text, &kernel, &reason);
+        r = r || form == BOOT_CONFIG ? r : bootconfig_check_size(text, &kernel, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         if (!context->quiet)
-                tell_form(&kernel, form);
+                report_form(&kernel, form);
         fputs(text, stdout);
         return KT_EXIT_OK;
 }
@@ -117,7 +120,7 @@ static bool is_size(const char *text) {
                !text[digits + 1];
 }
 
-static int take(Context *context, BootWish *wish, const char **which, int option) {
+static int bootconfig_take(Context *context, BootWish *wish, const char **which, int option) {
         switch (option) {
         case OPTION_KERNEL:
                 *which = optarg;
@@ -125,12 +128,13 @@ static int take(Context *context, BootWish *wish, const char **which, int option
         case OPTION_TOP:
         case OPTION_BOOTCONFIG:
                 if (wish->form != BOOT_ANY)
-                        return tell_usage(context, "--top and --bootconfig: one of them, once");
+                        return message_show_usage(
+                                        context, "--top and --bootconfig: one of them, once");
                 wish->form = option == OPTION_TOP ? BOOT_TOP : BOOT_CONFIG;
                 return 0;
         case OPTION_PERSISTENT:
                 if (!is_size(optarg))
-                        return tell_usage(context,
+                        return message_show_usage(context,
                                         "--persistent: expected a number with K, M or G such as 12M, got \"%s\"",
                                         optarg);
                 wish->persistent = optarg;
@@ -163,12 +167,12 @@ static int bootconfig_run(Context *context, int argc, char **argv) {
 
         while (status == KT_EXIT_OK &&
                         (option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
-                status = take(context, &wish, &which, option);
+                status = bootconfig_take(context, &wish, &which, option);
         if (status != KT_EXIT_OK || option == OPTIONS_EXIT)
                 return status;
         if (options_count(context, argc, argv, 1, 1, &status) != OPTIONS_END)
                 return status;
-        return go(context, &wish, which, argv[optind]);
+        return bootconfig_go(context, &wish, which, argv[optind]);
 }
 
 const Verb verb_bootconfig = {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "interfaces/glob.h"
-#include "tell.h"
+#include "message.h"
 
 #define NAME_SIZE 256
 
@@ -25,7 +25,7 @@ static bool is_meant(const char *pattern, const char *event) {
         return glob_match_event(pattern, system, colon + 1);
 }
 
-static const char *find_filter(json_object *spec, const char *event) {
+static const char *caret_find_filter(json_object *spec, const char *event) {
         json_object *events = json_object_object_get(spec, "events");
         const char *found = NULL;
 
@@ -57,19 +57,22 @@ const char *caret_find(json_object *spec, const Reason *reason, size_t *ret_colu
         if (strcmp(key, "where") == 0)
                 filter = json_object_get_string(json_object_object_get(spec, "where"));
         else
-                filter = strcmp(key, "filter") == 0 ? find_filter(spec, event) : NULL;
+                filter = strcmp(key, "filter") == 0 ? caret_find_filter(spec, event) : NULL;
         *ret_column = column - 1;
         return filter;
 }
 
-int caret_tell_failure(json_object *spec, const Origins *origins, int code, const Reason *reason) {
+int caret_report_failure(json_object *spec,
+                const Origins *origins,
+                int code,
+                const Reason *reason) {
         Reason named = *reason;
         size_t column;
         const char *text = origins && code > 0 ? origins_name(origins, &named, &column) : NULL;
-        int status = tell_failure(code, &named);
+        int status = message_fail(code, &named);
 
         text = text ?: caret_find(spec, reason, &column);
         if (text)
-                tell_place(text, column);
+                message_show_place(text, column);
         return status;
 }

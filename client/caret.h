@@ -10,4 +10,4 @@
 const char *caret_find(json_object *spec, const Reason *reason, size_t *ret_column);
 /* Tells the failure and, when it has a place in a filter, the filter with a caret below the place:
  * as it was typed, where origins (NULL: none) know. Returns the exit status. */
-int caret_tell_failure(json_object *spec, const Origins *origins, int code, const Reason *reason);
+int caret_report_failure(json_object *spec, const Origins *origins, int code, const Reason *reason);

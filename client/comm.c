@@ -22,7 +22,7 @@ static const ShapeField *find_string(const Shape *shape, const char *name) {
         return NULL;
 }
 
-static void set(Decode *decode, int pid, const char *text, size_t size) {
+static void comm_set(Decode *decode, int pid, const char *text, size_t size) {
         char name[COMM_SIZE] = { 0 };
 
         size = strnlen(text, MIN_OF(size, (size_t)COMM_SIZE - 1));
@@ -47,7 +47,7 @@ static void learn_exec(Decode *decode, const Shape *shape, const Record *record)
                 size -= (uint32_t)(slash + 1 - path);
                 path = slash + 1;
         }
-        set(decode, decode_record_pid(record), path, size);
+        comm_set(decode, decode_record_pid(record), path, size);
 }
 
 void comm_learn(Decode *decode, const Record *record) {
@@ -60,7 +60,7 @@ void comm_learn(Decode *decode, const Record *record) {
                 uint32_t offset, size;
 
                 shape_locate(shape->names[i].name, record->data, record->size, &offset, &size);
-                set(decode,
+                comm_set(decode,
                                 (int)shape_number(record->data + pid->offset, pid->size, true),
                                 (const char *)record->data + offset,
                                 size);
@@ -83,5 +83,5 @@ void comm_look_up(Decode *decode, int pid) {
         if (n <= 1)
                 (void)decode_add_command(decode, pid, "<...>");
         else
-                set(decode, pid, name, (size_t)n - 1);
+                comm_set(decode, pid, name, (size_t)n - 1);
 }

@@ -26,7 +26,7 @@ static int call_one(Context *context,
 
                 r = reason_set(&reason, r, "%s: %s", name, inner.text);
         }
-        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+        return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
 }
 
 /* Each for itself: what one is refused is no reason to leave the others as they are. */
@@ -39,7 +39,7 @@ static int control_call(Context *context, int argc, char **argv, const char *mem
                 return status;
         int r = proxy_open(&proxy, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         status = KT_EXIT_OK;
         for (int i = optind; i < argc; i++) {
                 int one = call_one(context, proxy, argv[i], member, argc == optind + 1);
@@ -74,7 +74,7 @@ static bool parse_kb(const char *text, uint64_t *ret) {
 }
 
 /* By name or glob. */
-static int switch_event(Proxy *proxy,
+static int control_switch_event(Proxy *proxy,
                 const char *session,
                 const char *event,
                 bool is_on,
@@ -100,8 +100,8 @@ static int set_run(Context *context, int argc, char **argv) {
         bool is_size = strcmp(what, "buffer-kb") == 0;
         uint64_t kb = 0;
         if (is_size ? !parse_kb(how, &kb) : strcmp(how, "on") != 0 && strcmp(how, "off") != 0) {
-                tell(is_size ? "%s: expected a number of kB per CPU such as 4096, got \"%s\""
-                             : "%s: expected on or off, got \"%s\"; a number is for buffer-kb only",
+                message_print(is_size ? "%s: expected a number of kB per CPU such as 4096, got \"%s\""
+                                      : "%s: expected on or off, got \"%s\"; a number is for buffer-kb only",
                                 what,
                                 how);
                 return KT_EXIT_USAGE;
@@ -114,8 +114,12 @@ static int set_run(Context *context, int argc, char **argv) {
                                               "buffer-kb",
                                               json_object_new_uint64(kb),
                                               &reason)
-                            : switch_event(proxy, session, what, strcmp(how, "on") == 0, &reason);
-        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+                            : control_switch_event(proxy,
+                                              session,
+                                              what,
+                                              strcmp(how, "on") == 0,
+                                              &reason);
+        return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
 }
 
 const Verb verb_set = {

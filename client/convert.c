@@ -64,11 +64,11 @@ static int convert(Context *context,
                 r = is_stdout ? export_source(&source, format, stdout, &summary, &reason)
                               : convert_to_file(&source, format, out_path, &summary, &reason);
         if (r != 0)
-                return input_tell_failure(name, is_stdout ? stdout : NULL, r, &reason);
-        return input_tell_summary(context, name, &summary);
+                return input_report_failure(name, is_stdout ? stdout : NULL, r, &reason);
+        return input_report_summary(context, name, &summary);
 }
 
-static int run(Context *context, int argc, char **argv) {
+static int convert_run(Context *context, int argc, char **argv) {
         static const struct option options[] = {
                 OPTIONS_GLOBAL,
                 { "to", required_argument, NULL, OPTION_TO },
@@ -97,22 +97,23 @@ static int run(Context *context, int argc, char **argv) {
         if (option == OPTIONS_EXIT)
                 return status;
         if (argc - optind != 1)
-                return tell_usage(context, "expected one FILE, or '-' for standard input");
+                return message_show_usage(context, "expected one FILE, or '-' for standard input");
         if (!to && strcmp(out_path, "-") != 0 && export_format_from_suffix(out_path, &format) == 0)
                 to = export_format_to_string(format);
         if (!to && context->json != JSON_OFF)
                 to = export_format_to_string(EXPORT_JSON);
         if (!to)
-                return tell_usage(context, "--to is missing: expected one of " EXPORT_FORMAT_NAMES);
+                return message_show_usage(
+                                context, "--to is missing: expected one of " EXPORT_FORMAT_NAMES);
         if (export_format_from_string(to, &format) < 0)
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "--to %s: no such format, there are " EXPORT_FORMAT_NAMES,
                                 to);
         if (source.is_raw && !export_format_is_text(format))
-                return tell_usage(context, "--raw is for text, not for %s", to);
+                return message_show_usage(context, "--raw is for text, not for %s", to);
         int r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         source.cpus = list ? &cpus : NULL;
         return convert(context, argv[optind], source, format, out_path);
 }
@@ -130,5 +131,5 @@ const Verb verb_convert = {
                 "  -o, --output OUT     '-' or nothing: standard output; dat needs a regular file\n"
                 "\n"
                 "FILE is as for 'report'. OUT appears whole or not at all.\n",
-        .run = run,
+        .run = convert_run,
 };

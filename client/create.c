@@ -29,7 +29,7 @@ static int create_parse(SpecOptions *spec,
                 int r = spec_options_take(spec, option, optarg, &reason);
 
                 if (r != 0) {
-                        *ret_status = tell_failure(r, &reason);
+                        *ret_status = message_fail(r, &reason);
                         return OPTIONS_EXIT;
                 }
         }
@@ -52,7 +52,7 @@ static void create_print(const Context *context, const char *id) {
 
 /* The rule may let it linger for a time only. It is made already: what cannot be asked for is not
  * told. */
-static void create_tell_lifetime(Proxy *proxy, const Spec *spec, const char *id) {
+static void create_report_lifetime(Proxy *proxy, const Spec *spec, const char *id) {
         _cleanup_json_ json_object *session = NULL;
         Reason reason = {};
 
@@ -62,13 +62,13 @@ static void create_tell_lifetime(Proxy *proxy, const Spec *spec, const char *id)
         const char *lifetime = json_object_get_string(json_object_object_get(
                         json_object_object_get(session, "spec"), "lifetime"));
         if (lifetime && strcmp(lifetime, "linger") != 0)
-                tell("%s: the policy rule lets the session linger for a limited time: its "
-                     "lifetime is %s from now on",
+                message_print("%s: the policy rule lets the session linger for a limited time: its "
+                              "lifetime is %s from now on",
                                 spec->name ?: id,
                                 lifetime);
 }
 
-static int create_go(SpecOptions *options, const Context *context, const char *name) {
+static int create_execute(SpecOptions *options, const Context *context, const char *name) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *object = NULL;
         _cleanup_free_ char *id = NULL;
@@ -94,9 +94,9 @@ static int create_go(SpecOptions *options, const Context *context, const char *n
                 r = proxy_create(proxy, object, &id, &reason);
         }
         if (r != 0)
-                return caret_tell_failure(object, &origins, r, &reason);
+                return caret_report_failure(object, &origins, r, &reason);
         if (!context->quiet)
-                create_tell_lifetime(proxy, spec, id);
+                create_report_lifetime(proxy, spec, id);
         create_print(context, id);
         return KT_EXIT_OK;
 }
@@ -106,7 +106,7 @@ static int create_run(Context *context, int argc, char **argv) {
         int status;
 
         if (create_parse(&options, context, argc, argv, &status) == OPTIONS_END)
-                status = create_go(&options, context, argv[optind]);
+                status = create_execute(&options, context, argv[optind]);
         spec_options_done(&options);
         return status;
 }

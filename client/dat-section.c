@@ -115,7 +115,7 @@ static int read_ftrace_events(DatInput *input, Decode *decode, Reason *reason) {
         return read_formats(input, decode, "ftrace", reason);
 }
 
-static int read_events(DatInput *input, Decode *decode, Reason *reason) {
+static int dat_section_read_events(DatInput *input, Decode *decode, Reason *reason) {
         uint32_t n;
 
         if (!dat_get_u32(input, &n) || n > EVENTS_MAX)
@@ -183,7 +183,7 @@ int dat_read_section(DatSection section, DatInput *input, Decode *decode, Reason
         static int (*const readers[_DAT_SECTION_N])(DatInput *, Decode *, Reason *) = {
                 [DAT_HEADER_INFO] = read_header_info,
                 [DAT_FTRACE_EVENTS] = read_ftrace_events,
-                [DAT_EVENT_FORMATS] = read_events,
+                [DAT_EVENT_FORMATS] = dat_section_read_events,
                 [DAT_KALLSYMS] = read_symbols,
                 [DAT_PRINTK] = read_printk,
                 [DAT_CMDLINES] = read_commands,

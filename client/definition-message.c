@@ -13,21 +13,24 @@
 
 #include "interfaces/json.h"
 
-static int put(json_object *object, const char *key, json_object *value) {
+static int definition_message_put(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
                 return 0;
         json_object_put(value);
         return -ENOMEM;
 }
 
-static int put_text(json_object *object, const char *key, const char *text) {
-        return text ? put(object, key, json_object_new_string(text)) : 0;
+static int definition_message_put_text(json_object *object, const char *key, const char *text) {
+        return text ? definition_message_put(object, key, json_object_new_string(text)) : 0;
 }
 
-static int put_list(json_object *object, const char *key, const char *const *list, size_t n) {
+static int definition_message_put_list(json_object *object,
+                const char *key,
+                const char *const *list,
+                size_t n) {
         json_object *array = n > 0 ? json_object_new_array() : NULL;
 
-        int r = n > 0 ? put(object, key, array) : 0;
+        int r = n > 0 ? definition_message_put(object, key, array) : 0;
         for (size_t i = 0; r == 0 && i < n; i++)
                 if (json_object_array_add(array, json_object_new_string(list[i])) < 0)
                         r = -ENOMEM;
@@ -38,24 +41,28 @@ static int make_object(const DefinitionMessage *d, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
 
         int r = object ? 0 : -ENOMEM;
-        r = r ?: put_text(object, "name", d->name);
-        r = r ?: put_text(object, "on", d->on);
-        r = r ?: put_text(object, "event", d->event);
-        r = r ?: put_text(object, "from", d->from);
-        r = r ?: put_text(object, "to", d->to);
-        r = r ?: put_text(object, "raw", d->raw);
-        r = r ?: put_text(object, "about", d->about);
+        r = r ?: definition_message_put_text(object, "name", d->name);
+        r = r ?: definition_message_put_text(object, "on", d->on);
+        r = r ?: definition_message_put_text(object, "event", d->event);
+        r = r ?: definition_message_put_text(object, "from", d->from);
+        r = r ?: definition_message_put_text(object, "to", d->to);
+        r = r ?: definition_message_put_text(object, "raw", d->raw);
+        r = r ?: definition_message_put_text(object, "about", d->about);
         if (r == 0 && d->is_return)
-                r = put(object, "return", json_object_new_boolean(true));
-        r = r ?: put_list(object, "key", d->keys, d->n_keys);
-        r = r ?: put_list(object, "args", (const char *const *)d->args, d->n_args);
+                r = definition_message_put(object, "return", json_object_new_boolean(true));
+        r = r ?: definition_message_put_list(object, "key", d->keys, d->n_keys);
+        r = r
+                            ?: definition_message_put_list(object,
+                                               "args",
+                                               (const char *const *)d->args,
+                                               d->n_args);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;
 }
 
 /* The file is on its way, and ticket names it as long as *ret_socket is open. */
-static int send_file(Proxy *proxy,
+static int definition_message_send_file(Proxy *proxy,
                 int file,
                 json_object **ret_ticket,
                 int *ret_socket,
@@ -87,11 +94,12 @@ static int send(Proxy *proxy,
         _cleanup_close_ int socket_fd = -1;
 
         int r = arguments ? make_object(definition, &object) : -ENOMEM;
-        r = r ?: put(arguments, "definition", object);
+        r = r ?: definition_message_put(arguments, "definition", object);
         if (r == 0 && definition->file >= 0)
-                r = send_file(proxy, definition->file, &ticket, &socket_fd, reason);
+                r = definition_message_send_file(
+                                proxy, definition->file, &ticket, &socket_fd, reason);
         if (ticket)
-                r = r ?: put(object, "file", ticket);
+                r = r ?: definition_message_put(object, "file", ticket);
         r = r ?: proxy_perform(proxy, &call, &answer, reason);
         if (r == 0)
                 *ret_event = json_object_get(json_object_object_get(answer.object, "event"));
@@ -117,7 +125,7 @@ int definitions_send(Proxy *proxy,
         _cleanup_json_ json_object *arguments = json_object_new_object(), *answer = NULL;
 
         int r = arguments ? check_definitions(definitions, reason) : -ENOMEM;
-        r = r ?: put(arguments, "definitions", json_object_get(definitions));
+        r = r ?: definition_message_put(arguments, "definitions", json_object_get(definitions));
         r = r ?: proxy_call(proxy, NULL, "AddProbes", arguments, &answer, reason);
         if (r != 0)
                 return r;

@@ -12,27 +12,27 @@
 #include "administrator.h"
 #include "table.h"
 
-static json_object *get(json_object *object, const char *key) {
+static json_object *describe_get(json_object *object, const char *key) {
         return json_object_object_get(object, key);
 }
 
-static uint64_t number(json_object *object, const char *key) {
-        return json_object_get_uint64(get(object, key));
+static uint64_t describe_number(json_object *object, const char *key) {
+        return json_object_get_uint64(describe_get(object, key));
 }
 
 /* "sched:*  (where pid == 1)", one for each event or probe that was asked for. */
-static int add_wanted(json_object *wanted, const char *what, json_object *list) {
+static int describe_add_needs(json_object *wanted, const char *what, json_object *list) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
         for (size_t i = 0; i < n; i++) {
                 json_object *one = json_object_array_get_idx(list, i);
-                const char *filter = json_object_get_string(get(one, "filter"));
+                const char *filter = json_object_get_string(describe_get(one, "filter"));
                 _cleanup_free_ char *text = NULL;
 
                 if (asprintf(&text,
                                     "%s%s%s%s%s",
                                     what,
-                                    json_object_get_string(get(one, "name")),
+                                    json_object_get_string(describe_get(one, "name")),
                                     filter ? "  (where " : "",
                                     filter ?: "",
                                     filter ? ")" : "") < 0)
@@ -63,21 +63,21 @@ static char *join_words(json_object *list) {
 
 /* "sched:sched_waking if pid == 1 do enable sched:sched_switch times 1", as --trigger takes it;
  * what a histogram has besides its keys stands in the spec. */
-static int add_triggers(json_object *lines, json_object *list) {
+static int describe_add_triggers(json_object *lines, json_object *list) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
         for (size_t i = 0; i < n; i++) {
                 json_object *one = json_object_array_get_idx(list, i);
-                const char *event = json_object_get_string(get(one, "event"));
-                const char *times = json_object_get_string(get(one, "count"));
-                _cleanup_free_ char *text = NULL, *keys = join_words(get(one, "keys"));
+                const char *event = json_object_get_string(describe_get(one, "event"));
+                const char *times = json_object_get_string(describe_get(one, "count"));
+                _cleanup_free_ char *text = NULL, *keys = join_words(describe_get(one, "keys"));
 
                 if (!keys)
                         return -ENOMEM;
                 if (asprintf(&text,
                                     "%s do %s%s%s%s%s",
-                                    json_object_get_string(get(one, "when")),
-                                    json_object_get_string(get(one, "do")),
+                                    json_object_get_string(describe_get(one, "when")),
+                                    json_object_get_string(describe_get(one, "do")),
                                     event || *keys ? " " : "",
                                     event ?: keys,
                                     times ? " times " : "",
@@ -107,26 +107,29 @@ static int describe_spec(json_object *session, json_object *spec) {
                         json_object_object_add(session, "triggers", triggers) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
-                if (get(spec, keys[i]))
-                        (void)json_object_object_add(
-                                        session, keys[i], json_object_get(get(spec, keys[i])));
-        if (get(spec, "cpus"))
-                (void)json_object_object_add(
-                                session, "recorded-cpus", json_object_get(get(spec, "cpus")));
-        int r = add_wanted(wanted, "", get(spec, "events"));
-        r = r ?: add_wanted(wanted, "probe ", get(spec, "probes"));
-        return r ?: add_triggers(triggers, get(spec, "triggers"));
+                if (describe_get(spec, keys[i]))
+                        (void)json_object_object_add(session,
+                                        keys[i],
+                                        json_object_get(describe_get(spec, keys[i])));
+        if (describe_get(spec, "cpus"))
+                (void)json_object_object_add(session,
+                                "recorded-cpus",
+                                json_object_get(describe_get(spec, "cpus")));
+        int r = describe_add_needs(wanted, "", describe_get(spec, "events"));
+        r = r ?: describe_add_needs(wanted, "probe ", describe_get(spec, "probes"));
+        return r ?: describe_add_triggers(triggers, describe_get(spec, "triggers"));
 }
 
 /* "calls: raw_syscalls:sys_enter by id, common_pid" */
 static int describe_histograms(json_object *session) {
-        json_object *list = get(session, "histograms"), *lines = json_object_new_array();
+        json_object *list = describe_get(session, "histograms"), *lines = json_object_new_array();
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
         if (!lines)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
-                json_object *hist = json_object_array_get_idx(list, i), *keys = get(hist, "keys");
+                json_object *hist = json_object_array_get_idx(list, i),
+                            *keys = describe_get(hist, "keys");
                 size_t n_keys = json_object_is_type(keys, json_type_array)
                                                 ? json_object_array_length(keys)
                                                 : 0;
@@ -134,8 +137,8 @@ static int describe_histograms(json_object *session) {
                 int size = snprintf(text,
                                 sizeof(text),
                                 "%s: %s by",
-                                json_object_get_string(get(hist, "name")),
-                                json_object_get_string(get(hist, "event")));
+                                json_object_get_string(describe_get(hist, "name")),
+                                json_object_get_string(describe_get(hist, "event")));
 
                 for (size_t k = 0; k < n_keys && size > 0 && (size_t)size < sizeof(text); k++)
                         size += snprintf(text + size,
@@ -150,7 +153,7 @@ static int describe_histograms(json_object *session) {
 
 /* "raw_syscalls:sys_enter closed", one for each event that triggers turn on and off. */
 static int describe_windows(json_object *session) {
-        json_object *windows = get(session, "windows"), *lines = json_object_new_array();
+        json_object *windows = describe_get(session, "windows"), *lines = json_object_new_array();
         size_t n = json_object_is_type(windows, json_type_array) ? json_object_array_length(windows)
                                                                  : 0;
 
@@ -158,21 +161,22 @@ static int describe_windows(json_object *session) {
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
                 json_object *window = json_object_array_get_idx(windows, i);
-                const char *event = json_object_get_string(get(window, "event"));
+                const char *event = json_object_get_string(describe_get(window, "event"));
                 char text[300];
 
                 (void)snprintf(text,
                                 sizeof(text),
                                 "%s %s",
                                 event && *event ? event : "all events",
-                                json_object_get_boolean(get(window, "open")) ? "open" : "closed");
+                                json_object_get_boolean(describe_get(window, "open")) ? "open"
+                                                                                      : "closed");
                 (void)json_object_array_add(lines, json_object_new_string(text));
         }
         return json_object_object_add(session, "windows", lines) < 0 ? -ENOMEM : 0;
 }
 
 static bool is_flight(json_object *session) {
-        const char *mode = json_object_get_string(get(session, "mode"));
+        const char *mode = json_object_get_string(describe_get(session, "mode"));
 
         return mode && strcmp(mode, "flight") == 0;
 }
@@ -181,14 +185,15 @@ static bool is_flight(json_object *session) {
 static void describe_worker(json_object *session, json_object *statistics) {
         char memory[TABLE_NUMBER_MAX], text[160];
 
-        if (!get(statistics, "worker-pid"))
+        if (!describe_get(statistics, "worker-pid"))
                 return;
         (void)snprintf(text,
                         sizeof(text),
                         "process %" PRIu64 ", %s of memory, %.3f s of CPU time",
-                        number(statistics, "worker-pid"),
-                        table_format_bytes(memory, number(statistics, "worker-memory-kb") * 1024),
-                        (double)number(statistics, "worker-cpu-usec") / 1e6);
+                        describe_number(statistics, "worker-pid"),
+                        table_format_bytes(memory,
+                                        describe_number(statistics, "worker-memory-kb") * 1024),
+                        (double)describe_number(statistics, "worker-cpu-usec") / 1e6);
         (void)json_object_object_add(session, "worker", json_object_new_string(text));
 }
 
@@ -199,23 +204,25 @@ static void describe_counts(json_object *session, json_object *statistics) {
         (void)snprintf(text,
                         sizeof(text),
                         "%s recorded, %s lost",
-                        table_format_number(events, number(statistics, "recorded")),
-                        table_format_number(lost, number(statistics, "lost")));
+                        table_format_number(events, describe_number(statistics, "recorded")),
+                        table_format_number(lost, describe_number(statistics, "lost")));
         (void)json_object_object_add(session, "counts", json_object_new_string(text));
         /* Who records onto the disk has no other stream, and a flight recorder has none. */
-        if (get(statistics, "spool") || is_flight(session))
+        if (describe_get(statistics, "spool") || is_flight(session))
                 return;
         (void)snprintf(text,
                         sizeof(text),
                         "%s written, %s discarded",
-                        table_format_bytes(bytes, number(statistics, "written-bytes")),
-                        table_format_bytes(discarded, number(statistics, "discarded-bytes")));
+                        table_format_bytes(bytes, describe_number(statistics, "written-bytes")),
+                        table_format_bytes(
+                                        discarded, describe_number(statistics, "discarded-bytes")));
         (void)json_object_object_add(session, "stream", json_object_new_string(text));
 }
 
 /* "recording, 298.6 kB in 2 files": no more than `spool list` tells. */
 static void describe_spool(json_object *session, json_object *statistics) {
-        json_object *spool = get(statistics, "spool"), *files = get(spool, "files");
+        json_object *spool = describe_get(statistics, "spool"),
+                    *files = describe_get(spool, "files");
         size_t n = json_object_is_type(files, json_type_array) ? json_object_array_length(files)
                                                                : 0;
         char bytes[TABLE_NUMBER_MAX], text[160];
@@ -225,8 +232,8 @@ static void describe_spool(json_object *session, json_object *statistics) {
         (void)snprintf(text,
                         sizeof(text),
                         "%s, %s in %zu file%s",
-                        json_object_get_string(get(spool, "state")),
-                        table_format_bytes(bytes, number(spool, "bytes")),
+                        json_object_get_string(describe_get(spool, "state")),
+                        table_format_bytes(bytes, describe_number(spool, "bytes")),
                         n,
                         n == 1 ? "" : "s");
         (void)json_object_object_add(session, "spool", json_object_new_string(text));
@@ -234,7 +241,7 @@ static void describe_spool(json_object *session, json_object *statistics) {
 
 /* What others changed in the instance while the session went on. */
 static void describe_interference(json_object *session, json_object *statistics) {
-        uint64_t n = number(statistics, "interference");
+        uint64_t n = describe_number(statistics, "interference");
         char changes[TABLE_NUMBER_MAX], text[160];
 
         if (n == 0)
@@ -244,7 +251,7 @@ static void describe_interference(json_object *session, json_object *statistics)
                         "%s change%s by others, for %.3f s in all",
                         table_format_number(changes, n),
                         n == 1 ? "" : "s",
-                        (double)number(statistics, "interference-nsec") / 1e9);
+                        (double)describe_number(statistics, "interference-nsec") / 1e9);
         (void)json_object_object_add(session, "interference", json_object_new_string(text));
 }
 
@@ -252,7 +259,8 @@ static void describe_interference(json_object *session, json_object *statistics)
 static int describe_cpu(json_object *lines, json_object *cpu) {
         char n[4][TABLE_NUMBER_MAX], entries[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX],
                         back[40] = "";
-        uint64_t now = number(cpu, "now-nsec"), oldest = number(cpu, "oldest-nsec");
+        uint64_t now = describe_number(cpu, "now-nsec"),
+                 oldest = describe_number(cpu, "oldest-nsec");
         char text[256];
 
         if (now > oldest)
@@ -261,20 +269,20 @@ static int describe_cpu(json_object *lines, json_object *cpu) {
                         sizeof(text),
                         "cpu %" PRIu64
                         ": %s recorded, %s read, %s dropped, %s overwritten, %s kept (%s%s)",
-                        number(cpu, "cpu"),
-                        table_format_number(n[0], number(cpu, "recorded")),
-                        table_format_number(n[1], number(cpu, "read")),
-                        table_format_number(n[2], number(cpu, "dropped")),
-                        table_format_number(n[3], number(cpu, "overwritten")),
-                        table_format_number(entries, number(cpu, "entries")),
-                        table_format_bytes(bytes, number(cpu, "bytes")),
+                        describe_number(cpu, "cpu"),
+                        table_format_number(n[0], describe_number(cpu, "recorded")),
+                        table_format_number(n[1], describe_number(cpu, "read")),
+                        table_format_number(n[2], describe_number(cpu, "dropped")),
+                        table_format_number(n[3], describe_number(cpu, "overwritten")),
+                        table_format_number(entries, describe_number(cpu, "entries")),
+                        table_format_bytes(bytes, describe_number(cpu, "bytes")),
                         back);
         return json_object_array_add(lines, json_object_new_string(text));
 }
 
 /* CPUs that never had anything are not shown: kernels count those that could be plugged in. */
 static int describe_cpus(json_object *session, json_object *statistics) {
-        json_object *cpus = get(statistics, "cpus"), *lines = json_object_new_array();
+        json_object *cpus = describe_get(statistics, "cpus"), *lines = json_object_new_array();
         size_t n = json_object_is_type(cpus, json_type_array) ? json_object_array_length(cpus) : 0;
 
         if (!lines || json_object_object_add(session, "cpus", lines) < 0)
@@ -282,7 +290,7 @@ static int describe_cpus(json_object *session, json_object *statistics) {
         for (size_t i = 0; i < n; i++) {
                 json_object *cpu = json_object_array_get_idx(cpus, i);
 
-                if (number(cpu, "recorded") + number(cpu, "lost") > 0 &&
+                if (describe_number(cpu, "recorded") + describe_number(cpu, "lost") > 0 &&
                                 describe_cpu(lines, cpu) < 0)
                         return -ENOMEM;
         }
@@ -291,8 +299,9 @@ static int describe_cpus(json_object *session, json_object *statistics) {
 
 /* What the session takes of other people's time. */
 static int describe_cost(json_object *session, json_object *statistics) {
-        uint64_t usec = number(statistics, "cost-usec"), nsec = number(statistics, "hit-cost-nsec");
-        json_object *events = get(session, "events");
+        uint64_t usec = describe_number(statistics, "cost-usec"),
+                 nsec = describe_number(statistics, "hit-cost-nsec");
+        json_object *events = describe_get(session, "events");
         char text[160];
         int n = snprintf(text,
                         sizeof(text),
@@ -347,7 +356,7 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "triggers", "Triggers", false },
                 { "events", "Granted", false },
         };
-        int r = describe_spec(session, get(session, "spec"));
+        int r = describe_spec(session, describe_get(session, "spec"));
 
         if (r < 0)
                 return r;

@@ -151,7 +151,7 @@ int elf_code_add(const ElfCode *code,
         return r > 0 ? 0 : r; /* in no code: no place */
 }
 
-static int find_offset(const ElfCode *code,
+static int elf_code_find_offset(const ElfCode *code,
                 const ElfPlace *place,
                 json_object *list,
                 Reason *reason) {
@@ -178,7 +178,7 @@ int elf_read_place(const void *what, json_object **ret, Reason *reason) {
         else if (r == 0 && place->symbol)
                 r = elf_find_symbol(&code, place, list, reason);
         else if (r == 0)
-                r = find_offset(&code, place, list, reason);
+                r = elf_code_find_offset(&code, place, list, reason);
         elf_code_close(&code);
         if (r == 0)
                 *ret = TAKE_PTR(list);

@@ -27,39 +27,39 @@
 
 #define SEGMENTS_MAX 4096
 
-static int refuse(const char *path, const char *why, Reason *reason) {
+static int elf_image_refuse(const char *path, const char *why, Reason *reason) {
         return reason_set(reason, KT_E_FAILED, "%.300s: %s", path, why);
 }
 
-static int open_file(const char *path, int *ret, Reason *reason) {
+static int elf_image_open_file(const char *path, int *ret, Reason *reason) {
         struct stat status;
         /* O_NONBLOCK: a FIFO would wait for its writer. */
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
         if (fd < 0)
-                return refuse(path, strerror(errno), reason);
+                return elf_image_refuse(path, strerror(errno), reason);
         if (fstat(fd, &status) < 0)
                 return -errno;
         if (!S_ISREG(status.st_mode))
-                return refuse(path, "is no regular file", reason);
+                return elf_image_refuse(path, "is no regular file", reason);
         *ret = TAKE_FD(fd);
         return 0;
 }
 
-static int check_header(ElfImage *image, const char *path, Reason *reason) {
+static int elf_image_check_header(ElfImage *image, const char *path, Reason *reason) {
         unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
 
         if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
                         !gelf_getehdr(image->elf, &image->header))
-                return refuse(path, "is no program or library (ELF)", reason);
+                return elf_image_refuse(path, "is no program or library (ELF)", reason);
         image->is_64 = image->header.e_ident[EI_CLASS] == ELFCLASS64;
         if (image->header.e_ident[EI_DATA] != order ||
                         image->header.e_machine != (image->is_64 ? MACHINE : MACHINE_32))
-                return refuse(path, "is for another machine", reason);
+                return elf_image_refuse(path, "is for another machine", reason);
         if (image->header.e_type != ET_EXEC && image->header.e_type != ET_DYN)
-                return refuse(path, "is neither a program nor a library", reason);
+                return elf_image_refuse(path, "is neither a program nor a library", reason);
         if (elf_getphdrnum(image->elf, &image->n_segments) < 0 || image->n_segments > SEGMENTS_MAX)
-                return refuse(path, "is damaged: its program headers", reason);
+                return elf_image_refuse(path, "is damaged: its program headers", reason);
         return 0;
 }
 
@@ -70,11 +70,11 @@ int elf_image_open(const char *path, ElfImage **ret, Reason *reason) {
                 return -ENOMEM;
         image->fd = -1;
         (void)elf_version(EV_CURRENT);
-        int r = open_file(path, &image->fd, reason);
+        int r = elf_image_open_file(path, &image->fd, reason);
         if (r != 0)
                 return r;
         image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
-        r = check_header(image, path, reason);
+        r = elf_image_check_header(image, path, reason);
         if (r == 0)
                 *ret = TAKE_PTR(image);
         return r;

@@ -25,14 +25,14 @@ typedef struct Rows {
 } Rows;
 
 /* Is `source` the file, or the end of its path? */
-static bool is_file(const char *path, const char *source) {
+static bool elf_line_is_file(const char *path, const char *source) {
         size_t n = strlen(path), n_source = strlen(source);
 
         return n >= n_source && strcmp(path + n - n_source, source) == 0 &&
                (n == n_source || path[n - n_source - 1] == '/');
 }
 
-static Dwarf_Off find_function(Dwarf_Die *unit, Dwarf_Addr address) {
+static Dwarf_Off elf_line_find_function(Dwarf_Die *unit, Dwarf_Addr address) {
         Dwarf_Die *scopes = NULL;
         Dwarf_Off found = 0;
         int n = dwarf_getscopes(unit, address, &scopes);
@@ -48,8 +48,8 @@ static Dwarf_Off find_function(Dwarf_Die *unit, Dwarf_Addr address) {
 }
 
 /* Of each function the first. */
-static void add_row(Rows *rows, Dwarf_Die *unit, Dwarf_Addr address, GElf_Addr bias) {
-        Row row = { address + bias, find_function(unit, address) };
+static void elf_line_add_row(Rows *rows, Dwarf_Die *unit, Dwarf_Addr address, GElf_Addr bias) {
+        Row row = { address + bias, elf_line_find_function(unit, address) };
 
         for (size_t i = 0; i < rows->n; i++)
                 if (rows->rows[i].function == row.function) {
@@ -76,13 +76,13 @@ static void look_at(Rows *rows,
                         dwarf_lineaddr(row, &address) != 0)
                 return;
         const char *path = dwarf_linesrc(row, NULL, NULL);
-        if (!path || !is_file(path, place->source))
+        if (!path || !elf_line_is_file(path, place->source))
                 return;
         if (line != rows->line) { /* nearer than those before */
                 rows->n = 0;
                 rows->line = line;
         }
-        add_row(rows, unit, address, bias);
+        elf_line_add_row(rows, unit, address, bias);
 }
 
 static int report(const ElfCode *code,

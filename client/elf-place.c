@@ -73,7 +73,7 @@ void elf_place_clear(ElfPlace *place) {
 }
 
 /* All of it a number, in C's ways of writing one. */
-static bool read_number(const char *text, uint64_t *ret) {
+static bool elf_place_read_number(const char *text, uint64_t *ret) {
         char *end;
 
         if (!isdigit((unsigned char)*text))
@@ -107,8 +107,8 @@ static int split_line(const char *rest, ElfPlace *place) {
         const char *colon = strrchr(rest, ':');
         uint64_t line;
 
-        if (!colon || colon == rest || colon[-1] == ':' || !read_number(colon + 1, &line) ||
-                        line == 0 || line > INT32_MAX)
+        if (!colon || colon == rest || colon[-1] == ':' ||
+                        !elf_place_read_number(colon + 1, &line) || line == 0 || line > INT32_MAX)
                 return 0;
         place->line = (unsigned)line;
         place->source = strndup(rest, (size_t)(colon - rest));
@@ -129,7 +129,7 @@ static int split_symbol(const char *rest, ElfPlace *place) {
         const char *plus = strrchr(rest, '+');
         size_t size = strlen(rest);
 
-        if (plus && plus > rest && read_number(plus + 1, &place->offset))
+        if (plus && plus > rest && elf_place_read_number(plus + 1, &place->offset))
                 size = (size_t)(plus - rest);
         place->symbol = strndup(rest, size);
         return place->symbol ? 0 : -ENOMEM;
@@ -150,7 +150,7 @@ int elf_place_parse(const char *text, ElfPlace *ret, Reason *reason) {
                 r = split_line(rest, &place);
         if (r == 0 && !place.source)
                 r = split_marker(rest, &place);
-        if (r == 0 && !place.source && !place.marker && !read_number(rest, &place.offset))
+        if (r == 0 && !place.source && !place.marker && !elf_place_read_number(rest, &place.offset))
                 r = split_symbol(rest, &place);
         if (r == 0)
                 *ret = place;

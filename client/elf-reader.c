@@ -31,7 +31,7 @@ typedef struct Answer {
         uint32_t size;
 } Answer;
 
-static _Noreturn void run_child(ElfRead reader, const void *what, int fd) {
+static _Noreturn void elf_reader_run_child(ElfRead reader, const void *what, int fd) {
         const struct rlimit none = {};
         json_object *object = NULL;
         Reason reason = {};
@@ -80,7 +80,7 @@ static int read_until(int fd, void *data, size_t size, int64_t end) {
         return 0;
 }
 
-static int receive(int fd, char **ret_text, Answer *ret) {
+static int elf_reader_receive(int fd, char **ret_text, Answer *ret) {
         int64_t end = now_msec() + SECONDS_MAX * 1000;
         _cleanup_free_ char *text = NULL;
 
@@ -131,11 +131,11 @@ int elf_read(ElfRead reader, const void *what, json_object **ret, Reason *reason
                 return -errno;
         pid_t pid = fork();
         if (pid == 0)
-                run_child(reader, what, fds[1]);
+                elf_reader_run_child(reader, what, fds[1]);
         int r = pid < 0 ? -errno : 0;
         close(fds[1]);
         if (r == 0) {
-                r = receive(fds[0], &text, &answer);
+                r = elf_reader_receive(fds[0], &text, &answer);
                 r = end_child(pid, r, reason);
         }
         close(fds[0]);

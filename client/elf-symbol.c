@@ -45,7 +45,10 @@ static bool is_version(const char *symbol, const char *wanted, bool of_old) {
                (symbol[size] == '\0' || symbol[size + 1] == '@' || of_old);
 }
 
-static bool is_named(const char *symbol, const char *wanted, const char *last_word, bool of_old) {
+static bool elf_symbol_is_named(const char *symbol,
+                const char *wanted,
+                const char *last_word,
+                bool of_old) {
         if (strcmp(symbol, wanted) == 0 || is_version(symbol, wanted, of_old))
                 return true;
         /* Demangling is slow; operators have no word of theirs in it. */
@@ -109,7 +112,7 @@ static int search(const ElfCode *code,
                 }
                 if (i < NEAR_MAX)
                         look_near(name, place->symbol, passed);
-                if (is_named(name, place->symbol, last_word, of_old))
+                if (elf_symbol_is_named(name, place->symbol, last_word, of_old))
                         r = elf_code_add(code,
                                         place->file,
                                         address - code->bias + place->offset,
@@ -155,7 +158,7 @@ static bool is_stripped(const ElfCode *code) {
         return !debug_file && !elf_image_find_section(code->image, ".symtab", &header, &data);
 }
 
-static int refuse(const ElfCode *code,
+static int elf_symbol_refuse(const ElfCode *code,
                 const ElfPlace *place,
                 const Passed *passed,
                 Reason *reason) {
@@ -187,6 +190,6 @@ int elf_find_symbol(const ElfCode *code, const ElfPlace *place, json_object *lis
         if (r == 0 && json_object_array_length(list) == 0)
                 r = search(code, place, true, list, &passed);
         if (r == 0 && json_object_array_length(list) == 0)
-                r = refuse(code, place, &passed, reason);
+                r = elf_symbol_refuse(code, place, &passed, reason);
         return r;
 }

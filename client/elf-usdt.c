@@ -20,7 +20,7 @@
 #define FILES_MAX   1024 /* of a process */
 
 /* KT_E_FAILED for a marker that lies nowhere, or not in code. */
-static int describe(const ElfImage *image,
+static int elf_usdt_describe(const ElfImage *image,
                 const char *path,
                 const UsdtNote *note,
                 uint64_t moved,
@@ -51,7 +51,7 @@ static int describe(const ElfImage *image,
 }
 
 /* How far what was linked has moved since. */
-static uint64_t get_moved(const ElfImage *image, const UsdtNote *note) {
+static uint64_t elf_usdt_get_moved(const ElfImage *image, const UsdtNote *note) {
         GElf_Shdr header;
         Elf_Data *data;
 
@@ -60,7 +60,7 @@ static uint64_t get_moved(const ElfImage *image, const UsdtNote *note) {
         return header.sh_addr - note->base;
 }
 
-static int add_file(const char *path, json_object *list, Reason *reason) {
+static int elf_usdt_add_file(const char *path, json_object *list, Reason *reason) {
         _cleanup_(elf_image_free_cleanup) ElfImage *image = NULL;
         GElf_Shdr header;
         Elf_Data *data;
@@ -79,7 +79,8 @@ static int add_file(const char *path, json_object *list, Reason *reason) {
                                         "%.300s: more than %d markers",
                                         path,
                                         MARKERS_MAX);
-                r = describe(image, path, &note, get_moved(image, &note), &object);
+                r = elf_usdt_describe(
+                                image, path, &note, elf_usdt_get_moved(image, &note), &object);
                 if (r > 0) /* one that nobody can use */
                         continue;
                 if (r < 0 || json_object_array_add(list, object) < 0)
@@ -140,7 +141,7 @@ static int add_mapping(const char *pid, const char *line, Mapped *mapped, json_o
                         plain.st_ino != status.st_ino)
                 shown = path; /* it has a root of its own */
         Reason ignored;
-        int r = add_file(shown, list, &ignored);
+        int r = elf_usdt_add_file(shown, list, &ignored);
         return r > 0 ? 0 : r; /* one that cannot be read hides no other */
 }
 
@@ -175,7 +176,8 @@ int elf_read_usdt(const void *what, json_object **ret, Reason *reason) {
 
         int r = list ? 0 : -ENOMEM;
         if (r == 0)
-                r = is_pid ? add_process(text, list, reason) : add_file(text, list, reason);
+                r = is_pid ? add_process(text, list, reason)
+                           : elf_usdt_add_file(text, list, reason);
         if (r == 0)
                 *ret = TAKE_PTR(list);
         return r;

@@ -13,7 +13,7 @@
 #include "table.h"
 #include "verb.h"
 
-static const char *get_text(json_object *object, const char *key) {
+static const char *events_get_text(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
@@ -26,14 +26,14 @@ static void events_print_field(json_object *field) {
         (void)snprintf(text,
                         sizeof(text),
                         "%-28s %-24s offset %s, %s bytes%s",
-                        get_text(field, "type"),
-                        get_text(field, "name"),
-                        get_text(field, "offset"),
-                        get_text(field, "size"),
+                        events_get_text(field, "type"),
+                        events_get_text(field, "name"),
+                        events_get_text(field, "offset"),
+                        events_get_text(field, "size"),
                         json_object_get_boolean(json_object_object_get(field, "signed"))
                                         ? ", signed"
                                         : "");
-        tell_clean(text);
+        message_clean(text);
         printf("    %s\n", text);
 }
 
@@ -42,7 +42,7 @@ static void events_print_description(json_object *event) {
         size_t n = json_object_is_type(fields, json_type_array) ? json_object_array_length(fields)
                                                                 : 0;
 
-        printf("%s\n", get_text(event, "name"));
+        printf("%s\n", events_get_text(event, "name"));
         for (size_t i = 0; i < n; i++)
                 events_print_field(json_object_array_get_idx(fields, i));
 }
@@ -56,7 +56,7 @@ static bool events_has_field(json_object *event, const char *word) {
                 json_object *field = json_object_array_get_idx(fields, i);
 
                 if (!json_object_get_boolean(json_object_object_get(field, "common")) &&
-                                strstr(get_text(field, "name"), word))
+                                strstr(events_get_text(field, "name"), word))
                         return true;
         }
         return false;
@@ -73,7 +73,7 @@ static void found_clear(Found *found) {
         json_object_put(found->descriptions);
 }
 
-static int append(json_object *list, json_object *item) {
+static int events_append(json_object *list, json_object *item) {
         if (item && json_object_array_add(list, item) == 0)
                 return 0;
         json_object_put(item);
@@ -97,9 +97,9 @@ static int found_consider(Found *found,
                 return 0;
         if (r != 0 || !(is_found || (may_be_field && events_has_field(event, word))))
                 return r;
-        r = append(found->names, json_object_new_string(name));
+        r = events_append(found->names, json_object_new_string(name));
         if (r == 0 && found->descriptions)
-                r = append(found->descriptions, TAKE_PTR(event));
+                r = events_append(found->descriptions, TAKE_PTR(event));
         return r;
 }
 
@@ -125,7 +125,7 @@ static int found_fill(Found *found, Proxy *proxy, const char *text, Reason *reas
 }
 
 /* The daemon knows which names are like a word. */
-static int refuse_nothing(Proxy *proxy, const char *text, Reason *reason) {
+static int events_refuse_empty(Proxy *proxy, const char *text, Reason *reason) {
         _cleanup_json_ json_object *event = NULL;
 
         if (!glob_is_pattern(text)) {
@@ -158,7 +158,7 @@ static void events_print(const Context *context, const Found *found) {
                 printf("\n%zu event%s\n", n, n == 1 ? "" : "s");
 }
 
-static int events_go(const Context *context, const char *text, bool verbose) {
+static int events_execute(const Context *context, const char *text, bool verbose) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_(found_clear) Found found = {
                 .names = json_object_new_array(),
@@ -167,13 +167,13 @@ static int events_go(const Context *context, const char *text, bool verbose) {
         Reason reason = {};
 
         if (!found.names || (verbose && !found.descriptions))
-                return tell_failure(-ENOMEM, &reason);
+                return message_fail(-ENOMEM, &reason);
         int r = proxy_open(&proxy, &reason);
         r = r ?: found_fill(&found, proxy, text, &reason);
         if (r == 0 && json_object_array_length(found.names) == 0)
-                r = refuse_nothing(proxy, text, &reason);
+                r = events_refuse_empty(proxy, text, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         events_print(context, &found);
         return KT_EXIT_OK;
 }
@@ -191,7 +191,7 @@ static int events_run(Context *context, int argc, char **argv) {
                 option = options_count(context, argc, argv, 0, 1, &status);
         if (option == OPTIONS_EXIT)
                 return status;
-        return events_go(context, optind < argc ? argv[optind] : "", verbose);
+        return events_execute(context, optind < argc ? argv[optind] : "", verbose);
 }
 
 const Verb verb_events = {

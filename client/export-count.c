@@ -24,7 +24,7 @@ typedef struct Count {
 } Count;
 
 /* 1, or 0 where the file ends before. */
-static int read_at(const Count *count, uint64_t place, void *data, size_t size) {
+static int export_count_read_at(const Count *count, uint64_t place, void *data, size_t size) {
         size_t done = 0;
 
         while (done < size) {
@@ -61,7 +61,7 @@ static int count_data(Count *count, const FrameHeader *header) {
         for (uint64_t at = 0; count->with_events && at < header->size; at += subbuf_size) {
                 size_t size = (size_t)MIN_OF(header->size - at, (uint64_t)subbuf_size);
 
-                int r = read_at(count, count->place + at, count->buffer, size);
+                int r = export_count_read_at(count, count->place + at, count->buffer, size);
                 if (r <= 0)
                         return r;
                 count_subbuf(count, size);
@@ -69,7 +69,7 @@ static int count_data(Count *count, const FrameHeader *header) {
         return 1;
 }
 
-static int take_frame(Count *count, const FrameHeader *header, Reason *reason) {
+static int export_count_take_frame(Count *count, const FrameHeader *header, Reason *reason) {
         _cleanup_free_ uint8_t *payload = NULL;
 
         int r = stream_expect(&count->stream, header, reason);
@@ -80,7 +80,7 @@ static int take_frame(Count *count, const FrameHeader *header, Reason *reason) {
         payload = malloc((size_t)header->size + 1);
         if (!payload)
                 return -ENOMEM;
-        r = read_at(count, count->place, payload, (size_t)header->size);
+        r = export_count_read_at(count, count->place, payload, (size_t)header->size);
         if (r <= 0)
                 return r;
         r = stream_take(&count->stream, header, payload, reason);
@@ -95,16 +95,16 @@ static int count_frames(Count *count, Reason *reason) {
         uint8_t head[sizeof(FrameHeader)];
         FrameHeader header;
 
-        int r = read_at(count, 0, head, sizeof(StreamHeader));
+        int r = export_count_read_at(count, 0, head, sizeof(StreamHeader));
         if (r > 0 && stream_header_decode(head, sizeof(StreamHeader), reason) != 0)
                 return 0;
         count->place = sizeof(StreamHeader);
         while (r > 0 && !count->stream.is_ended) {
-                r = read_at(count, count->place, head, sizeof(head));
+                r = export_count_read_at(count, count->place, head, sizeof(head));
                 if (r > 0 && frame_header_decode(head, &header, reason) != 0)
                         return 0;
                 count->place += sizeof(head);
-                r = r > 0 ? take_frame(count, &header, reason) : r;
+                r = r > 0 ? export_count_take_frame(count, &header, reason) : r;
                 count->place += header.size;
         }
         return MIN_OF(r, 0);

@@ -30,7 +30,7 @@ enum {
 };
 
 /* Errors stay in the FILE (ferror), so that a file of many small parts reads as a list of them. */
-static void put(FILE *out, const void *data, size_t size) {
+static void export_dat_put(FILE *out, const void *data, size_t size) {
         (void)fwrite(data, 1, size, out);
 }
 
@@ -41,35 +41,35 @@ static int put_result(FILE *out) {
         return errno > 0 ? -errno : -EIO;
 }
 
-static void put_number(FILE *out, uint64_t number, size_t size) {
+static void export_dat_put_number(FILE *out, uint64_t number, size_t size) {
         number = htole64(number);
-        put(out, &number, size);
+        export_dat_put(out, &number, size);
 }
 
-static void put_text(FILE *out, const char *text) {
-        put_number(out, strlen(text), 8);
-        put(out, text, strlen(text));
+static void export_dat_put_text(FILE *out, const char *text) {
+        export_dat_put_number(out, strlen(text), 8);
+        export_dat_put(out, text, strlen(text));
 }
 
 static void put_option(FILE *out, unsigned id, const char *text) {
-        put_number(out, id, 2);
-        put_number(out, strlen(text) + 1, 4);
-        put(out, text, strlen(text) + 1);
+        export_dat_put_number(out, id, 2);
+        export_dat_put_number(out, strlen(text) + 1, 4);
+        export_dat_put(out, text, strlen(text) + 1);
 }
 
-static void put_head(FILE *out, const Trace *trace) {
+static void export_dat_put_head(FILE *out, const Trace *trace) {
         static const uint8_t magic[] = "\x17\x08\x44tracing6";
         const char *page = stream_string(trace->stream.metadata, "header-page");
         const char *event = stream_string(trace->stream.metadata, "header-event");
 
-        put(out, magic, sizeof(magic));
-        put_number(out, 0, 1); /* little-endian */
-        put_number(out, trace->decode->long_size, 1);
-        put_number(out, trace->stream.subbuf_size, 4);
-        put(out, "header_page", 12);
-        put_text(out, page ? page : "");
-        put(out, "header_event", 13);
-        put_text(out, event ? event : "");
+        export_dat_put(out, magic, sizeof(magic));
+        export_dat_put_number(out, 0, 1); /* little-endian */
+        export_dat_put_number(out, trace->decode->long_size, 1);
+        export_dat_put_number(out, trace->stream.subbuf_size, 4);
+        export_dat_put(out, "header_page", 12);
+        export_dat_put_text(out, page ? page : "");
+        export_dat_put(out, "header_event", 13);
+        export_dat_put_text(out, event ? event : "");
 }
 
 typedef struct System {
@@ -83,10 +83,10 @@ static const char *event_string(json_object *events, size_t i, const char *key) 
 }
 
 static void put_formats(FILE *out, json_object *events, const System *system) {
-        put_number(out, system->n_events, 4);
+        export_dat_put_number(out, system->n_events, 4);
         for (size_t i = 0; i < json_object_array_length(events); i++)
                 if (strcmp(event_string(events, i, "system"), system->name) == 0)
-                        put_text(out, event_string(events, i, "format"));
+                        export_dat_put_text(out, event_string(events, i, "format"));
 }
 
 static size_t count_systems(json_object *events, System *systems) {
@@ -106,7 +106,7 @@ static size_t count_systems(json_object *events, System *systems) {
         return n;
 }
 
-static int put_events(FILE *out, const Trace *trace) {
+static int export_dat_put_events(FILE *out, const Trace *trace) {
         _cleanup_free_ System *systems = NULL;
         json_object *events;
         size_t n;
@@ -118,9 +118,9 @@ static int put_events(FILE *out, const Trace *trace) {
                 return -ENOMEM;
         n = count_systems(events, systems);
         put_formats(out, events, &systems[0]);
-        put_number(out, n - 1, 4);
+        export_dat_put_number(out, n - 1, 4);
         for (size_t i = 1; i < n; i++) {
-                put(out, systems[i].name, strlen(systems[i].name) + 1);
+                export_dat_put(out, systems[i].name, strlen(systems[i].name) + 1);
                 put_formats(out, events, &systems[i]);
         }
         return 0;
@@ -148,7 +148,7 @@ static int put_commands(FILE *out, const Trace *trace) {
                 free(text);
                 return -ENOMEM;
         }
-        put_text(out, text);
+        export_dat_put_text(out, text);
         free(text);
         return 0;
 }
@@ -159,7 +159,7 @@ static uint64_t get_count(const json_object *cpu, const char *key) {
         return json_object_object_get_ex(cpu, key, &value) ? json_object_get_uint64(value) : 0;
 }
 
-static void put_statistics(FILE *out, const Trace *trace) {
+static void export_dat_put_statistics(FILE *out, const Trace *trace) {
         json_object *cpus;
 
         if (!trace->stream.statistics ||
@@ -234,14 +234,14 @@ static int put_options(FILE *out, const Trace *trace, bool with_date) {
                         kernel ? kernel : "?",
                         arch ? arch : "?");
         snprintf(clock, sizeof(clock), "[%s]", trace->decode->clock);
-        put(out, "options  ", 10);
-        put_statistics(out, trace);
+        export_dat_put(out, "options  ", 10);
+        export_dat_put_statistics(out, trace);
         put_option(out, OPTION_TRACECLOCK, clock);
         if (with_date)
                 put_date(out, trace);
         put_option(out, OPTION_UNAME, uname);
         int r = put_version(out, trace);
-        put_number(out, 0, 2);
+        export_dat_put_number(out, 0, 2);
         return r;
 }
 
@@ -268,7 +268,7 @@ static uint64_t align(const Trace *trace, uint64_t offset) {
 }
 
 /* lanes: by CPU, NULL for one without data. Returns where the file ends. */
-static uint64_t put_table(FILE *out,
+static uint64_t export_dat_put_table(FILE *out,
                 const Trace *trace,
                 TraceLane *const *lanes,
                 unsigned n_cpus,
@@ -276,8 +276,8 @@ static uint64_t put_table(FILE *out,
         for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
                 uint64_t size = lanes[cpu] ? lane_size(trace, lanes[cpu]) : 0;
 
-                put_number(out, offset, 8);
-                put_number(out, size, 8);
+                export_dat_put_number(out, offset, 8);
+                export_dat_put_number(out, size, 8);
                 offset = align(trace, offset + size);
         }
         return offset;
@@ -320,7 +320,7 @@ static int put_chunk(FILE *out,
                         mark_lost(trace, buffer, lost);
                 /* Behind the number that mark_lost() may have added there is nothing but zeros. */
                 n = MIN_OF(n + 16, unit);
-                put(out, buffer, n);
+                export_dat_put(out, buffer, n);
                 if (n < unit && fseeko(out, (off_t)(unit - n), SEEK_CUR) < 0)
                         return -errno;
         }
@@ -344,7 +344,7 @@ static int put_lane(FILE *out, const Trace *trace, const TraceLane *lane, uint8_
         return 0;
 }
 
-static int put_data(FILE *out,
+static int export_dat_put_data(FILE *out,
                 const Trace *trace,
                 TraceLane *const *lanes,
                 unsigned n_cpus,
@@ -373,13 +373,13 @@ static int put_symbols(FILE *out, const Trace *trace) {
         _cleanup_free_ char *symbols = NULL;
         int r = symbols_read(trace->stream.metadata, &symbols);
 
-        put_number(out, symbols ? strlen(symbols) : 0, 4);
+        export_dat_put_number(out, symbols ? strlen(symbols) : 0, 4);
         if (symbols)
-                put(out, symbols, strlen(symbols));
+                export_dat_put(out, symbols, strlen(symbols));
         return r == -ENOMEM ? r : 0;
 }
 
-static int put_file(FILE *out,
+static int export_dat_put_file(FILE *out,
                 const Trace *trace,
                 TraceLane *const *lanes,
                 unsigned n_cpus,
@@ -388,28 +388,28 @@ static int put_file(FILE *out,
         uint64_t start, end;
         int r;
 
-        put_head(out, trace);
-        r = put_events(out, trace);
+        export_dat_put_head(out, trace);
+        r = export_dat_put_events(out, trace);
         if (r < 0)
                 return r;
         r = put_symbols(out, trace);
         if (r < 0)
                 return r;
-        put_number(out, 0, 4); /* printk formats */
+        export_dat_put_number(out, 0, 4); /* printk formats */
         r = put_commands(out, trace);
         if (r < 0)
                 return r;
-        put_number(out, n_cpus, 4);
+        export_dat_put_number(out, n_cpus, 4);
         r = put_options(out, trace, with_date);
         if (r < 0)
                 return r;
-        put(out, "flyrecord", 10);
+        export_dat_put(out, "flyrecord", 10);
 
         snprintf(clock, sizeof(clock), "[%s]\n", trace->decode->clock);
         start = align(trace, (uint64_t)ftello(out) + (uint64_t)n_cpus * 16 + 8 + strlen(clock));
-        end = put_table(out, trace, lanes, n_cpus, start);
-        put_text(out, clock);
-        r = put_data(out, trace, lanes, n_cpus, start);
+        end = export_dat_put_table(out, trace, lanes, n_cpus, start);
+        export_dat_put_text(out, clock);
+        r = export_dat_put_data(out, trace, lanes, n_cpus, start);
         if (r < 0)
                 return r;
         if (fflush(out) != 0 || ftruncate(fileno(out), (off_t)end) < 0)
@@ -435,5 +435,5 @@ int dat_write(Trace *trace, FILE *out, bool with_date, Reason *reason) {
                 return -ENOMEM;
         for (size_t i = 0; i < trace->n_lanes; i++)
                 lanes[trace->lanes[i]->cpu] = trace->lanes[i];
-        return put_file(out, trace, lanes, n_cpus, with_date);
+        return export_dat_put_file(out, trace, lanes, n_cpus, with_date);
 }

@@ -15,7 +15,7 @@
 #include "receipt.h"
 #include "wall-clock.h"
 
-static void add_string(Printer *printer, const char *text, size_t size) {
+static void export_json_add_string(Printer *printer, const char *text, size_t size) {
         line_char(printer, '"');
         while (size > 0) {
                 size_t length = utf8_length(text, size), plain = 0;
@@ -48,7 +48,7 @@ static void add_string(Printer *printer, const char *text, size_t size) {
 
 static void add_key_string(Printer *printer, const char *key, const char *text) {
         line_format(printer, ",\"%s\":", key);
-        add_string(printer, text, strlen(text));
+        export_json_add_string(printer, text, strlen(text));
 }
 
 static void add_wall(Printer *printer, uint64_t ts) {
@@ -58,14 +58,14 @@ static void add_wall(Printer *printer, uint64_t ts) {
                 line_format(printer, ",\"wall\":\"%s\"", wall);
 }
 
-static void add_time(Printer *printer, uint64_t ts) {
+static void export_json_add_time(Printer *printer, uint64_t ts) {
         line_add(printer, "{\"ts\":", 6);
         line_number(printer, ts);
         if (printer->decode->has_wall)
                 add_wall(printer, ts);
 }
 
-static void add_buffer(Printer *printer, const char *buffer) {
+static void export_json_add_buffer(Printer *printer, const char *buffer) {
         if (buffer[0] != '\0')
                 add_key_string(printer, "instance", buffer);
 }
@@ -104,10 +104,10 @@ static size_t count_text(const ShapeField *field, const char *text, size_t size)
         return field->size == 0 && n > 0 && text[n - 1] == '\n' ? n - 1 : n;
 }
 
-static void add_field(Printer *printer, const ShapeField *field, const Record *record) {
+static void export_json_add_field(Printer *printer, const ShapeField *field, const Record *record) {
         uint32_t offset, size;
 
-        add_string(printer, field->name, strlen(field->name));
+        export_json_add_string(printer, field->name, strlen(field->name));
         line_char(printer, ':');
         shape_locate(field, record->data, record->size, &offset, &size);
         if (size == 0) {
@@ -116,7 +116,7 @@ static void add_field(Printer *printer, const ShapeField *field, const Record *r
         }
         switch (field->kind) {
         case SHAPE_STRING:
-                add_string(printer,
+                export_json_add_string(printer,
                                 (const char *)record->data + offset,
                                 count_text(field, (const char *)record->data + offset, size));
                 return;
@@ -143,10 +143,10 @@ static void add_error(Printer *printer, const char *error) {
 void json_record(Printer *printer, const Shape *shape, const Record *record, const char *buffer) {
         int pid = decode_record_pid(record);
 
-        add_time(printer, record->ts);
+        export_json_add_time(printer, record->ts);
         line_add(printer, ",\"cpu\":", 7);
         line_number(printer, record->cpu);
-        add_buffer(printer, buffer);
+        export_json_add_buffer(printer, buffer);
         line_add(printer, ",\"pid\":", 7);
         add_signed(printer, (uint64_t)(int64_t)pid, true);
         add_key_string(printer, "comm", decode_command(printer->decode, pid));
@@ -164,7 +164,7 @@ void json_record(Printer *printer, const Shape *shape, const Record *record, con
         for (size_t i = 0; i < shape->n_fields; i++) {
                 if (i > 0)
                         line_char(printer, ',');
-                add_field(printer, &shape->fields[i], record);
+                export_json_add_field(printer, &shape->fields[i], record);
         }
         line_add(printer, "}}\n", 3);
 }
@@ -174,7 +174,7 @@ void json_loss(Printer *printer, const Record *at, int64_t lost, const char *buf
                 line_format(printer, "{\"lost\":%" PRId64 ",\"cpu\":%u", lost, at->cpu);
         else
                 line_format(printer, "{\"lost\":null,\"cpu\":%u", at->cpu);
-        add_buffer(printer, buffer);
+        export_json_add_buffer(printer, buffer);
         line_add(printer, "}\n", 2);
 }
 
@@ -189,7 +189,7 @@ static int print_object(Printer *printer, const char *key, json_object *object) 
         return r;
 }
 
-static int print_receipt(Printer *printer, const Stream *stream) {
+static int export_json_print_receipt(Printer *printer, const Stream *stream) {
         json_object *receipt;
 
         int r = receipt_make(stream, false, &receipt);
@@ -200,7 +200,7 @@ static int print_receipt(Printer *printer, const Stream *stream) {
 }
 
 int json_end(Printer *printer, const Stream *stream, const char *missing) {
-        int r = print_receipt(printer, stream);
+        int r = export_json_print_receipt(printer, stream);
 
         if (r == 0 && stream->statistics)
                 r = print_object(printer, "statistics", stream->statistics);
@@ -208,13 +208,13 @@ int json_end(Printer *printer, const Stream *stream, const char *missing) {
                 return r;
         if (stream->is_ended) {
                 line_add(printer, "{\"end\":{\"code\":", 15);
-                add_string(printer, stream->end_code, strlen(stream->end_code));
+                export_json_add_string(printer, stream->end_code, strlen(stream->end_code));
                 add_key_string(printer, "reason", stream->end_reason);
                 line_add(printer, "}}\n", 3);
         }
         if (missing[0] != '\0') {
                 line_add(printer, "{\"error\":", 9);
-                add_string(printer, missing, strlen(missing));
+                export_json_add_string(printer, missing, strlen(missing));
                 line_add(printer, "}\n", 2);
         }
         return line_write(printer);

@@ -117,12 +117,12 @@ static bool prints(const LiveExport *live) {
         return export_format_is_text(live->format) || live->format == EXPORT_JSON;
 }
 
-static void lane_lose(LiveLane *lane, int64_t lost) {
+static void export_live_lane_lose(LiveLane *lane, int64_t lost) {
         lane->lost = lost < 0 || lane->lost < 0 ? -1 : MIN_OF(lane->lost + lost, INT64_MAX / 2);
 }
 
 /* Makes lane->record the next record that has come; false: there is none yet. */
-static bool lane_advance(LiveExport *live, LiveLane *lane) {
+static bool export_live_lane_advance(LiveExport *live, LiveLane *lane) {
         while (lane->head) {
                 Piece *piece = lane->head;
                 size_t size = MIN_OF(live->stream.subbuf_size, piece->size - lane->place);
@@ -137,7 +137,8 @@ static bool lane_advance(LiveExport *live, LiveLane *lane) {
                         live->n_damaged++;
                 lane->walk = (Subbuf){ 0 };
                 if (lane->place == 0 && piece->lost > 0)
-                        lane_lose(lane, (int64_t)MIN_OF(piece->lost, (uint64_t)INT64_MAX / 2));
+                        export_live_lane_lose(lane,
+                                        (int64_t)MIN_OF(piece->lost, (uint64_t)INT64_MAX / 2));
                 if (size == 0) {
                         lane_drop_head(live, lane);
                         continue;
@@ -149,20 +150,20 @@ static bool lane_advance(LiveExport *live, LiveLane *lane) {
                                 &missed);
                 lane->place += size;
                 if (missed != 0 && piece->lost == 0)
-                        lane_lose(lane, missed);
+                        export_live_lane_lose(lane, missed);
         }
         return lane->has_record = false;
 }
 
 /* The lane whose record is oldest; *ret_next: the time of the oldest of all others. */
-static LiveLane *find_oldest(LiveExport *live, uint64_t *ret_next) {
+static LiveLane *export_live_find_oldest(LiveExport *live, uint64_t *ret_next) {
         LiveLane *oldest = NULL;
 
         *ret_next = UINT64_MAX;
         for (size_t i = 0; i < live->n_lanes; i++) {
                 LiveLane *lane = live->lanes[i];
 
-                if (!lane || (!lane->has_record && !lane_advance(live, lane)))
+                if (!lane || (!lane->has_record && !export_live_lane_advance(live, lane)))
                         continue;
                 if (!oldest || lane->record.ts < oldest->record.ts) {
                         if (oldest)
@@ -174,7 +175,7 @@ static LiveLane *find_oldest(LiveExport *live, uint64_t *ret_next) {
         return oldest;
 }
 
-static int tell_loss(LiveExport *live, LiveLane *lane) {
+static int report_loss(LiveExport *live, LiveLane *lane) {
         int64_t lost = lane->lost;
 
         lane->lost = 0;
@@ -191,7 +192,7 @@ static int print_one(LiveExport *live, LiveLane *lane) {
         if (!is_late)
                 live->printed = lane->record.ts;
         if (r == 0)
-                r = tell_loss(live, lane);
+                r = report_loss(live, lane);
         comm_look_up(live->stream.decode, decode_record_pid(&lane->record));
         if (r == 0)
                 r = printer_record(&live->printer, &lane->record, "");
@@ -201,10 +202,10 @@ static int print_one(LiveExport *live, LiveLane *lane) {
 }
 
 /* Prints all records up to this time. */
-static int drain(LiveExport *live, uint64_t limit) {
+static int export_live_drain(LiveExport *live, uint64_t limit) {
         for (;;) {
                 uint64_t next;
-                LiveLane *lane = find_oldest(live, &next);
+                LiveLane *lane = export_live_find_oldest(live, &next);
 
                 if (!lane || lane->record.ts > limit)
                         return 0;
@@ -213,7 +214,7 @@ static int drain(LiveExport *live, uint64_t limit) {
 
                         if (r < 0)
                                 return r;
-                } while (lane_advance(live, lane) && lane->record.ts <= limit &&
+                } while (export_live_lane_advance(live, lane) && lane->record.ts <= limit &&
                                 lane->record.ts < next);
         }
 }
@@ -221,7 +222,7 @@ static int drain(LiveExport *live, uint64_t limit) {
 /* Losses behind which no record has come. */
 static int drain_losses(LiveExport *live) {
         for (size_t i = 0; i < live->n_lanes; i++) {
-                int r = live->lanes[i] ? tell_loss(live, live->lanes[i]) : 0;
+                int r = live->lanes[i] ? report_loss(live, live->lanes[i]) : 0;
 
                 if (r < 0)
                         return r;
@@ -313,10 +314,10 @@ static int take_data(LiveExport *live, Piece *piece) {
         live->waiting += piece->size;
         lane->heard = MAX_OF(lane->heard, last);
         live->newest = MAX_OF(live->newest, last);
-        return drain(live, printable_until(live));
+        return export_live_drain(live, printable_until(live));
 }
 
-static int take_frame(LiveExport *live, Reason *reason) {
+static int export_live_take_frame(LiveExport *live, Reason *reason) {
         Piece *piece = TAKE_PTR(live->piece);
         int r;
 
@@ -397,7 +398,7 @@ static int feed_step(LiveExport *live,
                 *ret_taken = n;
         }
         if (r == 0 && live->piece_used == live->frame.size)
-                return take_frame(live, reason);
+                return export_live_take_frame(live, reason);
         return r;
 }
 
@@ -435,7 +436,7 @@ int live_export_flush(LiveExport *live) {
         int r;
 
         if (prints(live) && live->stream.decode) {
-                r = drain(live, UINT64_MAX);
+                r = export_live_drain(live, UINT64_MAX);
                 if (r == 0)
                         r = drain_losses(live);
                 if (r < 0)
@@ -444,7 +445,7 @@ int live_export_flush(LiveExport *live) {
         return fflush(live->out) != 0 ? -errno : 0;
 }
 
-static void tell_missing(LiveExport *live) {
+static void export_live_report_missing(LiveExport *live) {
         if (live->missing[0] != '\0')
                 return;
         if (!live->stream.is_ended)
@@ -488,7 +489,7 @@ int live_export_finish(LiveExport *live, ExportSummary *ret, Reason *reason) {
         r = live_export_flush(live);
         if (r < 0)
                 return r;
-        tell_missing(live);
+        export_live_report_missing(live);
         if (prints(live) && live->stream.decode) {
                 r = printer_end(&live->printer, &live->stream, live->missing);
                 if (r < 0)

@@ -82,7 +82,7 @@ static void add_task(Printer *printer, const Record *record) {
         line_char(printer, ']');
 }
 
-static void add_time(Printer *printer, uint64_t ts) {
+static void export_text_add_time(Printer *printer, uint64_t ts) {
         char wall[WALL_CLOCK_TEXT_MAX];
         uint64_t usec;
 
@@ -103,7 +103,7 @@ void text_record(Printer *printer, const Shape *shape, const Record *record) {
         size_t size;
 
         add_task(printer, record);
-        add_time(printer, record->ts);
+        export_text_add_time(printer, record->ts);
         if (!shape) {
                 line_format(printer, " (unknown event): [%" PRIu32 " BYTES]\n", record->size);
                 return;

@@ -105,7 +105,7 @@ static int print_items(Trace *trace, Printer *printer) {
         }
 }
 
-static void tell_damage(Trace *trace) {
+static void report_damage(Trace *trace) {
         if (trace->n_damaged > 0 && trace->missing[0] == '\0')
                 snprintf(trace->missing,
                                 sizeof(trace->missing),
@@ -128,7 +128,7 @@ static int print_trace(Trace *trace,
         r = printer_begin(&printer);
         if (r == 0)
                 r = print_items(trace, &printer);
-        tell_damage(trace);
+        report_damage(trace);
         if (r == 0)
                 r = printer_end(&printer, &trace->stream, trace->missing);
         ret->n_events = printer.n_events;

@@ -17,9 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "message.h"
 #include "table.h"
 #include "tap.h"
-#include "tell.h"
 
 #define SIGNAL_NAME   "SIGUSR1"
 #define EXIT_NAME     "exit"
@@ -87,7 +87,10 @@ int flight_block_signal(const Flight *flight) {
         return sigprocmask(SIG_BLOCK, &mask, NULL) < 0 ? -errno : 0;
 }
 
-static int add_trigger(json_object *triggers, const char *when, const char *action, int count) {
+static int flight_add_trigger(json_object *triggers,
+                const char *when,
+                const char *action,
+                int count) {
         json_object *trigger = json_object_new_object();
 
         if (!trigger || json_object_array_add(triggers, trigger) < 0) {
@@ -105,9 +108,9 @@ static int add_trigger(json_object *triggers, const char *when, const char *acti
 /* The kernel keeps the first moment only: a second one before the snapshot is taken would put the
  * first back among what is overwritten. */
 static int add_moment(json_object *triggers, const char *event) {
-        int r = add_trigger(triggers, event, "snapshot", 1);
+        int r = flight_add_trigger(triggers, event, "snapshot", 1);
 
-        return r ?: add_trigger(triggers, event, "notify", 0);
+        return r ?: flight_add_trigger(triggers, event, "notify", 0);
 }
 
 int flight_complete(const Flight *flight, json_object *spec, Origins *origins) {
@@ -131,14 +134,16 @@ int flight_complete(const Flight *flight, json_object *spec, Origins *origins) {
         return r;
 }
 
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+static int flight_on_signal(sd_event_source *source,
+                const struct signalfd_siginfo *si,
+                void *userdata) {
         Flight *flight = userdata;
 
         flight->is_wanted = true;
         return 0;
 }
 
-static bool is_ours(const Flight *flight, const char *event) {
+static bool flight_is_ours(const Flight *flight, const char *event) {
         for (size_t i = 0; i < flight->n_events; i++)
                 if (strlen(event) == get_name_length(flight->events[i]) &&
                                 strncmp(event, flight->events[i], strlen(event)) == 0)
@@ -146,13 +151,13 @@ static bool is_ours(const Flight *flight, const char *event) {
         return false;
 }
 
-static void on_told(json_object *signal, void *userdata) {
+static void on_reported(json_object *signal, void *userdata) {
         json_object *notice = json_object_object_get(signal, "notice");
         Flight *flight = userdata;
 
         const char *kind = json_object_get_string(json_object_object_get(notice, "kind")),
                    *event = json_object_get_string(json_object_object_get(notice, "event"));
-        if (kind && event && strcmp(kind, "notify") == 0 && is_ours(flight, event))
+        if (kind && event && strcmp(kind, "notify") == 0 && flight_is_ours(flight, event))
                 flight->is_wanted = true;
 }
 
@@ -162,9 +167,10 @@ int flight_watch(Flight *flight, const FlightOutput *output, Watch *watch) {
         flight->output = *output;
         flight->watch = watch;
         if (flight->on_signal)
-                r = sd_event_add_signal(watch->event, &flight->source, SIGUSR1, on_signal, flight);
+                r = sd_event_add_signal(
+                                watch->event, &flight->source, SIGUSR1, flight_on_signal, flight);
         if (flight->n_events > 0)
-                watch_set_listener(watch, on_told, flight);
+                watch_set_listener(watch, on_reported, flight);
         return MIN_OF(r, 0);
 }
 
@@ -219,7 +225,7 @@ unsigned flight_get_n_taken(const Flight *flight) {
 }
 
 /* "t.dat": "t.3.dat" */
-static int make_path(const Flight *flight, char **ret) {
+static int flight_make_path(const Flight *flight, char **ret) {
         const char *path = flight->output.path, *slash = strrchr(path, '/');
         const char *suffix = strrchr(path, '.'), *name = slash ? slash + 1 : path;
         size_t length = suffix && suffix > name ? (size_t)(suffix - path) : strlen(path);
@@ -242,7 +248,7 @@ static int follow(Flight *flight, Tap *tap, Reason *reason) {
         return tap_get_result(tap, reason);
 }
 
-static int take(Flight *flight, Output *output, Reason *reason) {
+static int flight_take_snapshot(Flight *flight, Output *output, Reason *reason) {
         _cleanup_(tap_free_cleanup) Tap *tap = NULL;
         char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX];
         ExportSummary converted;
@@ -263,7 +269,7 @@ static int take(Flight *flight, Output *output, Reason *reason) {
         const ExportSummary *summary = is_converted ? &converted : tap_get_summary(tap);
         const char *missing = tap_find_missing(tap, summary);
         if (missing && summary->complete) {
-                tell("%s: %s", output_get_name(output), missing);
+                message_print("%s: %s", output_get_name(output), missing);
                 if (!is_converted)
                         tap_count(tap, true);
                 /* What it has got nobody gets again. */
@@ -273,7 +279,7 @@ static int take(Flight *flight, Output *output, Reason *reason) {
         if (missing)
                 return reason_set(reason, KT_E_FAILED, "%s: %s", output_get_name(output), missing);
         if (!flight->output.quiet)
-                tell("%s: %s event%s%s%s",
+                message_print("%s: %s event%s%s%s",
                                 output_get_name(output),
                                 table_format_number(events, summary->n_events),
                                 summary->n_events == 1 ? "" : "s",
@@ -301,14 +307,14 @@ int flight_take(Flight *flight, Reason *reason) {
                                 SNAPSHOTS_MAX);
         }
         if (flight->n_taken > 0) {
-                r = make_path(flight, &path);
+                r = flight_make_path(flight, &path);
                 r = r ?: output_open(path, flight->output.format, &own, reason);
                 output = own;
         }
         /* Unknown: then flight_look() may ask for one more. */
         if (r == 0 && flight->n_events > 0)
                 (void)count_moments(flight, &n_moments, &ignored);
-        r = r ?: take(flight, output, reason);
+        r = r ?: flight_take_snapshot(flight, output, reason);
         if (r == 0) {
                 flight->n_taken++;
                 flight->n_moments = MAX_OF(flight->n_moments, n_moments);

@@ -141,7 +141,7 @@ void flow_hold(Flow *flow) {
         (void)sd_event_source_set_enabled(flow->source, SD_EVENT_OFF);
 }
 
-void flow_go_on(Flow *flow) {
+void flow_continue(Flow *flow) {
         if (flow->source && !flow->ended)
                 (void)sd_event_source_set_enabled(flow->source, SD_EVENT_ON);
 }

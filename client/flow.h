@@ -26,9 +26,9 @@ Flow *flow_free(Flow *flow);
 DEFINE_CLEANUP(Flow, flow_free);
 /* Before it begins: these CPUs alone, borrowed; NULL: all. */
 void flow_set_cpus(Flow *flow, const CpuList *cpus);
-/* Reads nothing and prints nothing until flow_go_on(). */
+/* Reads nothing and prints nothing until flow_continue(). */
 void flow_hold(Flow *flow);
-void flow_go_on(Flow *flow);
+void flow_continue(Flow *flow);
 /* From now on what is left of the stream is read whether or not the reader takes it: it is bounded
  * (the session has stopped), and must not wait in the kernel for a reader that has stopped. */
 void flow_drain(Flow *flow);

@@ -25,12 +25,12 @@ static Line get_line(const char *text) {
         return line;
 }
 
-static const char *get_next(const Line *line) {
+static const char *help_get_next(const Line *line) {
         return line->text[line->size] == '\n' ? line->text + line->size + 1 : NULL;
 }
 
 /* In columns: characters, not bytes. */
-static size_t measure(const char *text, size_t size) {
+static size_t help_measure(const char *text, size_t size) {
         size_t n = 0;
 
         for (size_t i = 0; i < size; i++)
@@ -58,7 +58,7 @@ static void wrap(FILE *out, const Line *line, size_t start, size_t indent, size_
 
         while (word < end) {
                 size_t size = MIN_OF(strcspn(word, " "), (size_t)(end - word));
-                size_t width = measure(word, size);
+                size_t width = help_measure(word, size);
 
                 if (*column > indent && *column + 1 + width > HELP_WIDTH) {
                         fprintf(out, "\n%*s", (int)indent, "");
@@ -77,16 +77,16 @@ static void wrap(FILE *out, const Line *line, size_t start, size_t indent, size_
 /* Returns what follows the entry. */
 static const char *print_entry(FILE *out, const char *text) {
         Line line = get_line(text), next;
-        const char *rest = get_next(&line);
+        const char *rest = help_get_next(&line);
         size_t start = find_description(&line);
-        size_t indent = measure(line.text, start), column = indent;
-        bool is_wide = measure(line.text, line.size) > HELP_WIDTH;
+        size_t indent = help_measure(line.text, start), column = indent;
+        bool is_wide = help_measure(line.text, line.size) > HELP_WIDTH;
 
-        for (; rest && line.size > 0; rest = get_next(&next)) {
+        for (; rest && line.size > 0; rest = help_get_next(&next)) {
                 next = get_line(rest);
                 if (!goes_on(&next, indent))
                         break;
-                is_wide = is_wide || measure(next.text, next.size) > HELP_WIDTH;
+                is_wide = is_wide || help_measure(next.text, next.size) > HELP_WIDTH;
         }
         if (!is_wide) {
                 fwrite(text, 1, rest ? (size_t)(rest - text) : strlen(text), out);
@@ -94,7 +94,7 @@ static const char *print_entry(FILE *out, const char *text) {
         }
         fwrite(line.text, 1, start, out);
         wrap(out, &line, start, indent, &column);
-        for (text = get_next(&line); text != rest; text = get_next(&next)) {
+        for (text = help_get_next(&line); text != rest; text = help_get_next(&next)) {
                 next = get_line(text);
                 wrap(out, &next, next.indent, indent, &column);
         }

@@ -12,7 +12,7 @@
 
 #include "caret.h"
 #include "child.h"
-#include "tell.h"
+#include "message.h"
 #include "watch.h"
 
 typedef struct HistRun {
@@ -30,7 +30,7 @@ static int call(HistRun *run, const char *method, Reason *reason) {
         return proxy_order(run->proxy, run->session, method, NULL, reason);
 }
 
-static int begin(HistRun *run, Reason *reason) {
+static int hist_run_begin(HistRun *run, Reason *reason) {
         int r = hist_wish_define(run->wish, run->proxy, reason);
 
         r = r
@@ -56,7 +56,7 @@ static bool may_end(const HistRun *run) {
         return watch->n_signals >= 1;
 }
 
-static int wait_for_end(HistRun *run) {
+static int hist_run_wait_for_end(HistRun *run) {
         int r = 0;
 
         if (run->child) {
@@ -70,7 +70,7 @@ static int wait_for_end(HistRun *run) {
         return MIN_OF(r, 0);
 }
 
-static int tell_cut(const HistRun *run, Reason *reason) {
+static int report_cut(const HistRun *run, Reason *reason) {
         const Watch *watch = &run->watch;
 
         return reason_set(reason,
@@ -86,14 +86,14 @@ static int read_rows(HistRun *run, json_object **ret, Reason *reason) {
         do {
                 watch_await_daemon(&run->watch);
                 if (watch_is_cut(&run->watch))
-                        return tell_cut(run, reason);
+                        return report_cut(run, reason);
                 r = proxy_get(run->proxy, run->session, "GetHistogram", "", ret, reason);
         } while (r != 0 && run->watch.daemon_away && !run->watch.given_up);
-        return r != 0 && watch_is_cut(&run->watch) ? tell_cut(run, reason) : r;
+        return r != 0 && watch_is_cut(&run->watch) ? report_cut(run, reason) : r;
 }
 
 /* Whatever has happened: waited for, so that nothing is left in the kernel when we exit. */
-static int take_away(HistRun *run) {
+static int hist_run_destroy(HistRun *run) {
         Reason reason = {};
         int r = 0;
 
@@ -112,12 +112,12 @@ static int take_away(HistRun *run) {
                         reason = other;
                 }
         }
-        return r == 0 || watch_is_cut(&run->watch) ? 0 : tell_failure(r, &reason);
+        return r == 0 || watch_is_cut(&run->watch) ? 0 : message_fail(r, &reason);
 }
 
 static int get_status(const HistRun *run, int r, char **command) {
         if (run->watch.exec_errno != 0) {
-                tell("cannot run '%s': %s", command[0], strerror(run->watch.exec_errno));
+                message_print("cannot run '%s': %s", command[0], strerror(run->watch.exec_errno));
                 return child_exec_status(run->watch.exec_errno);
         }
         if (run->child && run->is_started && r != 0)
@@ -125,23 +125,23 @@ static int get_status(const HistRun *run, int r, char **command) {
         return run->child && run->watch.child_gone ? run->watch.child_status : KT_EXIT_OK;
 }
 
-static int go(HistRun *run,
+static int hist_run_run(HistRun *run,
                 char **command,
                 int (*print)(json_object *rows, void *userdata),
                 void *userdata) {
         _cleanup_json_ json_object *rows = NULL;
         Reason reason = {};
-        int status = 0, r = begin(run, &reason);
+        int status = 0, r = hist_run_begin(run, &reason);
 
         if (r == 0)
-                r = wait_for_end(run);
+                r = hist_run_wait_for_end(run);
         if (r == 0 && run->watch.exec_errno == 0)
                 r = read_rows(run, &rows, &reason);
         if (r == KT_E_CANCELLED && run->watch.given_up && !watch_is_cut(&run->watch))
                 r = reason_set(&reason, r, "given up before it was counted");
         if (r != 0)
-                status = caret_tell_failure(run->spec, &run->origins, r, &reason);
-        int left = take_away(run);
+                status = caret_report_failure(run->spec, &run->origins, r, &reason);
+        int left = hist_run_destroy(run);
         if (r == 0 && rows)
                 r = print(rows, userdata);
         if (run->is_started)
@@ -171,7 +171,7 @@ int hist_run(const Context *context,
                 run.proxy->may_ask = context->ask_password;
                 r = MIN_OF(watch_init(&run.watch, run.proxy), 0);
         }
-        status = r == 0 ? go(&run, command, print, userdata) : tell_failure(r, &reason);
+        status = r == 0 ? hist_run_run(&run, command, print, userdata) : message_fail(r, &reason);
         watch_done(&run.watch);
         proxy_free(run.proxy);
         json_object_put(run.spec);

@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "message.h"
 #include "table.h"
-#include "tell.h"
 
 #define COLUMNS_MAX 8 /* three keys, hits, two values */
 #define BAR_MIN     10
@@ -48,17 +48,17 @@ typedef struct Table {
         uint64_t most;
 } Table;
 
-static json_object *get(json_object *object, const char *key) {
+static json_object *hist_table_get(json_object *object, const char *key) {
         return json_object_is_type(object, json_type_object) ? json_object_object_get(object, key)
                                                              : NULL;
 }
 
-static uint64_t get_number(json_object *object, const char *key) {
-        return json_object_get_uint64(get(object, key));
+static uint64_t hist_table_get_number(json_object *object, const char *key) {
+        return json_object_get_uint64(hist_table_get(object, key));
 }
 
 /* Characters, not bytes; those of double width are rare in names. */
-static size_t measure(const char *text) {
+static size_t hist_table_measure(const char *text) {
         size_t n = 0;
 
         for (; *text; text++)
@@ -95,7 +95,7 @@ static const char *guess_unit(const char *field) {
 }
 
 static bool is_range(json_object *key) {
-        return get(key, "from") && get(key, "to");
+        return hist_table_get(key, "from") && hist_table_get(key, "to");
 }
 
 /* Cells */
@@ -116,9 +116,9 @@ static char *format_range(const Table *table, const Column *column, uint64_t fro
 
 /* "dd (182)", "write", "alloc_pipe_info" */
 static char *format_object(json_object *key) {
-        const char *comm = json_object_get_string(get(key, "comm")),
-                   *name = json_object_get_string(get(key, "name")),
-                   *symbol = json_object_get_string(get(key, "symbol"));
+        const char *comm = json_object_get_string(hist_table_get(key, "comm")),
+                   *name = json_object_get_string(hist_table_get(key, "name")),
+                   *symbol = json_object_get_string(hist_table_get(key, "symbol"));
         char *text = NULL;
         int r = -1;
 
@@ -126,11 +126,11 @@ static char *format_object(json_object *key) {
                 r = asprintf(&text,
                                 "%s (%" PRIi64 ")",
                                 comm,
-                                json_object_get_int64(get(key, "pid")));
+                                json_object_get_int64(hist_table_get(key, "pid")));
         else if (name)
                 r = asprintf(&text, "%s", name);
-        else if (get(key, "nr"))
-                r = asprintf(&text, "%" PRIi64, json_object_get_int64(get(key, "nr")));
+        else if (hist_table_get(key, "nr"))
+                r = asprintf(&text, "%" PRIi64, json_object_get_int64(hist_table_get(key, "nr")));
         else if (symbol)
                 r = asprintf(&text, "%s", symbol);
         return r < 0 ? NULL : text;
@@ -140,7 +140,10 @@ static char *format_key(const Table *table, const Column *column, json_object *k
         char *text = NULL;
 
         if (is_range(key))
-                return format_range(table, column, get_number(key, "from"), get_number(key, "to"));
+                return format_range(table,
+                                column,
+                                hist_table_get_number(key, "from"),
+                                hist_table_get_number(key, "to"));
         if (json_object_is_type(key, json_type_object))
                 return format_object(key);
         if (json_object_is_type(key, json_type_int) && strcmp(column->modifier, "hex") == 0)
@@ -149,7 +152,7 @@ static char *format_key(const Table *table, const Column *column, json_object *k
                 return strdup("");
         text = strdup(json_object_get_string(key) ?: "");
         if (text)
-                tell_clean(text);
+                message_clean(text);
         return text;
 }
 
@@ -162,7 +165,7 @@ static void rows_clear(Table *table) {
         free(table->rows);
 }
 
-static Row *add_row(Table *table) {
+static Row *hist_table_add_row(Table *table) {
         if (table->n_rows == table->room) {
                 size_t room = table->room ? 2 * table->room : 64;
                 Row *grown = reallocarray(table->rows, room, sizeof(*grown));
@@ -177,19 +180,21 @@ static Row *add_row(Table *table) {
 }
 
 static int read_row(Table *table, json_object *object) {
-        json_object *keys = get(object, "keys"), *values = get(object, "values");
-        Row *row = add_row(table);
+        json_object *keys = hist_table_get(object, "keys"),
+                    *values = hist_table_get(object, "values");
+        Row *row = hist_table_add_row(table);
         char number[TABLE_NUMBER_MAX];
 
         if (!row)
                 return -ENOMEM;
         row->keys = keys;
-        row->hits = get_number(object, "hitcount");
-        row->weight = table->is_weighed ? get_number(values, table->options->weight) : row->hits;
+        row->hits = hist_table_get_number(object, "hitcount");
+        row->weight = table->is_weighed ? hist_table_get_number(values, table->options->weight)
+                                        : row->hits;
         table->most = MAX_OF(table->most, row->hits);
         for (size_t c = 0; c < table->n_columns; c++) {
                 const Column *column = &table->columns[c];
-                json_object *key = get(c < table->n_keys ? keys : values, column->field);
+                json_object *key = hist_table_get(c < table->n_keys ? keys : values, column->field);
 
                 if (c < table->n_keys) {
                         row->cells[c] = format_key(table, column, key);
@@ -203,10 +208,10 @@ static int read_row(Table *table, json_object *object) {
                         return -ENOMEM;
         }
         if (table->range < table->n_columns) {
-                json_object *key = get(keys, table->columns[table->range].field);
+                json_object *key = hist_table_get(keys, table->columns[table->range].field);
 
-                row->from = get_number(key, "from");
-                row->to = get_number(key, "to");
+                row->from = hist_table_get_number(key, "from");
+                row->to = hist_table_get_number(key, "to");
         }
         return 0;
 }
@@ -259,7 +264,7 @@ static void sort_rows(Table *table) {
 }
 
 /* The range behind that one, as wide as the histogram's are. */
-static void get_next(const Column *column, uint64_t *from, uint64_t *to) {
+static void hist_table_get_next(const Column *column, uint64_t *from, uint64_t *to) {
         uint64_t width = *to - *from + 1;
 
         if (strcmp(column->modifier, "log2") == 0)
@@ -271,7 +276,7 @@ static void get_next(const Column *column, uint64_t *from, uint64_t *to) {
 /* Printing */
 
 static void print_padded(FILE *file, const char *text, size_t width, bool right) {
-        size_t size = measure(text), pad = width > size ? width - size : 0;
+        size_t size = hist_table_measure(text), pad = width > size ? width - size : 0;
 
         (void)fprintf(file, "%*s%s%*s", right ? (int)pad : 0, "", text, right ? 0 : (int)pad, "");
 }
@@ -330,7 +335,7 @@ static void print_stack(FILE *file, json_object *stack) {
                                 strdup(json_object_get_string(json_object_array_get_idx(stack, i)));
 
                 if (line) {
-                        tell_clean(line);
+                        message_clean(line);
                         (void)fprintf(file, "      %s\n", line);
                 }
         }
@@ -345,7 +350,7 @@ static void print_gaps(FILE *file, const Table *table, const Row *row, const Row
         memcpy(cells, row->cells, table->n_keys * sizeof(*cells));
         cells[table->n_keys] = none;
         for (unsigned i = 0; i < GAPS_MAX; i++) {
-                get_next(column, &from, &to);
+                hist_table_get_next(column, &from, &to);
                 if (from >= next->from || to < from)
                         return;
                 cells[table->range] = format_range(table, column, from, to);
@@ -355,7 +360,7 @@ static void print_gaps(FILE *file, const Table *table, const Row *row, const Row
         (void)fprintf(file, "%*s...\n", 2, "");
 }
 
-static void print_rows(FILE *file, Table *table) {
+static void hist_table_print_rows(FILE *file, Table *table) {
         for (size_t i = 0; i < table->n_rows; i++) {
                 const Row *row = &table->rows[i], *next = row + 1;
                 bool is_drawn = table->range < table->n_columns;
@@ -372,16 +377,16 @@ static void print_rows(FILE *file, Table *table) {
 
 static void print_legend(FILE *file, const Table *table) {
         char n[5][TABLE_NUMBER_MAX];
-        uint64_t told = get_number(table->head, "told"),
-                 entries = get_number(table->head, "entries"),
-                 dropped = get_number(table->head, "dropped"),
-                 lost = get_number(table->head, "lost");
+        uint64_t told = hist_table_get_number(table->head, "told"),
+                 entries = hist_table_get_number(table->head, "entries"),
+                 dropped = hist_table_get_number(table->head, "dropped"),
+                 lost = hist_table_get_number(table->head, "lost");
 
         (void)fprintf(file,
                         "\n%s: %s hit%s in %s row%s",
-                        json_object_get_string(get(table->head, "name")),
-                        table_format_number(n[0], get_number(table->head, "hits")),
-                        get_number(table->head, "hits") == 1 ? "" : "s",
+                        json_object_get_string(hist_table_get(table->head, "name")),
+                        table_format_number(n[0], hist_table_get_number(table->head, "hits")),
+                        hist_table_get_number(table->head, "hits") == 1 ? "" : "s",
                         table_format_number(n[1], entries),
                         entries == 1 ? "" : "s");
         if (told < entries)
@@ -394,7 +399,8 @@ static void print_legend(FILE *file, const Table *table) {
                 (void)fprintf(file,
                                 "; %s records were lost and are not counted: use a larger buffer",
                                 table_format_number(n[4], lost));
-        (void)fputs(json_object_get_boolean(get(table->head, "paused")) ? " (paused)\n" : "\n",
+        (void)fputs(json_object_get_boolean(hist_table_get(table->head, "paused")) ? " (paused)\n"
+                                                                                   : "\n",
                         file);
 }
 
@@ -414,7 +420,8 @@ static void add_column(Table *table, const char *word, bool right) {
 }
 
 static int read_columns(Table *table) {
-        json_object *keys = get(table->head, "keys"), *values = get(table->head, "values");
+        json_object *keys = hist_table_get(table->head, "keys"),
+                    *values = hist_table_get(table->head, "values");
         size_t n_keys = json_object_is_type(keys, json_type_array) ? json_object_array_length(keys)
                                                                    : 0,
                n_values = json_object_is_type(values, json_type_array)
@@ -446,12 +453,12 @@ static int read_columns(Table *table) {
 
 /* Numbers stand at the right. */
 static void look_at_keys(Table *table, json_object *keys) {
-        json_object *sort = get(table->head, "sort");
+        json_object *sort = hist_table_get(table->head, "sort");
         bool is_sorted = json_object_is_type(sort, json_type_array) &&
                          json_object_array_length(sort) > 0;
 
         for (size_t c = 0; c < table->n_keys; c++) {
-                json_object *key = get(keys, table->columns[c].field);
+                json_object *key = hist_table_get(keys, table->columns[c].field);
 
                 table->columns[c].right = json_object_is_type(key, json_type_int) || is_range(key);
                 if (is_range(key) && !is_sorted && table->range == table->n_columns)
@@ -463,9 +470,10 @@ static void measure_columns(Table *table) {
         for (size_t c = 0; c < table->n_columns; c++) {
                 Column *column = &table->columns[c];
 
-                column->width = table->options->legend ? measure(column->title) : 0;
+                column->width = table->options->legend ? hist_table_measure(column->title) : 0;
                 for (size_t i = 0; i < table->n_rows; i++)
-                        column->width = MAX_OF(column->width, measure(table->rows[i].cells[c]));
+                        column->width = MAX_OF(
+                                        column->width, hist_table_measure(table->rows[i].cells[c]));
         }
 }
 
@@ -490,7 +498,7 @@ int hist_table_print(FILE *file, json_object *rows, const HistTableOptions *opti
         table.head = json_object_array_get_idx(rows, 0);
         int r = read_columns(&table);
         if (r == 0 && n > 1)
-                look_at_keys(&table, get(json_object_array_get_idx(rows, 1), "keys"));
+                look_at_keys(&table, hist_table_get(json_object_array_get_idx(rows, 1), "keys"));
         for (size_t i = 1; r == 0 && i < n; i++)
                 r = read_row(&table, json_object_array_get_idx(rows, i));
         if (r == 0) {
@@ -499,7 +507,7 @@ int hist_table_print(FILE *file, json_object *rows, const HistTableOptions *opti
                 measure_columns(&table);
                 if (options->legend && table.n_rows > 0)
                         print_titles(file, &table);
-                print_rows(file, &table);
+                hist_table_print_rows(file, &table);
                 if (options->legend)
                         print_legend(file, &table);
         }

@@ -91,7 +91,7 @@ static int make_arg(const char *by, char **ret) {
         return 0;
 }
 
-static int send_pair(HistWish *wish,
+static int hist_wish_send_pair(HistWish *wish,
                 Proxy *proxy,
                 const char *from,
                 const char *to,
@@ -159,7 +159,7 @@ int hist_wish_define(HistWish *wish, Proxy *proxy, Reason *reason) {
         if (!from)
                 return -ENOMEM;
         (void)snprintf(wish->probe, sizeof(wish->probe), LATENCY "_%d", (int)getpid());
-        r = send_pair(wish, proxy, from, dots + 2, reason);
+        r = hist_wish_send_pair(wish, proxy, from, dots + 2, reason);
         if (r > 0)
                 drop_probe(wish, reason);
         if (r != 0)
@@ -207,7 +207,7 @@ static int set_size(SpecTriggerList *list, const char *text, Reason *reason) {
         return r ?: spec_triggers_set_number(list, field, n, reason);
 }
 
-static int set_words(SpecTriggerList *list,
+static int hist_wish_set_words(SpecTriggerList *list,
                 const char *key,
                 const HistWords *words,
                 Reason *reason) {
@@ -222,15 +222,15 @@ static int set_words(SpecTriggerList *list,
         return r;
 }
 
-static int set_keys(const HistWish *wish, SpecTriggerList *list, Reason *reason) {
+static int hist_wish_set_keys(const HistWish *wish, SpecTriggerList *list, Reason *reason) {
         HistWords keys = { .items = { LATENCY ".log2" }, .n = 1 };
         int r = 0;
 
         if (!wish->latency)
-                return set_words(list, "keys", &wish->keys, reason);
+                return hist_wish_set_words(list, "keys", &wish->keys, reason);
         for (size_t i = 0; r == 0 && i < wish->by.n; i++)
                 r = hist_words_add(&keys, "--by", get_field(wish->by.items[i]), reason);
-        return r ?: set_words(list, "keys", &keys, reason);
+        return r ?: hist_wish_set_words(list, "keys", &keys, reason);
 }
 
 static int add_word_origins(Origins *origins,
@@ -275,7 +275,7 @@ static int add_origins(const HistWish *wish) {
         return r ?: origins_add(origins, &size, "triggers[0].size");
 }
 
-static int add_trigger(const HistWish *wish, Spec *spec, Reason *reason) {
+static int hist_wish_add_trigger(const HistWish *wish, Spec *spec, Reason *reason) {
         SpecTriggerList list = spec_triggers_begin(spec, SPEC_NO_ENTRY);
         _cleanup_free_ char *when = NULL;
 
@@ -290,9 +290,9 @@ static int add_trigger(const HistWish *wish, Spec *spec, Reason *reason) {
         int r = spec_triggers_add(&list, reason);
         r = r ?: set_string(&list, "when", when, reason);
         r = r ?: set_string(&list, "do", "hist", reason);
-        r = r ?: set_keys(wish, &list, reason);
-        r = r ?: set_words(&list, "values", &wish->values, reason);
-        r = r ?: set_words(&list, "sort", &wish->sort, reason);
+        r = r ?: hist_wish_set_keys(wish, &list, reason);
+        r = r ?: hist_wish_set_words(&list, "values", &wish->values, reason);
+        r = r ?: hist_wish_set_words(&list, "sort", &wish->sort, reason);
         if (r == 0 && wish->size)
                 r = set_size(&list, wish->size, reason);
         return r ?: spec_triggers_end(&list, NULL, reason);
@@ -318,7 +318,7 @@ int hist_wish_build(const HistWish *wish, pid_t command, json_object **ret, Reas
                 r = spec_set_string(spec, "scope", geteuid() == 0 ? "system" : "own", reason);
         r = r ?: add_probe(wish, spec, reason);
         r = r ?: add_origins(wish);
-        r = r ?: add_trigger(wish, spec, reason);
+        r = r ?: hist_wish_add_trigger(wish, spec, reason);
         r = r ?: spec_complete(spec, reason);
         return r ?: spec_to_json(spec, ret);
 }

@@ -37,7 +37,7 @@ typedef struct HistJob {
         bool has_wish;
 } HistJob;
 
-static unsigned get_width(void) {
+static unsigned hist_get_width(void) {
         const char *columns = getenv("COLUMNS");
         struct winsize size;
 
@@ -47,14 +47,14 @@ static unsigned get_width(void) {
                                                                                : WIDTH_DEFAULT;
 }
 
-static int print_rows(json_object *rows, void *userdata) {
+static int hist_print_rows(json_object *rows, void *userdata) {
         const HistJob *job = userdata;
         _cleanup_json_ json_object *object = NULL;
         HistTableOptions options = {
                 .has_bars = job->wants_bars || isatty(STDOUT_FILENO),
                 .is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
                 .legend = job->context->legend,
-                .width = get_width(),
+                .width = hist_get_width(),
                 .unit = job->wish.latency ? "us" : NULL,
                 .weight = job->wish.latency ? HIST_WISH_LATENCY : NULL,
                 .hides_weight = job->wish.adds_total,
@@ -76,7 +76,7 @@ static int print_rows(json_object *rows, void *userdata) {
                         table_print_json(job->context, object);
         }
         if (r < 0)
-                tell("ktraced's answer cannot be read: %s", strerror(-r));
+                message_print("ktraced's answer cannot be read: %s", strerror(-r));
         return r;
 }
 
@@ -131,7 +131,11 @@ static int hist_take(HistJob *job, int option, Reason *reason) {
         }
 }
 
-static int hist_parse(HistJob *job, Context *context, int argc, char **argv, int *ret_status) {
+static int hist_parse_options(HistJob *job,
+                Context *context,
+                int argc,
+                char **argv,
+                int *ret_status) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "event", required_argument, NULL, 'e' },
                 { "filter", required_argument, NULL, 'f' },
@@ -160,7 +164,7 @@ static int hist_parse(HistJob *job, Context *context, int argc, char **argv, int
                 int r = hist_take(job, option, &reason);
 
                 if (r != 0) {
-                        *ret_status = tell_failure(r, &reason);
+                        *ret_status = message_fail(r, &reason);
                         return OPTIONS_EXIT;
                 }
         }
@@ -181,17 +185,17 @@ static int hist_show(HistJob *job, const char *session, const char *name) {
         else if (r == 0)
                 r = proxy_get(proxy, id, "GetHistogram", name, &rows, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
-        return rows && print_rows(rows, job) < 0 ? KT_EXIT_FAILED : KT_EXIT_OK;
+                return message_fail(r, &reason);
+        return rows && hist_print_rows(rows, job) < 0 ? KT_EXIT_FAILED : KT_EXIT_OK;
 }
 
-static int hist_go(HistJob *job, Context *context, int argc, char **argv) {
+static int hist_execute(HistJob *job, Context *context, int argc, char **argv) {
         bool is_new = job->wish.event || job->wish.latency;
         Reason reason = {};
         int status;
 
         if (!is_new && job->has_wish)
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "what to count is missing: -e EVENT, or --latency FROM..TO");
         if (!is_new)
                 return options_count(context, argc, argv, 1, 2, &status) == OPTIONS_END
@@ -200,19 +204,24 @@ static int hist_go(HistJob *job, Context *context, int argc, char **argv) {
                                                          optind + 1 < argc ? argv[optind + 1] : "")
                                        : status;
         if (job->verb)
-                return tell_usage(context, "--clear, --pause and --continue are for a session's");
+                return message_show_usage(
+                                context, "--clear, --pause and --continue are for a session's");
         int r = hist_wish_check(&job->wish, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
-        return hist_run(context, &job->wish, optind < argc ? argv + optind : NULL, print_rows, job);
+                return message_fail(r, &reason);
+        return hist_run(context,
+                        &job->wish,
+                        optind < argc ? argv + optind : NULL,
+                        hist_print_rows,
+                        job);
 }
 
 static int verb_run_hist(Context *context, int argc, char **argv) {
         HistJob job = { .context = context };
         int status;
 
-        if (hist_parse(&job, context, argc, argv, &status) == OPTIONS_END)
-                status = hist_go(&job, context, argc, argv);
+        if (hist_parse_options(&job, context, argc, argv, &status) == OPTIONS_END)
+                status = hist_execute(&job, context, argc, argv);
         hist_wish_done(&job.wish);
         return status;
 }

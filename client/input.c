@@ -32,7 +32,7 @@ int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *rea
 }
 
 /* To the end of to. */
-static int append(int to, int from) {
+static int input_append(int to, int from) {
         char buffer[64 * 1024];
 
         for (;;) {
@@ -83,7 +83,7 @@ int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reas
                 off_t offset = lseek(all, 0, SEEK_CUR);
 
                 r = input_open(paths[i], &fd, ret_name, reason);
-                r = r ?: append(all, fd);
+                r = r ?: input_append(all, fd);
                 r = r ?: check_part(all, offset, *ret_name, reason);
         }
         if (r == 0 && lseek(all, 0, SEEK_SET) < 0)
@@ -95,25 +95,25 @@ int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reas
         return r;
 }
 
-int input_tell_failure(const char *name, FILE *out, int code, const Reason *reason) {
+int input_report_failure(const char *name, FILE *out, int code, const Reason *reason) {
         if (code > 0)
-                return tell_failure(code, reason);
+                return message_fail(code, reason);
         if (out && ferror(out)) {
                 /* Nobody else need say so again when the stream is flushed at the end. */
                 clearerr(out);
-                tell("%s: the result cannot be written: %s", name, strerror(-code));
+                message_print("%s: the result cannot be written: %s", name, strerror(-code));
         } else
-                tell("%s: cannot be read: %s", name, strerror(-code));
+                message_print("%s: cannot be read: %s", name, strerror(-code));
         return KT_EXIT_FAILED;
 }
 
-int input_tell_summary(const Context *context, const char *name, const ExportSummary *summary) {
+int input_report_summary(const Context *context, const char *name, const ExportSummary *summary) {
         if (summary->n_lost > 0 && !context->quiet)
-                tell("%s: %" PRIu64 " events were lost while it was recorded",
+                message_print("%s: %" PRIu64 " events were lost while it was recorded",
                                 name,
                                 summary->n_lost);
         if (summary->missing[0] == '\0')
                 return KT_EXIT_OK;
-        tell("%s: %s", name, summary->missing);
+        message_print("%s: %s", name, summary->missing);
         return KT_EXIT_LOST;
 }

@@ -9,6 +9,6 @@ int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *rea
 /* Several: the streams of one recording in order, put together in a temporary file. */
 int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reason *reason);
 /* Tells a failure of export_file from name to out (NULL: none yet) and returns the exit status. */
-int input_tell_failure(const char *name, FILE *out, int code, const Reason *reason);
+int input_report_failure(const char *name, FILE *out, int code, const Reason *reason);
 /* Tells what the trace lacks; KT_EXIT_LOST when its end does, else 0. */
-int input_tell_summary(const Context *context, const char *name, const ExportSummary *summary);
+int input_report_summary(const Context *context, const char *name, const ExportSummary *summary);

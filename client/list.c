@@ -30,7 +30,7 @@ static int list_run(Context *context, int argc, char **argv) {
         if (r == 0)
                 r = proxy_list(proxy, &rows, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         table_print(context, rows, columns, ELEMENTSOF(columns), "session");
         return KT_EXIT_OK;
 }

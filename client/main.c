@@ -78,7 +78,7 @@ static void write_help(FILE *out) {
                         "  ktracectl report trace.dat\n");
 }
 
-static void print_help(void) {
+static void ktracectl_print_help(void) {
         _cleanup_free_ char *text = NULL;
         size_t size;
         FILE *out = open_memstream(&text, &size);
@@ -115,7 +115,7 @@ static int verb_run(Context *context, int argc, char **argv) {
         status = context->verb->run(context, argc, argv);
         /* A full disk behind a redirection shows here at the latest. */
         if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_is_open(&pager) && status == 0) {
-                tell("cannot write to standard output: %s", strerror(errno));
+                message_print("cannot write to standard output: %s", strerror(errno));
                 status = KT_EXIT_FAILED;
         }
         pager_close(&pager);
@@ -148,18 +148,18 @@ int main(int argc, char **argv) {
         if (option == OPTIONS_EXIT)
                 return status;
         if (option != OPTIONS_END) {
-                print_help();
+                ktracectl_print_help();
                 return KT_EXIT_OK;
         }
         if (optind >= argc)
-                return tell_usage(&context, "no verb was given");
+                return message_show_usage(&context, "no verb was given");
         argv += optind;
         argc -= optind;
         context.verb = verb_find(argv[0]);
         if (!context.verb) {
                 const char *guess = verb_guess(argv[0]);
 
-                return tell_usage(&context,
+                return message_show_usage(&context,
                                 "%s: no such verb%s%s%s",
                                 argv[0],
                                 guess ? ", did you mean '" : "",

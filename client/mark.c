@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "message.h"
 #include "proxy.h"
-#include "tell.h"
 #include "verb.h"
 
 /* The words with a blank between two, as echo does. */
-static int join(char **words, char **ret) {
+static int mark_join(char **words, char **ret) {
         size_t size = 1;
 
         for (char **word = words; *word; word++)
@@ -34,11 +34,11 @@ static int mark_run(Context *context, int argc, char **argv) {
 
         if (options_parse(context, argc, argv, 2, INT_MAX, &status) != OPTIONS_END)
                 return status;
-        r = join(argv + optind + 1, &text);
+        r = mark_join(argv + optind + 1, &text);
         r = r ?: proxy_open(&proxy, &reason);
         r = r ?: proxy_resolve(proxy, argv[optind], &session, &reason);
         r = r ?: proxy_order(proxy, session, "Mark", text, &reason);
-        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+        return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
 }
 
 const Verb verb_mark = {

@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "json-text.h"
+#include "message.h"
 #include "proxy.h"
-#include "tell.h"
 #include "verb.h"
 #include "watch.h"
 
@@ -40,12 +40,12 @@ static void print_time(uint64_t nsec) {
         (void)printf("%s.%06u", text, (unsigned)(nsec % 1000000000 / 1000));
 }
 
-static void print_value(const char *key, json_object *value) {
+static void notify_print_value(const char *key, json_object *value) {
         _cleanup_free_ char *text = strdup(json_object_get_string(value));
 
         if (!text)
                 return;
-        tell_clean(text);
+        message_clean(text);
         if (json_object_is_type(value, json_type_string) && strcmp(key, "reason") == 0)
                 (void)printf(" %s=\"%s\"", key, text);
         else
@@ -81,7 +81,7 @@ static void print_text(json_object *notice) {
                 if (json_object_is_type(value, json_type_array))
                         print_cpus(value);
                 else
-                        print_value(key, value);
+                        notify_print_value(key, value);
         }
         if (merged > 0)
                 (void)printf(" merged=%ju", (uintmax_t)merged);
@@ -114,7 +114,7 @@ static void take_notice(Notify *notify, json_object *notice) {
                 notify->result = print_notice(notify, notice);
 }
 
-static void on_signal(json_object *signal, void *userdata) {
+static void notify_on_signal(json_object *signal, void *userdata) {
         json_object *notice = json_object_object_get(signal, "notice");
         const char *state = json_object_get_string(json_object_object_get(signal, "state"));
         Notify *notify = userdata;
@@ -139,7 +139,7 @@ static int notify_open(Notify *notify, const char *session, Reason *reason) {
                 r = watch_set_session(&notify->watch, notify->id);
         if (r < 0)
                 return r;
-        watch_set_listener(&notify->watch, on_signal, notify);
+        watch_set_listener(&notify->watch, notify_on_signal, notify);
         return proxy_subscribe(notify->proxy, notify->id, reason);
 }
 
@@ -157,11 +157,11 @@ static int notify_get_status(const Notify *notify) {
         const Watch *watch = &notify->watch;
 
         if (notify->result < 0)
-                return tell_failure(notify->result, NULL);
+                return message_fail(notify->result, NULL);
         if (watch->ended)
-                tell("the session has ended: %s (%s)", watch->end_reason, watch->end_code);
+                message_print("the session has ended: %s (%s)", watch->end_reason, watch->end_code);
         else if (watch->daemon_gone || watch->proxy->lost)
-                tell("%s is gone; nothing more is told of the session",
+                message_print("%s is gone; nothing more is told of the session",
                                 watch->proxy->lost ? "the system bus" : "ktraced");
         if (watch->ended ? !is_good_end(watch->end_code) : !notify->is_over && watch_is_cut(watch))
                 return KT_EXIT_FAILED;
@@ -173,14 +173,14 @@ static int notify_conduct(Notify *notify, const char *session) {
         int r = notify_open(notify, session, &reason);
 
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         if (!notify->context->quiet)
-                tell("%s: waiting for notifications, ^C ends", session);
+                message_print("%s: waiting for notifications, ^C ends", session);
         while (!notify->is_over && !watch_is_cut(&notify->watch) && notify->watch.n_signals == 0 &&
                         notify->result == 0) {
                 r = watch_run(&notify->watch, UINT64_MAX);
                 if (r < 0)
-                        return tell_failure(r, NULL);
+                        return message_fail(r, NULL);
         }
         return notify_get_status(notify);
 }

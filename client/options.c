@@ -56,7 +56,7 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
         switch (option) {
         case OPTION_JSON:
                 if (json_mode_from_string(optarg, &context->json) < 0)
-                        *ret_status = tell_usage(context,
+                        *ret_status = message_show_usage(context,
                                         "--json: expected pretty, short or off, got \"%s\"",
                                         optarg);
                 return true;
@@ -100,14 +100,14 @@ static int options_refuse(const Context *context, int option, char **argv) {
         bool is_long = strncmp(word, "--", 2) == 0;
 
         if (option == ':' && is_long)
-                return tell_usage(context, "%s: a value is missing", word);
+                return message_show_usage(context, "%s: a value is missing", word);
         if (option == ':')
-                return tell_usage(context, "-%c: a value is missing", optopt);
+                return message_show_usage(context, "-%c: a value is missing", optopt);
         if (is_long && optopt)
-                return tell_usage(context, "%s: this option takes no value", word);
+                return message_show_usage(context, "%s: this option takes no value", word);
         if (is_long)
-                return tell_usage(context, "%s: no such option", word);
-        return tell_usage(context, "-%c: no such option", optopt);
+                return message_show_usage(context, "%s: no such option", word);
+        return message_show_usage(context, "-%c: no such option", optopt);
 }
 
 int options_next(Context *context,
@@ -154,13 +154,14 @@ int options_count(const Context *context,
         const char *wanted = context->verb->arguments;
 
         if (argc - optind < min)
-                *ret_status = tell_usage(context,
+                *ret_status = message_show_usage(context,
                                 strchr(wanted, '|') ? "%s: expected one of %s"
                                                     : "%s: %s is missing",
                                 argv[0],
                                 wanted);
         else if (argc - optind > max)
-                *ret_status = tell_usage(context, "%s: one argument too many", argv[optind + max]);
+                *ret_status = message_show_usage(
+                                context, "%s: one argument too many", argv[optind + max]);
         else
                 return OPTIONS_END;
         return OPTIONS_EXIT;

@@ -50,7 +50,7 @@ static int count_characters(const char *text, size_t size) {
 }
 
 /* Where the filter begins in "EVENT if FILTER", as the spec's setters find it. */
-static size_t find_filter(const char *text) {
+static size_t origin_find_filter(const char *text) {
         size_t at = strspn(text, " ");
 
         at += strcspn(text + at, " ");
@@ -64,7 +64,7 @@ int origins_add_when(Origins *origins, size_t i, const char *option, const char 
         Origin origin = {
                 .option = option,
                 .text = text,
-                .shift = count_characters(text, find_filter(text)),
+                .shift = count_characters(text, origin_find_filter(text)),
         };
 
         return origins_add(origins, &origin, "triggers[%zu]", i);
@@ -95,7 +95,7 @@ static const Origin *find_origin(const Origins *origins, const char *text, const
 }
 
 /* The first place from `from` on that has an origin. What stands in quotes is somebody's value. */
-static const Origin *find_place(const Origins *origins,
+static const Origin *origin_find_place(const Origins *origins,
                 const char *text,
                 const char *from,
                 const char **ret_at) {
@@ -139,7 +139,7 @@ static void print_words(const Origin *origin, const char *rest, char *out, size_
 }
 
 /* What is said in place of the path at `at`; returns where what it stands for ends. */
-static const char *say(const Origin *origin,
+static const char *origin_format_path(const Origin *origin,
                 const char *at,
                 char words[static WORDS_MAX],
                 size_t *ret_column) {
@@ -168,12 +168,12 @@ const char *origins_name(const Origins *origins, Reason *reason, size_t *ret_col
         const Origin *origin;
         Reason said = { "" };
 
-        while ((origin = find_place(origins, inner.text, from, &at))) {
+        while ((origin = origin_find_place(origins, inner.text, from, &at))) {
                 const Reason before = said;
                 char words[WORDS_MAX];
                 size_t column;
 
-                const char *rest = say(origin, at, words, &column);
+                const char *rest = origin_format_path(origin, at, words, &column);
                 (void)reason_set(&said, 0, "%s%.*s%s", before.text, (int)(at - from), from, words);
                 if (!text && column > 0) {
                         text = origin->text;

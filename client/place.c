@@ -41,7 +41,7 @@ typedef struct Walk {
         char rest[PATH_MAX]; /* of the path, below place->dir_fd */
 } Walk;
 
-int place_refuse(const Place *place, const char *why, Reason *reason) {
+int place_refuse_path(const Place *place, const char *why, Reason *reason) {
         return reason_set(reason,
                         KT_E_FAILED,
                         "%s: cannot be written: %s; choose another file with -o",
@@ -50,7 +50,7 @@ int place_refuse(const Place *place, const char *why, Reason *reason) {
 }
 
 static int walk_refuse_errno(const Walk *walk, int error, Reason *reason) {
-        return error == ENOMEM ? -ENOMEM : place_refuse(walk->place, strerror(error), reason);
+        return error == ENOMEM ? -ENOMEM : place_refuse_path(walk->place, strerror(error), reason);
 }
 
 static bool owner_is_trusted(uid_t owner) {
@@ -107,7 +107,7 @@ static int walk_enter(Walk *walk, int fd, Reason *reason) {
 
 /* Begins at the root or, for a relative path, in the working directory. The directories above the
  * working directory need no check: their owners can rename it, but it stays the same directory. */
-static int walk_begin(Walk *walk, Reason *reason) {
+static int place_walk_begin(Walk *walk, Reason *reason) {
         walk->is_exchangeable = walk->is_shared = walk->is_sticky = false;
         return walk_enter(walk, open(walk->rest[0] == '/' ? "/" : ".", DIRECTORY_OPEN), reason);
 }
@@ -146,11 +146,11 @@ static int walk_follow(Walk *walk, const char *name, Reason *reason) {
         int dir_fd = walk->place->dir_fd;
 
         if (walk->is_shared)
-                return place_refuse(walk->place,
+                return place_refuse_path(walk->place,
                                 "the path has a symbolic link in a directory that other users can change",
                                 reason);
         if (is_process_link(dir_fd))
-                return place_refuse(walk->place, "the path has a link in /proc/PID", reason);
+                return place_refuse_path(walk->place, "the path has a link in /proc/PID", reason);
         if (walk->n_links++ == LINKS_MAX)
                 return walk_refuse_errno(walk, ELOOP, reason);
         ssize_t n = readlinkat(dir_fd, name, target, sizeof(target) - 1);
@@ -160,7 +160,7 @@ static int walk_follow(Walk *walk, const char *name, Reason *reason) {
         if (snprintf(rest, sizeof(rest), "%s%s", target, walk->rest) >= (int)sizeof(rest))
                 return walk_refuse_errno(walk, ENAMETOOLONG, reason);
         memcpy(walk->rest, rest, sizeof(rest));
-        return rest[0] == '/' ? walk_begin(walk, reason) : 0;
+        return rest[0] == '/' ? place_walk_begin(walk, reason) : 0;
 }
 
 static int walk_descend(Walk *walk, const char *name, Reason *reason) {
@@ -175,8 +175,8 @@ static int walk_descend(Walk *walk, const char *name, Reason *reason) {
         return walk_enter(walk, fd, reason);
 }
 
-static int refuse_foreign(const Place *place, Reason *reason) {
-        return place_refuse(place, "the existing file belongs to another user", reason);
+static int place_refuse_foreign(const Place *place, Reason *reason) {
+        return place_refuse_path(place, "the existing file belongs to another user", reason);
 }
 
 static int walk_judge_existing(Walk *walk, const struct stat *st, Reason *reason) {
@@ -185,9 +185,9 @@ static int walk_judge_existing(Walk *walk, const struct stat *st, Reason *reason
         if (S_ISDIR(st->st_mode))
                 return walk_refuse_errno(walk, EISDIR, reason);
         if (S_ISREG(st->st_mode) && st->st_uid != geteuid())
-                return refuse_foreign(place, reason);
+                return place_refuse_foreign(place, reason);
         if (!S_ISREG(st->st_mode) && walk->is_shared)
-                return place_refuse(walk->place,
+                return place_refuse_path(walk->place,
                                 "it is a FIFO, a device or a socket in a directory that other users can change",
                                 reason);
         place->kind = S_ISREG(st->st_mode) ? PLACE_FILE : PLACE_SPECIAL;
@@ -232,7 +232,7 @@ static int walk_check_system(const Walk *walk, Reason *reason) {
                 return walk_refuse_errno(walk, errno, reason);
         for (size_t i = 0; i < ELEMENTSOF(systems); i++)
                 if (fs.f_type == systems[i])
-                        return place_refuse(place, "its file system holds no data", reason);
+                        return place_refuse_path(place, "its file system holds no data", reason);
         return 0;
 }
 
@@ -240,7 +240,7 @@ static int walk(Walk *walk, Reason *reason) {
         char name[NAME_SIZE];
         bool is_last, is_done = false;
 
-        int r = walk_begin(walk, reason);
+        int r = place_walk_begin(walk, reason);
         while (r == 0 && !is_done) {
                 if (!walk_take_name(walk, name, &is_last))
                         return walk_refuse_errno(walk, EISDIR, reason);
@@ -277,12 +277,12 @@ int place_check_file(const Place *place, Reason *reason) {
         struct stat st;
 
         if (fstatat(place->dir_fd, place->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return errno == ENOENT ? 0 : place_refuse(place, strerror(errno), reason);
+                return errno == ENOENT ? 0 : place_refuse_path(place, strerror(errno), reason);
         if (!S_ISREG(st.st_mode))
-                return place_refuse(place,
+                return place_refuse_path(place,
                                 "this name now belongs to something that is not a regular file",
                                 reason);
-        return st.st_uid == geteuid() ? 0 : refuse_foreign(place, reason);
+        return st.st_uid == geteuid() ? 0 : place_refuse_foreign(place, reason);
 }
 
 Place *place_free(Place *place) {

@@ -25,6 +25,6 @@ int place_find(const char *path, Place **ret, Reason *reason);
 /* Whether a new file may take the name now: another user may have used it since place_find. */
 int place_check_file(const Place *place, Reason *reason);
 /* KT_E_FAILED with the path and why. */
-int place_refuse(const Place *place, const char *why, Reason *reason);
+int place_refuse_path(const Place *place, const char *why, Reason *reason);
 Place *place_free(Place *place);
 DEFINE_CLEANUP(Place, place_free);

@@ -28,18 +28,18 @@ static int policy_check(Context *context, int argc, char **argv) {
         char *words[3] = { (char *)"ktraced", NULL, NULL };
 
         if (argc > 2)
-                return tell_usage(context, "%s: one argument too many", argv[2]);
+                return message_show_usage(context, "%s: one argument too many", argv[2]);
         if (asprintf(&option, "--check-policy%s%s", argc > 1 ? "=" : "", argc > 1 ? argv[1] : "") <
                         0) {
                 option = NULL;
-                return tell_failure(-ENOMEM, &(Reason){});
+                return message_fail(-ENOMEM, &(Reason){});
         }
         words[1] = option;
         (void)execv(KT_DAEMON_BINARY, words);
         /* Built, and not installed where it was meant to be. */
         if (errno == ENOENT)
                 (void)execvp(words[0], words);
-        tell("cannot run %s: %s", KT_DAEMON_BINARY, strerror(errno));
+        message_print("cannot run %s: %s", KT_DAEMON_BINARY, strerror(errno));
         return KT_EXIT_FAILED;
 }
 
@@ -62,7 +62,7 @@ static int complete_scope(json_object *object) {
 
 /* The file's spec, whole and well-formed, as it is sent. The name of a session that was is not
  * asked about: it is taken as long as that one is there. */
-static int load_spec(const char *path, json_object **ret, Reason *reason) {
+static int policy_load_spec(const char *path, json_object **ret, Reason *reason) {
         _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
         _cleanup_spec_ Spec *spec = spec_new();
 
@@ -216,7 +216,7 @@ static void format_limits(json_object *answer) {
         (void)json_object_object_add(answer, "limits", lines);
 }
 
-static size_t count(json_object *answer, const char *key) {
+static size_t policy_count(json_object *answer, const char *key) {
         json_object *list = json_object_object_get(answer, key);
 
         return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
@@ -224,7 +224,8 @@ static size_t count(json_object *answer, const char *key) {
 
 /* Policy has nothing against it. */
 static bool is_up_to_kernel(json_object *answer) {
-        return count(answer, "lacks") > 0 && count(answer, "lacks") == count(answer, "reasons");
+        return policy_count(answer, "lacks") > 0 &&
+               policy_count(answer, "lacks") == policy_count(answer, "reasons");
 }
 
 static int print_answer(const Context *context, json_object *answer, bool allowed) {
@@ -263,13 +264,13 @@ static int print_answer(const Context *context, json_object *answer, bool allowe
         return 0;
 }
 
-static int explain(const Context *context, const char *path, const char *user) {
+static int policy_explain(const Context *context, const char *path, const char *user) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *spec = NULL, *answer = NULL;
         Reason reason = {};
         uint64_t uid = 0;
 
-        int r = load_spec(path, &spec, &reason);
+        int r = policy_load_spec(path, &spec, &reason);
         if (r == 0 && user)
                 r = find_user(user, &uid, &reason);
         if (r == 0 && user &&
@@ -278,11 +279,11 @@ static int explain(const Context *context, const char *path, const char *user) {
         r = r ?: proxy_open(&proxy, &reason);
         r = r ?: proxy_check(proxy, spec, &answer, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         bool allowed = json_object_get_boolean(json_object_object_get(answer, "allowed"));
         r = print_answer(context, answer, allowed);
         if (r < 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         return allowed ? KT_EXIT_OK : is_up_to_kernel(answer) ? KT_EXIT_FAILED : KT_EXIT_DENIED;
 }
 
@@ -297,7 +298,7 @@ static int reload(const Context *context) {
                 proxy->may_ask = context->ask_password;
                 r = proxy_order(proxy, NULL, "Reload", NULL, &reason);
         }
-        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+        return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
 }
 
 static int policy_run(Context *context, int argc, char **argv) {
@@ -315,18 +316,19 @@ static int policy_run(Context *context, int argc, char **argv) {
         argc -= optind;
         argv += optind;
         if (user && strcmp(argv[0], "explain") != 0)
-                return tell_usage(context, "--user is an option of explain");
+                return message_show_usage(context, "--user is an option of explain");
         if (strcmp(argv[0], "check") == 0)
                 return policy_check(context, argc, argv);
         if (strcmp(argv[0], "reload") == 0)
                 return argc == 1 ? reload(context)
-                                 : tell_usage(context, "%s: one argument too many", argv[1]);
+                                 : message_show_usage(
+                                                   context, "%s: one argument too many", argv[1]);
         if (strcmp(argv[0], "explain") != 0)
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "policy: expected check, explain or reload, got \"%s\"",
                                 argv[0]);
-        return argc == 2 ? explain(context, argv[1], user)
-                         : tell_usage(context,
+        return argc == 2 ? policy_explain(context, argv[1], user)
+                         : message_show_usage(context,
                                            "policy explain: expected one SPEC.json, or '-' for standard input");
 }
 

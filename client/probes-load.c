@@ -13,7 +13,7 @@
 #include "interfaces/json.h"
 #include "table.h"
 
-static int load(const char *path, json_object **ret, Reason *reason) {
+static int probes_load_file(const char *path, json_object **ret, Reason *reason) {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
         json_object *list;
 
@@ -33,16 +33,16 @@ static int load(const char *path, json_object **ret, Reason *reason) {
         return 0;
 }
 
-int probes_load(const Context *context, const char *path) {
+int probes_load_run(const Context *context, const char *path) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *file = NULL, *events = NULL;
         Reason reason = {};
 
-        int r = load(path, &file, &reason);
+        int r = probes_load_file(path, &file, &reason);
         r = r ?: proxy_open(&proxy, &reason);
         r = r ?: definitions_send(proxy, json_object_object_get(file, "probes"), &events, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         if (context->json != JSON_OFF)
                 table_print_json(context, events);
         for (size_t i = 0; context->json == JSON_OFF && !context->quiet &&

@@ -4,4 +4,4 @@
 #include "verb.h"
 
 /* The exit status. */
-int probes_load(const Context *context, const char *path);
+int probes_load_run(const Context *context, const char *path);

@@ -112,7 +112,7 @@ static int send_part(Proxy *proxy, const DefinitionMessage *definition, Reason *
         return definition_send(proxy, definition, &event, reason);
 }
 
-static int send_pair(Proxy *proxy, Parts *parts, char **ret_event, Reason *reason) {
+static int probes_return_send_pair(Proxy *proxy, Parts *parts, char **ret_event, Reason *reason) {
         static const char *const keys[] = { "common_pid" };
         int r = make_pair_args(proxy, parts, reason);
 
@@ -172,7 +172,7 @@ int probes_return_add(Proxy *proxy,
                 return r;
         r = send_part(proxy, &at_return, reason);
         if (r == 0) {
-                r = send_pair(proxy, &parts, ret_event, reason);
+                r = probes_return_send_pair(proxy, &parts, ret_event, reason);
                 if (r != 0)
                         remove_part(proxy, parts.return_name);
         }

@@ -17,14 +17,14 @@
 #include "elf-reader.h"
 #include "elf-usdt.h"
 #include "interfaces/quote.h"
+#include "message.h"
 #include "table.h"
-#include "tell.h"
 
-static const char *get_text(json_object *object, const char *key) {
+static const char *probes_user_get_text(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
-static uint64_t get_number(json_object *object, const char *key) {
+static uint64_t probes_user_get_number(json_object *object, const char *key) {
         return json_object_get_uint64(json_object_object_get(object, key));
 }
 
@@ -34,7 +34,7 @@ static int show_hexadecimal(json_object *object, const char *key) {
 
         if (!json_object_object_get(object, key))
                 return 0;
-        (void)snprintf(text, sizeof(text), "%#" PRIx64, get_number(object, key));
+        (void)snprintf(text, sizeof(text), "%#" PRIx64, probes_user_get_number(object, key));
         return elf_put(object, key, json_object_new_string(text));
 }
 
@@ -45,7 +45,7 @@ static int make_markers_readable(json_object *list) {
 
         for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
                 json_object *marker = json_object_array_get_idx(list, i);
-                bool has_semaphore = get_number(marker, "semaphore") != 0;
+                bool has_semaphore = probes_user_get_number(marker, "semaphore") != 0;
 
                 r = show_hexadecimal(marker, "offset");
                 r = r
@@ -74,7 +74,7 @@ int probes_user_list(const Context *context, const char *file) {
         if (r == 0 && context->json == JSON_OFF)
                 r = make_markers_readable(list);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         table_print(context, list, columns, ELEMENTSOF(columns), "marker");
         return KT_EXIT_OK;
 }
@@ -83,8 +83,9 @@ int probes_user_list(const Context *context, const char *file) {
 
 /* "main+4", "ns::f(int) (_ZN2ns1fEi)". */
 static int make_title(json_object *place) {
-        const char *symbol = get_text(place, "symbol"), *name = get_text(place, "name");
-        uint64_t into = get_number(place, "into");
+        const char *symbol = probes_user_get_text(place, "symbol"),
+                   *name = probes_user_get_text(place, "name");
+        uint64_t into = probes_user_get_number(place, "into");
         _cleanup_free_ char *text = NULL;
         char behind[24] = "";
 
@@ -102,12 +103,13 @@ static int make_title(json_object *place) {
 }
 
 static int make_place_readable(json_object *place) {
-        const char *source = get_text(place, "source");
+        const char *source = probes_user_get_text(place, "source");
         _cleanup_free_ char *text = NULL;
         int r = make_title(place);
 
         if (r == 0 && *source) {
-                if (asprintf(&text, "%s:%" PRIu64, source, get_number(place, "line")) < 0) {
+                if (asprintf(&text, "%s:%" PRIu64, source, probes_user_get_number(place, "line")) <
+                                0) {
                         text = NULL;
                         return -ENOMEM;
                 }
@@ -160,7 +162,7 @@ int probes_user_resolve(const Context *context, const char *text) {
                 table_print_json(context, list);
         else if (r == 0)
                 r = print_places(list);
-        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+        return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
 }
 
 /* add */
@@ -174,7 +176,8 @@ static int refuse_several(const char *text, json_object *list, Reason *reason) {
                 (void)snprintf(offsets + used,
                                 sizeof(offsets) - used,
                                 " %#" PRIx64,
-                                get_number(json_object_array_get_idx(list, i), "offset"));
+                                probes_user_get_number(
+                                                json_object_array_get_idx(list, i), "offset"));
         }
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
@@ -184,7 +187,10 @@ static int refuse_several(const char *text, json_object *list, Reason *reason) {
                         offsets);
 }
 
-static int find_offset(const char *text, const ElfPlace *place, uint64_t *ret, Reason *reason) {
+static int probes_user_find_offset(const char *text,
+                const ElfPlace *place,
+                uint64_t *ret,
+                Reason *reason) {
         _cleanup_json_ json_object *list = NULL;
 
         int r = elf_read(elf_read_place, place, &list, reason);
@@ -192,7 +198,7 @@ static int find_offset(const char *text, const ElfPlace *place, uint64_t *ret, R
                 return r;
         if (json_object_array_length(list) != 1)
                 return refuse_several(text, list, reason);
-        *ret = get_number(json_object_array_get_idx(list, 0), "offset");
+        *ret = probes_user_get_number(json_object_array_get_idx(list, 0), "offset");
         return 0;
 }
 
@@ -206,7 +212,7 @@ static int make_on(const char *text, const ElfPlace *place, char **ret, Reason *
                                 "%s: %s",
                                 quote(place->file).text,
                                 strerror(errno));
-        int r = place->marker ? 0 : find_offset(text, place, &offset, reason);
+        int r = place->marker ? 0 : probes_user_find_offset(text, place, &offset, reason);
         if (r != 0)
                 return r;
         int n = place->marker ? asprintf(ret, "%s:%s", path, place->marker)

@@ -43,18 +43,18 @@ typedef struct ProbeOptions {
         bool is_return, verbose;
 } ProbeOptions;
 
-static const char *get_text(json_object *object, const char *key) {
+static const char *probes_get_text(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
 /* resolve */
 
 /* In two columns, without what a terminal would act on. */
-static void print_line(const char *line) {
+static void probes_print_line(const char *line) {
         char text[1024];
 
         (void)snprintf(text, sizeof(text), "%s", line);
-        tell_clean(text);
+        message_clean(text);
         printf("%s\n", text);
 }
 
@@ -62,24 +62,30 @@ static void print_pair(const char *indent, const char *left, int width, const ch
         char text[512];
 
         (void)snprintf(text, sizeof(text), "%s%-*s %s", indent, width, left, right);
-        print_line(text);
+        probes_print_line(text);
 }
 
 static void print_function(json_object *function) {
         json_object *takes = json_object_object_get(function, "takes");
         size_t n = takes ? json_object_array_length(takes) : 0;
-        const char *signature = get_text(function, "signature");
+        const char *signature = probes_get_text(function, "signature");
 
         if (*signature)
-                print_line(signature);
+                probes_print_line(signature);
         else
-                print_pair("", get_text(function, "name"), 0, get_text(function, "note"));
-        if (*get_text(function, "module"))
-                print_pair("", "in module", 0, get_text(function, "module"));
+                print_pair("",
+                                probes_get_text(function, "name"),
+                                0,
+                                probes_get_text(function, "note"));
+        if (*probes_get_text(function, "module"))
+                print_pair("", "in module", 0, probes_get_text(function, "module"));
         for (size_t i = 0; i < n; i++) {
                 json_object *entry = json_object_array_get_idx(takes, i);
 
-                print_pair("  ", get_text(entry, "expression"), 44, get_text(entry, "type"));
+                print_pair("  ",
+                                probes_get_text(entry, "expression"),
+                                44,
+                                probes_get_text(entry, "type"));
         }
 }
 
@@ -99,7 +105,7 @@ static int probes_resolve(const Context *context,
         if (r == 0)
                 r = proxy_get(proxy, NULL, "ResolveFunction", argv[1], &answer, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         if (context->json != JSON_OFF)
                 table_print_json(context, answer);
         else
@@ -111,21 +117,21 @@ static int probes_resolve(const Context *context,
 
 /* "probe x: args[2] column 5: …": the argument, the key or the raw definition, with a caret below
  * the place. */
-static int tell_refusal(int r, const Reason *reason, const DefinitionMessage *definition) {
-        int status = tell_failure(r, reason);
+static int report_refusal(int r, const Reason *reason, const DefinitionMessage *definition) {
+        int status = message_fail(r, reason);
         const char *key = strstr(reason->text, "key["), *place = strstr(reason->text, "args["),
                    *raw = strstr(reason->text, "raw column ");
         size_t index, column;
 
         if (key && sscanf(key, "key[%zu] column %zu:", &index, &column) == 2 &&
                         index < definition->n_keys && column > 0)
-                tell_place(definition->keys[index], column - 1);
+                message_show_place(definition->keys[index], column - 1);
         else if (place && sscanf(place, "args[%zu] column %zu:", &index, &column) == 2 &&
                         index < definition->n_args && column > 0)
-                tell_place(definition->args[index], column - 1);
+                message_show_place(definition->args[index], column - 1);
         else if (raw && definition->raw && sscanf(raw, "raw column %zu:", &column) == 1 &&
                         column > 0)
-                tell_place(definition->raw, column - 1);
+                message_show_place(definition->raw, column - 1);
         return status;
 }
 
@@ -165,12 +171,12 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
                 reason = (Reason){};
                 r = probes_return_add(proxy, &definition, &event, &reason);
                 if (r == 0 && !context->quiet)
-                        tell("paired by the kernel's events: %s_call and %s_return are defined too",
+                        message_print("paired by the kernel's events: %s_call and %s_return are defined too",
                                         definition.name,
                                         definition.name);
         }
         if (r != 0)
-                return tell_refusal(r, &reason, &definition);
+                return report_refusal(r, &reason, &definition);
         if (!context->quiet)
                 printf("%s\n", event);
         return KT_EXIT_OK;
@@ -186,7 +192,7 @@ static int probes_remove(const Context *context _unused_,
         int r = proxy_open(&proxy, &reason);
         if (r == 0)
                 r = proxy_order(proxy, NULL, "RemoveProbe", argv[1], &reason);
-        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+        return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
 }
 
 /* list, show */
@@ -209,14 +215,14 @@ static int join_fields(json_object *probe) {
                 return -ENOMEM;
         for (size_t i = 0; fields && i < json_object_array_length(fields); i++) {
                 json_object *field = json_object_array_get_idx(fields, i);
-                const char *type = get_text(field, "c-type");
+                const char *type = probes_get_text(field, "c-type");
                 char text[256];
 
                 (void)snprintf(text,
                                 sizeof(text),
                                 "%s: %s%s%s%s",
-                                get_text(field, "name"),
-                                get_text(field, "type"),
+                                probes_get_text(field, "name"),
+                                probes_get_text(field, "type"),
                                 *type ? " (" : "",
                                 type,
                                 *type ? ")" : "");
@@ -272,19 +278,20 @@ static void print_probe(json_object *probe) {
 }
 
 /* Each reason once: that of a kernel without kprobes is the same for most. */
-static void tell_unavailable(json_object *list) {
+static void report_unavailable(json_object *list) {
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *probe = json_object_array_get_idx(list, i);
-                bool is_told = strcmp(get_text(probe, "state"), "unavailable") != 0;
+                bool is_told = strcmp(probes_get_text(probe, "state"), "unavailable") != 0;
 
                 for (size_t j = 0; !is_told && j < i; j++) {
                         json_object *before = json_object_array_get_idx(list, j);
 
-                        is_told = strcmp(get_text(before, "state"), "unavailable") == 0 &&
-                                  strcmp(get_text(before, "why"), get_text(probe, "why")) == 0;
+                        is_told = strcmp(probes_get_text(before, "state"), "unavailable") == 0 &&
+                                  strcmp(probes_get_text(before, "why"),
+                                                  probes_get_text(probe, "why")) == 0;
                 }
                 if (!is_told)
-                        tell("unavailable: %s", get_text(probe, "why"));
+                        message_print("unavailable: %s", probes_get_text(probe, "why"));
         }
 }
 
@@ -305,12 +312,12 @@ static int probes_list(const Context *context,
                 return probes_user_list(context, options->usdt);
         int r = load_list(&list, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         if (!options->verbose || context->json != JSON_OFF) {
                 table_print(context, list, columns, ELEMENTSOF(columns), "probe");
                 if (!context->quiet && context->json == JSON_OFF) {
                         (void)fflush(stdout);
-                        tell_unavailable(list);
+                        report_unavailable(list);
                 }
                 return KT_EXIT_OK;
         }
@@ -332,13 +339,13 @@ static int probes_show(const Context *context,
 
         int r = load_list(&list, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *probe = json_object_array_get_idx(list, i);
 
-                nearest_consider(&near, get_text(probe, "name"));
-                if (strcmp(get_text(probe, "name"), name) != 0 &&
-                                strcmp(get_text(probe, "event"), name) != 0)
+                nearest_consider(&near, probes_get_text(probe, "name"));
+                if (strcmp(probes_get_text(probe, "name"), name) != 0 &&
+                                strcmp(probes_get_text(probe, "event"), name) != 0)
                         continue;
                 if (context->json != JSON_OFF)
                         table_print_json(context, probe);
@@ -353,14 +360,14 @@ static int probes_show(const Context *context,
                         near.name ? "did you mean " : "",
                         near.name ?: "",
                         near.name ? "? " : "");
-        return tell_failure(r, &reason);
+        return message_fail(r, &reason);
 }
 
 static int probes_load_file(const Context *context,
                 const ProbeOptions *options _unused_,
                 int argc _unused_,
                 char **argv) {
-        return probes_load(context, argv[1]);
+        return probes_load_run(context, argv[1]);
 }
 
 /* The verb */
@@ -370,18 +377,21 @@ static int check_options(const Context *context, const ProbeOptions *o, const ch
 
         if (!is_add && (o->on || o->event || o->from || o->to || o->n_keys > 0 || o->raw ||
                                        o->about || o->is_return))
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "--on, --return, --event, --from, --to, --key, --raw and --about are "
                                 "options of add");
         if (is_add && !o->on && !o->raw && !o->event && !o->from && !o->to)
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "probes add: expected --on FUNCTION or --event SYSTEM:EVENT");
         if ((o->verbose || o->usdt) && strcmp(what, "list") != 0)
-                return tell_usage(context, "-v and --usdt are options of list");
+                return message_show_usage(context, "-v and --usdt are options of list");
         return KT_EXIT_OK;
 }
 
-static int probes_go(const Context *context, const ProbeOptions *options, int argc, char **argv) {
+static int probes_execute(const Context *context,
+                const ProbeOptions *options,
+                int argc,
+                char **argv) {
         static const struct {
                 const char *what;
                 int min, max; /* words, itself included */
@@ -400,11 +410,11 @@ static int probes_go(const Context *context, const ProbeOptions *options, int ar
         while (i < ELEMENTSOF(words) && strcmp(argv[0], words[i].what) != 0)
                 i++;
         if (i == ELEMENTSOF(words))
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "probes: expected add, list, load, remove, resolve or show, got \"%s\"",
                                 argv[0]);
         if (argc < words[i].min || argc > words[i].max)
-                return tell_usage(context,
+                return message_show_usage(context,
                                 argc < words[i].min ? "probes %s: expected a name"
                                                     : "probes %s: too many arguments",
                                 argv[0]);
@@ -444,7 +454,7 @@ static int probes_run(Context *context, int argc, char **argv) {
                         break;
                 case OPTION_KEY:
                         if (o.n_keys == KEYS_MAX)
-                                return tell_usage(context, "probes add: too many --key");
+                                return message_show_usage(context, "probes add: too many --key");
                         o.keys[o.n_keys++] = optarg;
                         break;
                 case OPTION_RAW:
@@ -465,7 +475,7 @@ static int probes_run(Context *context, int argc, char **argv) {
         if (option != OPTIONS_END ||
                         options_count(context, argc, argv, 1, WORDS_MAX, &status) != OPTIONS_END)
                 return status;
-        return probes_go(context, &o, argc - optind, argv + optind);
+        return probes_execute(context, &o, argc - optind, argv + optind);
 }
 
 const Verb verb_probes = {

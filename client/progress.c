@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "message.h"
 #include "table.h"
-#include "tell.h"
 
 #define PROGRESS_USEC ((uint64_t)1000 * 1000)
 
@@ -32,13 +32,13 @@ static void progress_clear(void *userdata) {
         progress->drawn = false;
 }
 
-static uint64_t number(json_object *statistics, const char *key) {
+static uint64_t progress_number(json_object *statistics, const char *key) {
         return json_object_get_uint64(json_object_object_get(statistics, key));
 }
 
 static void progress_draw(Progress *progress, json_object *statistics) {
         char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX] = "none";
-        uint64_t now, seconds, n_lost = number(statistics, "lost");
+        uint64_t now, seconds, n_lost = progress_number(statistics, "lost");
 
         if (sd_event_now(progress->proxy->event, CLOCK_MONOTONIC, &now) < 0)
                 return;
@@ -49,8 +49,8 @@ static void progress_draw(Progress *progress, json_object *statistics) {
                         "\r\033[K%02" PRIu64 ":%02" PRIu64 "  %s events  %s  %s lost",
                         seconds / 60,
                         seconds % 60,
-                        table_format_number(events, number(statistics, "recorded")),
-                        table_format_bytes(bytes, number(statistics, "written-bytes")),
+                        table_format_number(events, progress_number(statistics, "recorded")),
+                        table_format_bytes(bytes, progress_number(statistics, "written-bytes")),
                         lost);
         (void)fflush(stderr);
         progress->drawn = true;
@@ -105,7 +105,7 @@ int progress_new(Proxy *proxy, const char *session, Progress **ret) {
         r = sd_event_source_set_enabled(progress->timer, SD_EVENT_ON);
         if (r < 0)
                 return r;
-        tell_set_before(progress_clear, progress);
+        message_set_before(progress_clear, progress);
         *ret = TAKE_PTR(progress);
         return 0;
 }
@@ -114,7 +114,7 @@ Progress *progress_free(Progress *progress) {
         if (!progress)
                 return NULL;
         progress_clear(progress);
-        tell_set_before(NULL, NULL);
+        message_set_before(NULL, NULL);
         sd_event_source_disable_unref(progress->timer);
         proxy_pending_free(progress->pending);
         free(progress->session);

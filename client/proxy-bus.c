@@ -93,7 +93,7 @@ static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_erro
 }
 
 /* "ss" */
-static int read_end(sd_bus_message *message, json_object **ret) {
+static int proxy_bus_read_end(sd_bus_message *message, json_object **ret) {
         _cleanup_json_ json_object *end = json_object_new_object();
         json_object *code = NULL, *reason = NULL;
 
@@ -116,7 +116,7 @@ static int read_signal(sd_bus_message *message, json_object **ret) {
         } signals[] = {
                 { "StateChanged", "state", variant_read },
                 { "Notified", "notice", variant_read },
-                { "Ended", "ended", read_end },
+                { "Ended", "ended", proxy_bus_read_end },
         };
 
         _cleanup_json_ json_object *signal = json_object_new_object();
@@ -136,7 +136,7 @@ static int read_signal(sd_bus_message *message, json_object **ret) {
         return -ENOENT;
 }
 
-static int on_session(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+static int proxy_bus_on_session(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
         const char *path = sd_bus_message_get_path(message), *slash = strrchr(path, '/');
         _cleanup_json_ json_object *signal = NULL;
         Proxy *proxy = userdata;
@@ -155,7 +155,7 @@ static int bus_attach(Proxy *proxy) {
                         NULL,
                         KT_SESSION_INTERFACE,
                         NULL,
-                        on_session,
+                        proxy_bus_on_session,
                         proxy);
 
         if (r >= 0)
@@ -180,24 +180,26 @@ static int bus_attach(Proxy *proxy) {
 
 /* Calls */
 
-static int append_objects(sd_bus_message *message, json_object *list) {
+static int proxy_bus_append_objects(sd_bus_message *message, json_object *list) {
         int r = sd_bus_message_open_container(message, SD_BUS_TYPE_ARRAY, "a{sv}");
 
         for (size_t i = 0; r >= 0 && list && i < json_object_array_length(list); i++)
-                r = variant_append_object(message, json_object_array_get_idx(list, i));
+                r = variant_append_fields(message, json_object_array_get_idx(list, i));
         return r < 0 ? r : sd_bus_message_close_container(message);
 }
 
 /* What is not given is empty. */
-static int append(sd_bus_message *message, const ProxyArgument *argument, json_object *value) {
+static int proxy_bus_append(sd_bus_message *message,
+                const ProxyArgument *argument,
+                json_object *value) {
         if (strcmp(argument->type, "s") == 0)
                 return sd_bus_message_append(
                                 message, "s", value ? json_object_get_string(value) : "");
         if (strcmp(argument->type, "a{sv}") == 0)
-                return value ? variant_append_object(message, value)
+                return value ? variant_append_fields(message, value)
                              : sd_bus_message_append(message, "a{sv}", 0);
         if (strcmp(argument->type, "aa{sv}") == 0)
-                return append_objects(message, value);
+                return proxy_bus_append_objects(message, value);
         return -EOPNOTSUPP;
 }
 
@@ -221,7 +223,7 @@ static int make_message(sd_bus *bus, const ProxyRequest *request, sd_bus_message
         if (r >= 0 && request->is_interactive)
                 r = sd_bus_message_set_allow_interactive_authorization(message, true);
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(method->in) && method->in[i].name; i++)
-                r = append(message,
+                r = proxy_bus_append(message,
                                 &method->in[i],
                                 json_object_object_get(request->arguments, method->in[i].name));
         if (r >= 0)
@@ -287,7 +289,10 @@ static int read_results(sd_bus_message *message, const ProxyMethod *method, Prox
 }
 
 /* A daemon that has no objects yet says nothing of a session. */
-static int judge(const ProxyMethod *method, const sd_bus_error *error, int r, Reason *reason) {
+static int proxy_bus_judge_error(const ProxyMethod *method,
+                const sd_bus_error *error,
+                int r,
+                Reason *reason) {
         int code = proxy_bus_judge(error, r, reason);
 
         return !method->is_of_session && sd_bus_error_has_name(error, SD_BUS_ERROR_UNKNOWN_OBJECT)
@@ -302,7 +307,8 @@ static int read_answer(sd_bus_message *message,
         ProxyAnswer answer = { .fd = -1 };
 
         if (sd_bus_message_is_method_error(message, NULL))
-                return judge(method, sd_bus_message_get_error(message), -EIO, reason);
+                return proxy_bus_judge_error(
+                                method, sd_bus_message_get_error(message), -EIO, reason);
         int r = read_results(message, method, &answer);
         if (r < 0) {
                 proxy_answer_done(&answer);
@@ -323,11 +329,11 @@ static int bus_call(Proxy *proxy, const ProxyRequest *request, ProxyAnswer *ret,
         int r = make_message(get_bus(proxy), request, &message);
         if (r >= 0)
                 r = sd_bus_call(get_bus(proxy), message, request->timeout_usec, &error, &answer);
-        return r < 0 ? judge(request->method, &error, r, reason)
+        return r < 0 ? proxy_bus_judge_error(request->method, &error, r, reason)
                      : read_answer(answer, request->method, ret, reason);
 }
 
-static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+static int proxy_bus_on_answer(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
         ProxyAnswer answer = { .fd = -1 };
         ProxyPending *pending = userdata;
         Reason reason = {};
@@ -350,7 +356,7 @@ static int bus_begin(Proxy *proxy,
                 r = sd_bus_call_async(get_bus(proxy),
                                 &slot,
                                 message,
-                                on_answer,
+                                proxy_bus_on_answer,
                                 pending,
                                 request->timeout_usec);
         if (r < 0)

@@ -51,7 +51,7 @@ int proxy_subscribe(Proxy *proxy, const char *session, Reason *reason) {
 }
 
 /* A row with its members in their order, whatever door it came through. */
-static int make_row(json_object *row, json_object **ret) {
+static int proxy_session_make_row(json_object *row, json_object **ret) {
         static const char *const keys[] = { "id", "path", "name", "uid", "state" };
         json_object *id = json_object_object_get(row, "id");
         _cleanup_json_ json_object *made = json_object_new_object();
@@ -84,7 +84,7 @@ int proxy_list(Proxy *proxy, json_object **ret, Reason *reason) {
         for (size_t i = 0; r == 0 && i < json_object_array_length(rows); i++) {
                 json_object *row = NULL;
 
-                r = make_row(json_object_array_get_idx(rows, i), &row);
+                r = proxy_session_make_row(json_object_array_get_idx(rows, i), &row);
                 if (r == -EBADMSG)
                         r = proxy_refuse_answer("ListSessions", reason);
                 if (r == 0 && json_object_array_add(made, row) < 0) {

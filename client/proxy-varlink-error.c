@@ -108,14 +108,14 @@ int proxy_varlink_refuse(const char *path, const char *method, int r, Reason *re
         }
 }
 
-static const char *get_text(json_object *parameters, const char *key) {
+static const char *proxy_varlink_error_get_text(json_object *parameters, const char *key) {
         json_object *value = json_object_object_get(parameters, key);
 
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
 /* One of ours: what follows the interface is what follows the prefix on the bus. */
-static const ErrorEntry *find_own(const char *error) {
+static const ErrorEntry *proxy_varlink_error_find_own(const char *error) {
         char name[128];
 
         if (strncmp(error, OWN_PREFIX, strlen(OWN_PREFIX)) != 0)
@@ -141,7 +141,7 @@ static int judge_service(const char *path,
                                 "ktraced at %s does not take this %s of %s; is it of another "
                                 "version than ktracectl? restart it after an upgrade",
                                 path,
-                                get_text(parameters, "parameter"),
+                                proxy_varlink_error_get_text(parameters, "parameter"),
                                 method);
         return reason_set(reason,
                         KT_E_FAILED,
@@ -157,8 +157,8 @@ int proxy_varlink_judge(const char *path,
                 const char *error,
                 json_object *parameters,
                 Reason *reason) {
-        const char *said = get_text(parameters, "reason");
-        const ErrorEntry *entry = find_own(error);
+        const char *said = proxy_varlink_error_get_text(parameters, "reason");
+        const ErrorEntry *entry = proxy_varlink_error_find_own(error);
 
         if (entry)
                 return reason_set(reason, entry->code, "%s", *said ? said : entry->text);

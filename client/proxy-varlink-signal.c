@@ -19,13 +19,15 @@
 
 static void retry_later(ProxyVarlink *self);
 
-static void tell(ProxyVarlinkSignals *signals, json_object *signal) {
+static void proxy_varlink_signal_report(ProxyVarlinkSignals *signals, json_object *signal) {
         ProxyListener *listener = &signals->owner->proxy.listener;
 
         listener->on_signal(signals->session, signal, listener->userdata);
 }
 
-static void tell_end(ProxyVarlinkSignals *signals, const char *code, const char *reason) {
+static void proxy_varlink_signal_report_end(ProxyVarlinkSignals *signals,
+                const char *code,
+                const char *reason) {
         _cleanup_json_ json_object *signal = json_object_new_object();
         json_object *end = json_object_new_object();
 
@@ -36,7 +38,7 @@ static void tell_end(ProxyVarlinkSignals *signals, const char *code, const char 
         }
         (void)json_object_object_add(end, "code", json_object_new_string(code));
         (void)json_object_object_add(end, "reason", json_object_new_string(reason));
-        tell(signals, signal);
+        proxy_varlink_signal_report(signals, signal);
 }
 
 static void close_link(ProxyVarlinkSignals *signals) {
@@ -44,14 +46,16 @@ static void close_link(ProxyVarlinkSignals *signals) {
         signals->link = varlink_link_free(signals->link);
 }
 
-static void finish(ProxyVarlinkSignals *signals, int result, const char *reason) {
+static void proxy_varlink_signal_finish(ProxyVarlinkSignals *signals,
+                int result,
+                const char *reason) {
         bool was_answered = signals->is_answered;
 
         signals->is_answered = signals->is_over = true;
         signals->result = result;
         close_link(signals);
         if (was_answered && !signals->is_end_told)
-                tell_end(signals, "gone", reason);
+                proxy_varlink_signal_report_end(signals, "gone", reason);
 }
 
 static void take_signal(ProxyVarlinkSignals *signals, json_object *signal) {
@@ -65,10 +69,10 @@ static void take_signal(ProxyVarlinkSignals *signals, json_object *signal) {
         }
         if (end || (state && strcmp(json_object_get_string(state), "gone") == 0))
                 signals->is_end_told = true;
-        tell(signals, signal);
+        proxy_varlink_signal_report(signals, signal);
 }
 
-static int take_reply(ProxyVarlinkSignals *signals, json_object *reply) {
+static int proxy_varlink_signal_take_reply(ProxyVarlinkSignals *signals, json_object *reply) {
         json_object *parameters = NULL;
         bool is_continued = false;
         Reason reason = {};
@@ -84,7 +88,7 @@ static int take_reply(ProxyVarlinkSignals *signals, json_object *reply) {
                 return r;
         if (r > 0) {
                 signals->reason = reason;
-                finish(signals, code, reason.text);
+                proxy_varlink_signal_finish(signals, code, reason.text);
                 return 0;
         }
         signals->is_answered = true;
@@ -92,25 +96,28 @@ static int take_reply(ProxyVarlinkSignals *signals, json_object *reply) {
         if (parameters)
                 take_signal(signals, parameters);
         if (!is_continued)
-                finish(signals, 0, "ktraced tells no more of it");
+                proxy_varlink_signal_finish(signals, 0, "ktraced tells no more of it");
         return 0;
 }
 
-static int process(ProxyVarlinkSignals *signals) {
+static int proxy_varlink_signal_process(ProxyVarlinkSignals *signals) {
         int flushed = varlink_link_flush(signals->link), filled = varlink_link_fill(signals->link),
             r = 0;
         json_object *reply;
 
         while (r >= 0 && signals->link && (r = varlink_link_next(signals->link, &reply)) > 0) {
-                r = take_reply(signals, reply);
+                r = proxy_varlink_signal_take_reply(signals, reply);
                 json_object_put(reply);
         }
         return r < 0 ? r : MIN_OF(filled, flushed);
 }
 
-static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+static int proxy_varlink_signal_on_io(sd_event_source *source,
+                int fd,
+                uint32_t events,
+                void *userdata) {
         ProxyVarlinkSignals *signals = userdata;
-        int r = process(signals);
+        int r = proxy_varlink_signal_process(signals);
 
         if (!signals->link)
                 return 0;
@@ -126,7 +133,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
                 return 0;
         }
         (void)proxy_varlink_refuse(signals->owner->path, "Subscribe", r, &signals->reason);
-        finish(signals, KT_E_FAILED, signals->reason.text);
+        proxy_varlink_signal_finish(signals, KT_E_FAILED, signals->reason.text);
         return 0;
 }
 
@@ -148,7 +155,7 @@ static int open_link(ProxyVarlinkSignals *signals, uint64_t timeout_usec) {
                                 &signals->source,
                                 varlink_link_get_fd(signals->link),
                                 EPOLLIN | EPOLLOUT,
-                                on_io,
+                                proxy_varlink_signal_on_io,
                                 signals);
         if (r < 0)
                 close_link(signals);
@@ -224,7 +231,7 @@ static bool end_tied(ProxyVarlink *self) {
                 close_link(signals);
                 signals->is_over = true;
                 if (!signals->is_end_told && !signals->is_ended_by_us)
-                        tell_end(signals,
+                        proxy_varlink_signal_report_end(signals,
                                         "client-gone",
                                         "ktraced hung up, and over Varlink a session of lifetime "
                                         "client ends with its connection");
@@ -259,7 +266,7 @@ static int renew_link(ProxyVarlink *self) {
         return 0;
 }
 
-static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
+static int proxy_varlink_signal_on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
         ProxyVarlink *self = userdata;
         ProxyVarlinkSignals *signals;
         int r = self->link ? 0 : renew_link(self);
@@ -280,7 +287,7 @@ static void retry_later(ProxyVarlink *self) {
                                 CLOCK_MONOTONIC,
                                 self->retry_usec,
                                 0,
-                                on_retry,
+                                proxy_varlink_signal_on_retry,
                                 self);
         else
                 (void)sd_event_source_set_time_relative(self->retry_timer, self->retry_usec);

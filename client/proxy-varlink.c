@@ -20,7 +20,7 @@
 #define ADDRESS_PREFIX       "unix:"
 #define CONNECT_TIMEOUT_USEC ((uint64_t)25 * 1000 * 1000)
 
-static uint64_t now_usec(void) {
+static uint64_t proxy_varlink_now_usec(void) {
         struct timespec ts;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -29,7 +29,7 @@ static uint64_t now_usec(void) {
 
 /* Replies */
 
-static ProxyVarlinkCall *call_free(ProxyVarlinkCall *call) {
+static ProxyVarlinkCall *proxy_varlink_call_free(ProxyVarlinkCall *call) {
         if (call->pending)
                 call->pending->slot = NULL;
         sd_event_source_disable_unref(call->timer);
@@ -37,7 +37,10 @@ static ProxyVarlinkCall *call_free(ProxyVarlinkCall *call) {
         return NULL;
 }
 
-static void settle(ProxyVarlinkCall *call, int result, const Reason *reason, ProxyAnswer *answer) {
+static void proxy_varlink_settle(ProxyVarlinkCall *call,
+                int result,
+                const Reason *reason,
+                ProxyAnswer *answer) {
         ProxyPending *pending = call->pending;
 
         call->pending = NULL;
@@ -112,7 +115,7 @@ static int read_reply(ProxyVarlink *self,
         return r < 0 ? proxy_varlink_refuse(self->path, method->name, r, reason) : 0;
 }
 
-static int take_reply(ProxyVarlink *self, json_object *reply) {
+static int proxy_varlink_take_reply(ProxyVarlink *self, json_object *reply) {
         ProxyVarlinkCall *call = TAILQ_FIRST(&self->calls);
         ProxyAnswer answer = { .fd = -1 };
         Reason reason = {};
@@ -127,8 +130,8 @@ static int take_reply(ProxyVarlink *self, json_object *reply) {
         self->is_known = true;
         self->retry_usec = 0;
         TAILQ_REMOVE(&self->calls, call, entry);
-        settle(call, r, &reason, &answer);
-        call_free(call);
+        proxy_varlink_settle(call, r, &reason, &answer);
+        proxy_varlink_call_free(call);
         return 0;
 }
 
@@ -142,25 +145,25 @@ static void fail_calls(ProxyVarlink *self, int r) {
 
                 TAILQ_REMOVE(&self->calls, call, entry);
                 int code = proxy_varlink_refuse(self->path, call->method->name, r, &reason);
-                settle(call, code, &reason, &answer);
-                call_free(call);
+                proxy_varlink_settle(call, code, &reason, &answer);
+                proxy_varlink_call_free(call);
         }
 }
 
 /* What has come is told before the connection's end is. */
-static int process(ProxyVarlink *self) {
+static int proxy_varlink_process(ProxyVarlink *self) {
         int flushed = varlink_link_flush(self->link), filled = varlink_link_fill(self->link), r = 0;
         json_object *reply;
 
         while (r >= 0 && (r = varlink_link_next(self->link, &reply)) > 0) {
-                r = take_reply(self, reply);
+                r = proxy_varlink_take_reply(self, reply);
                 json_object_put(reply);
         }
         return r < 0 ? r : MIN_OF(filled, flushed);
 }
 
 static void turn(ProxyVarlink *self) {
-        int r = process(self);
+        int r = proxy_varlink_process(self);
 
         if (r >= 0)
                 return;
@@ -217,7 +220,7 @@ static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
         Reason reason = {};
 
         int r = proxy_varlink_refuse(self->path, call->method->name, -ETIMEDOUT, &reason);
-        settle(call, r, &reason, &answer);
+        proxy_varlink_settle(call, r, &reason, &answer);
         return 0;
 }
 
@@ -257,7 +260,7 @@ static int varlink_begin(Proxy *proxy,
         }
         call->method = request->method;
         call->pending = pending;
-        call->deadline_usec = now_usec() + request->timeout_usec;
+        call->deadline_usec = proxy_varlink_now_usec() + request->timeout_usec;
         pending->slot = call;
         /* Whether it has broken shows where replies are read: some may lie there. */
         (void)varlink_link_flush(self->link);
@@ -280,7 +283,7 @@ static void varlink_forget(ProxyPending *pending) {
 static int wait_for_reply(Proxy *proxy) {
         ProxyVarlink *self = (ProxyVarlink *)proxy;
         ProxyVarlinkCall *call = TAILQ_LAST(&self->calls, ProxyVarlinkCalls);
-        uint64_t now = now_usec();
+        uint64_t now = proxy_varlink_now_usec();
         struct pollfd fd = {
                 .fd = varlink_link_get_fd(self->link),
                 .events = (short)(POLLIN | (varlink_link_wants_write(self->link) ? POLLOUT : 0)),
@@ -304,7 +307,7 @@ static int varlink_call(Proxy *proxy,
 
 /* The backend */
 
-static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+static int proxy_varlink_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         ProxyVarlink *self = userdata;
 
         turn(self);
@@ -318,7 +321,7 @@ int proxy_varlink_watch_link(ProxyVarlink *self) {
                         &self->source,
                         varlink_link_get_fd(self->link),
                         EPOLLIN,
-                        on_io,
+                        proxy_varlink_on_io,
                         self);
 }
 
@@ -335,7 +338,7 @@ static void varlink_free(Proxy *proxy) {
 
         while ((call = TAILQ_FIRST(&self->calls))) {
                 TAILQ_REMOVE(&self->calls, call, entry);
-                call_free(call);
+                proxy_varlink_call_free(call);
         }
         proxy_varlink_signals_done(self);
         sd_event_source_disable_unref(self->source);
@@ -370,7 +373,7 @@ static const ProxyBackend varlink_backend = {
         .refuse = varlink_refuse,
 };
 
-static int find_path(const char **ret, Reason *reason) {
+static int proxy_varlink_find_path(const char **ret, Reason *reason) {
         const char *address = getenv(ADDRESS_VARIABLE);
 
         *ret = KT_VARLINK_SOCKET;
@@ -389,13 +392,13 @@ static int find_path(const char **ret, Reason *reason) {
 bool proxy_varlink_is_there(void) {
         const char *path;
 
-        return find_path(&path, NULL) == 0 && access(path, F_OK) == 0;
+        return proxy_varlink_find_path(&path, NULL) == 0 && access(path, F_OK) == 0;
 }
 
 int proxy_varlink_open(Proxy **ret, Reason *reason) {
         ProxyVarlink *self;
         const char *path;
-        int r = find_path(&path, reason);
+        int r = proxy_varlink_find_path(&path, reason);
 
         if (r != 0)
                 return r;
@@ -443,7 +446,7 @@ int proxy_varlink_open_running(Proxy **ret, Reason *reason) {
         bool is_running = false;
         const char *path;
 
-        int r = find_path(&path, reason);
+        int r = proxy_varlink_find_path(&path, reason);
         r = r ?: look_for_lock(path, &is_running);
         return r != 0 || !is_running ? r : proxy_varlink_open(ret, reason);
 }

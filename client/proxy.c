@@ -107,7 +107,7 @@ ProxyPending *proxy_pending_free(ProxyPending *pending) {
         return NULL;
 }
 
-static int begin(Proxy *proxy,
+static int proxy_begin_call(Proxy *proxy,
                 const ProxyRequest *request,
                 const ProxyPending *how,
                 ProxyPending **ret,
@@ -125,7 +125,7 @@ static int begin(Proxy *proxy,
         return r;
 }
 
-static int make_request(const ProxyCall *call, ProxyRequest *ret) {
+static int proxy_make_request(const ProxyCall *call, ProxyRequest *ret) {
         const ProxyMethod *method = proxy_method_find(call->method);
 
         if (!method || method->is_of_session != (call->session != NULL))
@@ -148,8 +148,8 @@ int proxy_begin(Proxy *proxy,
         ProxyRequest request;
         Reason reason;
 
-        int r = make_request(call, &request);
-        return r < 0 ? r : begin(proxy, &request, &how, ret, &reason);
+        int r = proxy_make_request(call, &request);
+        return r < 0 ? r : proxy_begin_call(proxy, &request, &how, ret, &reason);
 }
 
 /* Calls that are waited for */
@@ -161,7 +161,7 @@ typedef struct Waiting {
         ProxyAnswer answer;
 } Waiting;
 
-static void on_answer(int result, const Reason *reason, ProxyAnswer *answer, void *userdata) {
+static void proxy_on_answer(int result, const Reason *reason, ProxyAnswer *answer, void *userdata) {
         Waiting *waiting = userdata;
 
         *waiting = (Waiting){ true, result, *reason, *answer };
@@ -179,8 +179,8 @@ int proxy_await(Proxy *proxy,
                 Reason *reason) {
         _cleanup_(proxy_pending_free_cleanup) ProxyPending *pending = NULL;
         Waiting waiting = {};
-        ProxyPending how = { .on_answer = on_answer, .userdata = &waiting };
-        int r = begin(proxy, request, &how, &pending, reason);
+        ProxyPending how = { .on_answer = proxy_on_answer, .userdata = &waiting };
+        int r = proxy_begin_call(proxy, request, &how, &pending, reason);
 
         if (r != 0)
                 return r;
@@ -208,7 +208,7 @@ static bool is_too_early(int result, const Reason *reason) {
         return result == KT_E_LIMIT_REACHED && strstr(reason->text, "(max-call-usec-per-sec)");
 }
 
-static uint64_t get_now_usec(void) {
+static uint64_t proxy_get_now_usec(void) {
         struct timespec now = {};
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -217,14 +217,14 @@ static uint64_t get_now_usec(void) {
 
 /* The loop serves what comes meanwhile, one source in each run. */
 static void wait_a_second(Proxy *proxy) {
-        uint64_t now = get_now_usec(), end = now + 1000000;
+        uint64_t now = proxy_get_now_usec(), end = now + 1000000;
         int r = 0;
 
         if (!proxy->event) {
                 (void)sleep(1);
                 return;
         }
-        for (; r >= 0 && now < end && !is_cancelled(proxy); now = get_now_usec())
+        for (; r >= 0 && now < end && !is_cancelled(proxy); now = proxy_get_now_usec())
                 r = sd_event_run(proxy->event, end - now);
 }
 
@@ -257,7 +257,7 @@ static int try_asking(Proxy *proxy, ProxyRequest *request, ProxyAnswer *ret, Rea
 
 int proxy_perform(Proxy *proxy, const ProxyCall *call, ProxyAnswer *ret, Reason *reason) {
         ProxyRequest request;
-        int r = make_request(call, &request);
+        int r = proxy_make_request(call, &request);
 
         if (r < 0)
                 return r;

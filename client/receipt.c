@@ -11,7 +11,7 @@
 #include "interfaces/json.h"
 #include "receipt.h"
 
-static int put(json_object *object, const char *key, json_object *value) {
+static int receipt_put(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
                 return 0;
         json_object_put(value);
@@ -24,7 +24,7 @@ static int share(json_object *object, json_object *from, const char *key) {
 
         if (!json_object_object_get_ex(from, key, &value) || !value)
                 return 0;
-        return put(object, key, json_object_get(value));
+        return receipt_put(object, key, json_object_get(value));
 }
 
 /* {"sched:sched_switch": …} of the events that have this key. Marks (ftrace) are nobody's request,
@@ -35,7 +35,7 @@ static int gather(json_object *object, json_object *metadata, const char *key, c
         size_t n = json_object_is_type(events, json_type_array) ? json_object_array_length(events)
                                                                 : 0;
 
-        int r = put(object, name, gathered);
+        int r = receipt_put(object, name, gathered);
         for (size_t i = 0; r == 0 && i < n; i++) {
                 json_object *event = json_object_array_get_idx(events, i), *value = NULL;
                 const char *system = stream_string(event, "system"),
@@ -48,20 +48,20 @@ static int gather(json_object *object, json_object *metadata, const char *key, c
                                                 json_object_array_length(value) == 0))
                         continue;
                 (void)snprintf(label, sizeof(label), "%s:%s", system, event_name);
-                r = put(gathered, label, json_object_get(value));
+                r = receipt_put(gathered, label, json_object_get(value));
         }
         return r;
 }
 
-static int put_end(json_object *object, const Stream *stream) {
+static int receipt_put_end(json_object *object, const Stream *stream) {
         json_object *end = json_object_new_object();
 
-        int r = put(object, "end", end);
-        r = r ?: put(end, "code", json_object_new_string(stream->end_code));
-        return r ?: put(end, "reason", json_object_new_string(stream->end_reason));
+        int r = receipt_put(object, "end", end);
+        r = r ?: receipt_put(end, "code", json_object_new_string(stream->end_code));
+        return r ?: receipt_put(end, "reason", json_object_new_string(stream->end_reason));
 }
 
-static int fill(json_object *object, const Stream *stream, bool is_whole) {
+static int receipt_fill_object(json_object *object, const Stream *stream, bool is_whole) {
         static const char *const shared[] = {
                 "session", "machine", "kernel", "realtime-offset-nsec"
         };
@@ -69,16 +69,16 @@ static int fill(json_object *object, const Stream *stream, bool is_whole) {
         int r = 0;
 
         json_object_object_foreach(receipt, key, value) {
-                r = r ?: put(object, key, json_object_get(value));
+                r = r ?: receipt_put(object, key, json_object_get(value));
         }
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(shared); i++)
                 r = share(object, stream->metadata, shared[i]);
         r = r ?: gather(object, stream->metadata, "filter", "filters");
         r = r ?: gather(object, stream->metadata, "cut", "redactions");
         if (r == 0 && is_whole && stream->statistics)
-                r = put(object, "statistics", json_object_get(stream->statistics));
+                r = receipt_put(object, "statistics", json_object_get(stream->statistics));
         if (r == 0 && is_whole && stream->is_ended)
-                r = put_end(object, stream);
+                r = receipt_put_end(object, stream);
         return r;
 }
 
@@ -96,7 +96,7 @@ int receipt_make(const Stream *stream, bool is_whole, json_object **ret) {
         object = json_object_new_object();
         if (!object)
                 return -ENOMEM;
-        int r = fill(object, stream, is_whole);
+        int r = receipt_fill_object(object, stream, is_whole);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

@@ -83,14 +83,14 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
                 int r = record_take(record, option, &reason);
 
                 if (r != 0) {
-                        *ret_status = tell_failure(r, &reason);
+                        *ret_status = message_fail(r, &reason);
                         return OPTIONS_EXIT;
                 }
         }
         if (option != OPTIONS_END || optind == argc)
                 return option;
         if (strcmp(argv[optind - 1], "--spool") == 0 && spec_options_is_size(argv[optind])) {
-                *ret_status = tell_usage(context,
+                *ret_status = message_show_usage(context,
                                 "--spool %s: a size stands behind a =: --spool=%s",
                                 argv[optind],
                                 argv[optind]);
@@ -103,7 +103,7 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
 /* Onto the machine's disk: nothing is written here. */
 static int record_set_output(Record *record, const Spec *spec, const Context *context) {
         if (spec->spool.is_on && (record->path || record->format)) {
-                (void)tell_usage(context,
+                (void)message_show_usage(context,
                                 "--spool records onto the machine's disk, without -o and --to: 'ktracectl spool fetch' gets it");
                 return -EINVAL;
         }
@@ -118,7 +118,7 @@ static int record_set_output(Record *record, const Spec *spec, const Context *co
 
 /* What a first-time user meets. */
 static int record_refuse_no_events(void) {
-        tell("no event is named, there is nothing to record; 'ktracectl events' lists them. Try:");
+        message_print("no event is named, there is nothing to record; 'ktracectl events' lists them. Try:");
         (void)fputs("  ktracectl record -e 'sched:sched_process_*' -- ls\n"
                     "  ktracectl record -e raw_syscalls:sys_enter -o - -- ls\n",
                         stderr);
@@ -149,14 +149,17 @@ static int record_build_spec(Record *record, pid_t child, Spec **ret, int *ret_s
         if (r == 0)
                 r = spec_complete(spec, &reason);
         if (r != 0) {
-                *ret_status = caret_tell_failure(NULL, &record->origins, r, &reason);
+                *ret_status = caret_report_failure(NULL, &record->origins, r, &reason);
                 return -EINVAL;
         }
         *ret = TAKE_PTR(spec);
         return 0;
 }
 
-static int record_go(Record *record, const Context *context, Output *output, bool allow_setuid) {
+static int record_execute(Record *record,
+                const Context *context,
+                Output *output,
+                bool allow_setuid) {
         ChildOptions child_options = { .allow_setuid = allow_setuid };
         _cleanup_(child_free_cleanup) Child *child = NULL;
         _cleanup_json_ json_object *object = NULL;
@@ -172,7 +175,7 @@ static int record_go(Record *record, const Context *context, Output *output, boo
                 r = child_new(record->command, &child_options, &child, &reason);
         if (r != 0) {
                 output_discard(output);
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         }
         /* After the fork: the command keeps what it had. Our writers see EPIPE and EFBIG. */
         (void)signal(SIGPIPE, SIG_IGN);
@@ -184,7 +187,7 @@ static int record_go(Record *record, const Context *context, Output *output, boo
                 r = flight_complete(record->flight, object, &record->origins);
         if (r < 0) {
                 output_discard(output);
-                return object || !spec ? status : tell_failure(r, NULL);
+                return object || !spec ? status : message_fail(r, NULL);
         }
         options.spec = object;
         options.origins = &record->origins;
@@ -202,7 +205,8 @@ static int record_open(Record *record, const Context *context, bool allow_setuid
         Reason reason = {};
 
         int r = output_open(record->path, record->format, &output, &reason);
-        return r == 0 ? record_go(record, context, output, allow_setuid) : tell_failure(r, &reason);
+        return r == 0 ? record_execute(record, context, output, allow_setuid)
+                      : message_fail(r, &reason);
 }
 
 static int record_run(Context *context, int argc, char **argv) {
@@ -213,7 +217,7 @@ static int record_run(Context *context, int argc, char **argv) {
         record.spec.origins = &record.origins;
         r = flight_new(&record.flight);
         if (r < 0)
-                return tell_failure(r, NULL);
+                return message_fail(r, NULL);
         if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END &&
                         record_build_spec(&record, getpid(), &trial, &status) == 0) {
                 status = KT_EXIT_USAGE;

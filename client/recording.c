@@ -16,11 +16,11 @@
 #include <string.h>
 
 #include "caret.h"
+#include "message.h"
 #include "progress.h"
 #include "proxy.h"
 #include "table.h"
 #include "tap.h"
-#include "tell.h"
 #include "watch.h"
 
 /* A consumer without its daemon drains and leaves within its own limit; this is beyond it. */
@@ -56,11 +56,11 @@ static void recording_done(Recording *recording) {
 
 static void recording_fail(Recording *recording, int code, const Reason *reason) {
         recording->failed = true;
-        (void)tell_failure(code, reason);
+        (void)message_fail(code, reason);
 }
 
 /* A glob that policy narrows is told; a plain name that is not granted was refused. */
-static void recording_tell_narrowing(json_object *description) {
+static void recording_report_narrowing(json_object *description) {
         json_object *requests = json_object_object_get(description, "requests");
         size_t n = json_object_is_type(requests, json_type_array)
                                    ? json_object_array_length(requests)
@@ -74,8 +74,8 @@ static void recording_tell_narrowing(json_object *description) {
                                          json_object_object_get(request, "granted"));
 
                 if (granted < matched)
-                        tell("%s: %" PRIu64 " of %" PRIu64
-                             " events granted; 'ktracectl events' lists what you may use",
+                        message_print("%s: %" PRIu64 " of %" PRIu64
+                                      " events granted; 'ktracectl events' lists what you may use",
                                         json_object_get_string(
                                                         json_object_object_get(request, "pattern")),
                                         granted,
@@ -97,7 +97,7 @@ static int recording_create(Recording *recording, Reason *reason) {
                                 &description,
                                 reason);
         if (r == 0)
-                recording_tell_narrowing(description);
+                recording_report_narrowing(description);
         return r;
 }
 
@@ -155,7 +155,7 @@ static int recording_open(Recording *recording, Reason *reason) {
         if (r == 0)
                 r = proxy_order(recording->proxy, recording->id, "Start", NULL, reason);
         if (r == 0 && recording->tap)
-                tap_go_on(recording->tap);
+                tap_continue(recording->tap);
         if (r == 0)
                 r = recording_publish(recording, reason);
         if (r == KT_E_CANCELLED && recording->watch.ended)
@@ -168,7 +168,7 @@ static int recording_open(Recording *recording, Reason *reason) {
 
 /* Nothing was recorded: the session goes, whatever lifetime it has, and so does a file we made. */
 static int recording_abandon(Recording *recording, int code, const Reason *reason) {
-        int status = caret_tell_failure(
+        int status = caret_report_failure(
                         recording->options->spec, recording->options->origins, code, reason);
 
         if (recording->id && !watch_is_cut(&recording->watch)) {
@@ -192,7 +192,7 @@ static int recording_release(Recording *recording) {
         return r < 0 ? r : child_release(child);
 }
 
-static void recording_tell_cut(Recording *recording) {
+static void recording_report_cut(Recording *recording) {
         const Watch *watch = &recording->watch;
 
         /* What goes once our session is gone is no concern of ours: the daemon leaves when idle. */
@@ -201,17 +201,17 @@ static void recording_tell_cut(Recording *recording) {
         recording->cut_told = true;
         recording->failed = true;
         if (watch->ended)
-                tell("the session ended early: %s (%s); what came before is kept",
+                message_print("the session ended early: %s (%s); what came before is kept",
                                 watch->end_reason,
                                 watch->end_code);
         else if (watch->proxy->lost)
-                tell("the system bus is gone, and the session with it; what came before is kept");
+                message_print("the system bus is gone, and the session with it; what came before is kept");
         else
-                tell("ktraced is gone, and the session with it; what came before is kept; "
-                     "'journalctl -u ktraced' tells why");
+                message_print("ktraced is gone, and the session with it; what came before is kept; "
+                              "'journalctl -u ktraced' tells why");
 }
 
-static void recording_tell_sink(Recording *recording) {
+static void recording_report_sink(Recording *recording) {
         Reason reason;
         int r = tap_get_result(recording->tap, &reason);
 
@@ -294,9 +294,9 @@ static int recording_wait(Recording *recording) {
                 /* When this fails, output_finish tries again and reports it. */
                 (void)recording_publish(recording, &ignored);
                 /* With a command these end nothing: it runs on, and its user is told now. */
-                recording_tell_cut(recording);
+                recording_report_cut(recording);
                 if (is_stream_done(recording))
-                        recording_tell_sink(recording);
+                        recording_report_sink(recording);
                 if (recording->options->flight && flight_is_wanted(recording->options->flight) &&
                                 !watch_is_cut(&recording->watch))
                         recording_take_snapshot(recording);
@@ -360,7 +360,7 @@ static bool recording_await(Recording *recording, bool (*reached)(const Recordin
 
         while (!reached(recording)) {
                 if (recording->watch.given_up) {
-                        tell("given up; the session ends with this process");
+                        message_print("given up; the session ends with this process");
                         recording->failed = true;
                         return false;
                 }
@@ -408,7 +408,9 @@ static void recording_stop(Recording *recording) {
 }
 
 /* "t.dat: 12,345 events, 1.2 MB, none lost" */
-static void recording_tell_summary(const Recording *recording, uint64_t n_events, uint64_t n_lost) {
+static void recording_report_summary(const Recording *recording,
+                uint64_t n_events,
+                uint64_t n_lost) {
         char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX] = "none";
         Output *output = recording->options->output;
         uint64_t size = output_get_size(output);
@@ -428,7 +430,7 @@ static void recording_tell_summary(const Recording *recording, uint64_t n_events
                         : recording->n_changes > 0 ? " in the buffer"
                                                    : "");
         if (!recording->options->quiet || n_lost > 0)
-                tell("%s: %s", output_get_name(output), text);
+                message_print("%s: %s", output_get_name(output), text);
 }
 
 /* The stream has ended: makes the file whole and tells what is in it. */
@@ -454,17 +456,19 @@ static void recording_finish(Recording *recording) {
         if (summary && !summary->complete && !recording->failed &&
                         !tap_is_deserted(recording->tap)) {
                 recording->failed = true;
-                tell("%s: %s", output_get_name(recording->options->output), summary->missing);
+                message_print("%s: %s",
+                                output_get_name(recording->options->output),
+                                summary->missing);
         }
         /* Of a recording that failed the daemon's counts do not say what is in the file. */
         if (!recording->failed && !tap_is_deserted(recording->tap) &&
                         (summary || recording->has_statistics))
-                recording_tell_summary(recording, recording->n_recorded, recording->n_lost);
+                recording_report_summary(recording, recording->n_recorded, recording->n_lost);
         if (recording->n_unpaired > 0) {
                 char events[TABLE_NUMBER_MAX];
 
-                tell("%s: %s events found no room to be remembered for a probe made of two: record "
-                     "for less time, or by a key with fewer values",
+                message_print("%s: %s events found no room to be remembered for a probe made of two: record "
+                              "for less time, or by a key with fewer values",
                                 output_get_name(recording->options->output),
                                 table_format_number(events, recording->n_unpaired));
                 recording->n_lost = MAX_OF(recording->n_lost, (uint64_t)1);
@@ -472,7 +476,7 @@ static void recording_finish(Recording *recording) {
         if (discarded > 0) {
                 char bytes[TABLE_NUMBER_MAX];
 
-                tell("%s: %s of events could not be written and are lost",
+                message_print("%s: %s of events could not be written and are lost",
                                 output_get_name(recording->options->output),
                                 table_format_bytes(bytes, discarded));
                 recording->n_lost = MAX_OF(recording->n_lost, (uint64_t)1);
@@ -485,7 +489,7 @@ static void recording_finish_spool(Recording *recording) {
 
         output_discard(recording->options->output);
         if (!recording->failed && (!recording->options->quiet || recording->n_lost > 0))
-                tell("%s events recorded, %s lost; 'ktracectl spool fetch %s' gets them",
+                message_print("%s events recorded, %s lost; 'ktracectl spool fetch %s' gets them",
                                 table_format_number(events, recording->n_recorded),
                                 table_format_number(lost, recording->n_lost),
                                 recording->id);
@@ -497,17 +501,17 @@ static void recording_finish_flight(Recording *recording) {
                 return;
         output_discard(recording->options->output);
         if (!recording->failed && !recording->options->quiet)
-                tell("no snapshot was asked for: nothing is kept");
+                message_print("no snapshot was asked for: nothing is kept");
 }
 
 /* The kernel does not count events as lost that another program kept it from recording. */
-static void recording_tell_changes(Recording *recording) {
+static void recording_report_changes(Recording *recording) {
         const RecordingOptions *options = recording->options;
 
         if (recording->n_changes == 0)
                 return;
-        tell("%s: another program changed the trace for %.1f ms (%" PRIu64
-             " change%s): events of this time may be missing",
+        message_print("%s: another program changed the trace for %.1f ms (%" PRIu64
+                      " change%s): events of this time may be missing",
                         options->is_spooled ? recording->id : output_get_name(options->output),
                         (double)recording->changed_nsec / 1e6,
                         recording->n_changes,
@@ -516,11 +520,11 @@ static void recording_tell_changes(Recording *recording) {
 }
 
 /* A worker that the next daemon could not take over has ended it, and the session goes on. */
-static void recording_tell_early_end(Recording *recording) {
+static void recording_report_early_end(Recording *recording) {
         if (recording->failed || watch_is_cut(&recording->watch))
                 return;
         recording->failed = true;
-        tell("the stream ended before the session, as it does when ktraced has left; what came before is kept");
+        message_print("the stream ended before the session, as it does when ktraced has left; what came before is kept");
 }
 
 static void recording_close(Recording *recording) {
@@ -529,20 +533,20 @@ static void recording_close(Recording *recording) {
                         tap_get_result(recording->tap, &reason) == 0;
 
         watch_set_patience(&recording->watch, recording->watch.n_signals + 1);
-        recording_tell_cut(recording);
+        recording_report_cut(recording);
         recording_stop(recording);
-        recording_tell_cut(recording);
+        recording_report_cut(recording);
         if (is_early)
-                recording_tell_early_end(recording);
+                recording_report_early_end(recording);
         recording->progress = progress_free(recording->progress);
         if (!recording->tap)
                 return;
         tap_drain(recording->tap);
         if (recording_await(recording, is_stream_done)) {
-                recording_tell_sink(recording);
+                recording_report_sink(recording);
         } else if (!recording->watch.given_up) {
                 recording->failed = true;
-                tell("%s: the stream worker does not end; what came before is kept",
+                message_print("%s: the stream worker does not end; what came before is kept",
                                 output_get_name(recording->options->output));
         }
 }
@@ -551,7 +555,7 @@ static int recording_refuse_exec(Recording *recording) {
         int exec_errno = recording->watch.exec_errno;
 
         /* Text that is already on standard output stays there. */
-        tell("cannot run '%s': %s%s",
+        message_print("cannot run '%s': %s%s",
                         recording->options->command,
                         strerror(exec_errno),
                         output_get_sink_fd(recording->options->output) >= 0
@@ -600,10 +604,10 @@ static int recording_conduct(Recording *recording) {
                 recording_finish_flight(recording);
         else
                 recording_finish(recording);
-        recording_tell_changes(recording);
+        recording_report_changes(recording);
         if (recording->destroying)
                 (void)recording_await(recording, is_destroyed);
-        recording_tell_cut(recording);
+        recording_report_cut(recording);
         return recording->watch.exec_errno != 0 ? r : recording_get_status(recording);
 }
 

@@ -18,7 +18,7 @@ enum {
         OPTION_CPU,
 };
 
-static const char *text_of(json_object *object, const char *key) {
+static const char *report_text_of(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "?";
 }
 
@@ -33,15 +33,15 @@ static void print_cuts(FILE *out, json_object *cuts) {
                 fprintf(out,
                                 "%s%s (%s%s%s)",
                                 i == 0 ? "" : ", ",
-                                text_of(cut, "field"),
-                                text_of(cut, "how"),
+                                report_text_of(cut, "field"),
+                                report_text_of(cut, "how"),
                                 pid ? " of " : "",
                                 pid ? json_object_get_string(pid) : "");
         }
 }
 
 /* Each member of an object as a line of text. */
-static int make_lines(json_object *receipt,
+static int report_make_lines(json_object *receipt,
                 const char *key,
                 void (*print)(FILE *out, json_object *value)) {
         json_object *from = json_object_object_get(receipt, key), *lines;
@@ -71,7 +71,7 @@ static void print_plain(FILE *out, json_object *value) {
         fputs(json_object_get_string(value) ?: "", out);
 }
 
-static int print_receipt(const Context *context, json_object *receipt) {
+static int report_print_receipt(const Context *context, json_object *receipt) {
         static const TableColumn columns[] = {
                 { "uid", "Requester", false },
                 { "rule", "Policy rule", false },
@@ -94,12 +94,12 @@ static int print_receipt(const Context *context, json_object *receipt) {
                 table_print_json(context, receipt);
                 return 0;
         }
-        int r = make_lines(receipt, "redactions", print_cuts);
-        r = r ?: make_lines(receipt, "filters", print_plain);
-        r = r ?: make_lines(receipt, "spec", print_plain);
-        r = r ?: make_lines(receipt, "statistics", print_plain);
-        r = r ?: make_lines(receipt, "session", print_plain);
-        r = r ?: make_lines(receipt, "end", print_plain);
+        int r = report_make_lines(receipt, "redactions", print_cuts);
+        r = r ?: report_make_lines(receipt, "filters", print_plain);
+        r = r ?: report_make_lines(receipt, "spec", print_plain);
+        r = r ?: report_make_lines(receipt, "statistics", print_plain);
+        r = r ?: report_make_lines(receipt, "session", print_plain);
+        r = r ?: report_make_lines(receipt, "end", print_plain);
         if (r == 0)
                 table_print_object(receipt, columns, ELEMENTSOF(columns));
         return r;
@@ -110,11 +110,11 @@ static int report_receipt(const Context *context, int fd, const char *name) {
         Reason reason = { 0 };
 
         int r = export_receipt(fd, name, &receipt, &reason);
-        r = r ?: print_receipt(context, receipt);
-        return r == 0 ? KT_EXIT_OK : input_tell_failure(name, stdout, r, &reason);
+        r = r ?: report_print_receipt(context, receipt);
+        return r == 0 ? KT_EXIT_OK : input_report_failure(name, stdout, r, &reason);
 }
 
-static int run(Context *context, int argc, char **argv) {
+static int report_run(Context *context, int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "receipt", no_argument, NULL, OPTION_RECEIPT },
                 { "wall", no_argument, NULL, OPTION_WALL },
@@ -143,11 +143,11 @@ static int run(Context *context, int argc, char **argv) {
         if (option != OPTIONS_END)
                 return status;
         if (argc - optind < 1)
-                return tell_usage(context, "expected a FILE, or '-' for standard input");
+                return message_show_usage(context, "expected a FILE, or '-' for standard input");
 
         r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         r = input_open_all(argv + optind, argc - optind, &fd, &name, &reason);
         if (r == 0 && wants_receipt)
                 return report_receipt(context, fd, name);
@@ -161,8 +161,8 @@ static int run(Context *context, int argc, char **argv) {
                                 &summary,
                                 &reason);
         if (r != 0)
-                return input_tell_failure(name, stdout, r, &reason);
-        return input_tell_summary(context, name, &summary);
+                return input_report_failure(name, stdout, r, &reason);
+        return input_report_summary(context, name, &summary);
 }
 
 const Verb verb_report = {
@@ -184,5 +184,5 @@ const Verb verb_report = {
                 "\n"
                 "A stream that was cut is printed up to its last whole frame; what is missing is\n"
                 "told and the exit status is 4.\n",
-        .run = run,
+        .run = report_run,
 };

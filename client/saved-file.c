@@ -18,13 +18,13 @@
 #define SUFFIX      ".json"
 #define ENTRIES_MAX 1024
 
-static DIR *closedir_null(DIR *dir) {
+static DIR *saved_file_closedir_null(DIR *dir) {
         if (dir)
                 (void)closedir(dir);
         return NULL;
 }
 
-DEFINE_CLEANUP(DIR, closedir_null);
+DEFINE_CLEANUP(DIR, saved_file_closedir_null);
 
 /* A session can be called so. */
 static bool name_is_valid(const char *name, size_t size) {
@@ -42,7 +42,7 @@ static bool has_suffix(const char *file) {
         return size > strlen(SUFFIX) && strcmp(file + size - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-static int make_path(const char *dir, const char *name, char **ret) {
+static int saved_file_make_path(const char *dir, const char *name, char **ret) {
         return asprintf(ret, "%s/" FOLDER "/%s" SUFFIX, dir, name) < 0 ? -ENOMEM : 0;
 }
 
@@ -55,7 +55,7 @@ static int seek(const SavedDirs *dirs, const char *name, char **ret_path, bool *
                 _cleanup_free_ char *path = NULL;
                 struct stat st;
 
-                if (make_path(all[i], name, &path) < 0)
+                if (saved_file_make_path(all[i], name, &path) < 0)
                         return -ENOMEM;
                 if (stat(path, &st) < 0 && errno == ENOENT)
                         continue;
@@ -105,18 +105,21 @@ void saved_list_free(SavedEntry *entries, size_t n) {
         free(entries);
 }
 
-static int compare(const void *a, const void *b) {
+static int saved_file_compare(const void *a, const void *b) {
         return strcmp(((const SavedEntry *)a)->name, ((const SavedEntry *)b)->name);
 }
 
-static bool has(const SavedEntry *entries, size_t n, const char *name) {
+static bool saved_file_has(const SavedEntry *entries, size_t n, const char *name) {
         for (size_t i = 0; i < n; i++)
                 if (strcmp(entries[i].name, name) == 0)
                         return true;
         return false;
 }
 
-static int add_entry(const SavedDirs *dirs, const char *file, SavedEntry *entries, size_t *n) {
+static int saved_file_add_entry(const SavedDirs *dirs,
+                const char *file,
+                SavedEntry *entries,
+                size_t *n) {
         size_t size = strlen(file);
         bool is_masked;
 
@@ -125,7 +128,7 @@ static int add_entry(const SavedDirs *dirs, const char *file, SavedEntry *entrie
         _cleanup_free_ char *name = strndup(file, size - strlen(SUFFIX)), *path = NULL;
         if (!name)
                 return -ENOMEM;
-        if (has(entries, *n, name))
+        if (saved_file_has(entries, *n, name))
                 return 0;
         int r = seek(dirs, name, &path, &is_masked);
         if (r <= 0)
@@ -145,11 +148,11 @@ static int add_folder(const SavedDirs *dirs, const char *dir, SavedEntry *entrie
                 path = NULL;
                 return -ENOMEM;
         }
-        _cleanup_(closedir_null_cleanup) DIR *d = opendir(path);
+        _cleanup_(saved_file_closedir_null_cleanup) DIR *d = opendir(path);
         if (!d)
                 return errno == ENOENT ? 0 : -errno;
         while (r == 0 && (entry = readdir(d)))
-                r = add_entry(dirs, entry->d_name, entries, n);
+                r = saved_file_add_entry(dirs, entry->d_name, entries, n);
         return r;
 }
 
@@ -168,7 +171,7 @@ int saved_list(const SavedDirs *dirs, SavedEntry **ret, size_t *ret_n, Reason *r
                                 "the saved sessions cannot be listed: %s",
                                 strerror(-r));
         }
-        qsort(entries, n, sizeof(*entries), compare);
+        qsort(entries, n, sizeof(*entries), saved_file_compare);
         *ret = entries;
         *ret_n = n;
         return 0;
@@ -208,7 +211,7 @@ static bool take_lifetime(const SpecFile *file, json_object *object) {
         return json_object_object_get_ex(object, "lifetime", NULL);
 }
 
-static int check_lifetime(const SpecFile *file, const Spec *spec, Reason *reason) {
+static int saved_file_check_lifetime(const SpecFile *file, const Spec *spec, Reason *reason) {
         if (spec->lifetime == LIFETIME_UNIT)
                 return 0;
         return spec_file_refuse(file,
@@ -240,7 +243,7 @@ int saved_load(const char *path,
         if (r == 0)
                 r = spec_file_refuse(file, spec_complete(spec, reason), reason);
         if (r == 0 && has_lifetime)
-                r = check_lifetime(file, spec, reason);
+                r = saved_file_check_lifetime(file, spec, reason);
         r = r ?: spec_set_string(spec, "name", name, reason);
         if (r != 0)
                 return r;

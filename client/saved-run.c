@@ -49,7 +49,7 @@ static void find_service(char *ret, size_t size) {
                 (void)fclose(file);
 }
 
-static int set_lifetime(Spec *spec, Reason *reason) {
+static int saved_run_set_lifetime(Spec *spec, Reason *reason) {
         char service[SPEC_UNIT_MAX + 1], text[sizeof(service) + 8];
 
         find_service(service, sizeof(service));
@@ -59,7 +59,10 @@ static int set_lifetime(Spec *spec, Reason *reason) {
         return spec_set_string(spec, "lifetime", text, reason);
 }
 
-static int load(const SavedDirs *dirs, const char *name, json_object **ret, Reason *reason) {
+static int saved_run_load(const SavedDirs *dirs,
+                const char *name,
+                json_object **ret,
+                Reason *reason) {
         _cleanup_free_ char *path = NULL;
         _cleanup_spec_ Spec *spec = NULL;
         bool has_lifetime = false;
@@ -67,7 +70,7 @@ static int load(const SavedDirs *dirs, const char *name, json_object **ret, Reas
         int r = saved_find(dirs, name, &path, reason);
         r = r ?: saved_load(path, name, &spec, &has_lifetime, reason);
         if (r == 0 && !has_lifetime)
-                r = set_lifetime(spec, reason);
+                r = saved_run_set_lifetime(spec, reason);
         return r ?: spec_to_json(spec, ret);
 }
 
@@ -76,22 +79,22 @@ static void notify(const char *state, const char *text) {
         (void)sd_notifyf(0, "%sSTATUS=%s", state, text);
 }
 
-static int fail(int r, const Reason *reason) {
+static int saved_run_fail(int r, const Reason *reason) {
         notify("", r > 0 && *reason->text ? reason->text : r < 0 ? strerror(-r) : "failed");
-        return tell_failure(r, reason);
+        return message_fail(r, reason);
 }
 
-static void on_signal(json_object *signal, void *userdata) {
+static void saved_run_on_signal(json_object *signal, void *userdata) {
         Run *run = userdata;
         const char *state = json_object_get_string(json_object_object_get(signal, "state"));
 
         run->is_gone = run->is_gone || (state && strcmp(state, "gone") == 0);
 }
 
-static int start(Run *run, json_object *spec, Reason *reason) {
+static int saved_run_start(Run *run, json_object *spec, Reason *reason) {
         _cleanup_free_ char *id = NULL;
 
-        watch_set_listener(&run->watch, on_signal, run);
+        watch_set_listener(&run->watch, saved_run_on_signal, run);
         int r = proxy_create(run->proxy, spec, &id, reason);
         r = r ?: watch_set_session(&run->watch, id);
         return r ?: proxy_order(run->proxy, id, "Start", NULL, reason);
@@ -108,7 +111,7 @@ static void notify_running(const Run *run, const char *state) {
         notify(state, text);
 }
 
-static int wait_for_end(Run *run) {
+static int saved_run_wait_for_end(Run *run) {
         bool was_away = false;
         int r = 0;
 
@@ -140,7 +143,7 @@ static bool is_stopped_too(Run *run) {
         return run->watch.n_signals > 0;
 }
 
-static int end(Run *run) {
+static int saved_run_end(Run *run) {
         Reason reason = {};
 
         notify("STOPPING=1\n", "The session is being ended");
@@ -148,11 +151,11 @@ static int end(Run *run) {
         watch_set_patience(&run->watch, run->watch.n_signals + 1);
         int r = proxy_order(run->proxy, run->watch.session, "Destroy", NULL, &reason);
         if (r != 0 && r != KT_E_NO_SUCH_SESSION)
-                tell("session %s: %s; it ends with this process", run->name, reason.text);
+                message_print("session %s: %s; it ends with this process", run->name, reason.text);
         return KT_EXIT_OK;
 }
 
-static int tell_end(const Run *run) {
+static int saved_run_report_end(const Run *run) {
         const Watch *watch = &run->watch;
         Reason reason = {};
 
@@ -175,24 +178,24 @@ static int tell_end(const Run *run) {
                                 KT_E_FAILED,
                                 "session %s is gone: the ktraced that has come back has not taken it over",
                                 run->name);
-        return fail(KT_E_FAILED, &reason);
+        return saved_run_fail(KT_E_FAILED, &reason);
 }
 
 static int conduct(Run *run, json_object *spec) {
         Reason reason = {};
 
-        int r = start(run, spec, &reason);
+        int r = saved_run_start(run, spec, &reason);
         if (r != 0) {
                 notify("", *reason.text ? reason.text : strerror(r < 0 ? -r : 0));
-                return caret_tell_failure(spec, NULL, r, &reason);
+                return caret_report_failure(spec, NULL, r, &reason);
         }
         notify_running(run, "READY=1\n");
-        r = wait_for_end(run);
+        r = saved_run_wait_for_end(run);
         if (r < 0)
-                return fail(r, &reason);
+                return saved_run_fail(r, &reason);
         if (run->watch.n_signals > 0)
-                return end(run);
-        return is_stopped_too(run) ? KT_EXIT_OK : tell_end(run);
+                return saved_run_end(run);
+        return is_stopped_too(run) ? KT_EXIT_OK : saved_run_report_end(run);
 }
 
 int saved_run(Context *context, const SavedDirs *dirs, const char *name) {
@@ -201,7 +204,7 @@ int saved_run(Context *context, const SavedDirs *dirs, const char *name) {
         Run run = { .name = name };
         Reason reason = {};
 
-        int r = load(dirs, name, &spec, &reason);
+        int r = saved_run_load(dirs, name, &spec, &reason);
         r = r ?: watch_block_signals(&(sigset_t){});
         r = r ?: proxy_open(&proxy, &reason);
         if (r == 0) {
@@ -209,7 +212,7 @@ int saved_run(Context *context, const SavedDirs *dirs, const char *name) {
                 run.proxy = proxy;
                 r = watch_init(&run.watch, proxy);
         }
-        int status = r == 0 ? conduct(&run, spec) : fail(r, &reason);
+        int status = r == 0 ? conduct(&run, spec) : saved_run_fail(r, &reason);
         if (proxy)
                 watch_done(&run.watch);
         return status;

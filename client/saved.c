@@ -19,7 +19,7 @@ enum {
         OPTION_CONFIG_DIR,
 };
 
-static int add_text(json_object *object, const char *key, const char *text) {
+static int saved_add_text(json_object *object, const char *key, const char *text) {
         return json_object_object_add(object, key, json_object_new_string(text)) < 0 ? -ENOMEM : 0;
 }
 
@@ -34,7 +34,7 @@ static const char *skip_path(const char *text, const char *path) {
 }
 
 /* What is wrong with it stands in its row. */
-static int describe(json_object *row, const SavedEntry *entry) {
+static int saved_describe(json_object *row, const SavedEntry *entry) {
         _cleanup_spec_ Spec *spec = NULL;
         _cleanup_free_ char *scope = NULL;
         Reason reason = {};
@@ -44,11 +44,11 @@ static int describe(json_object *row, const SavedEntry *entry) {
         if (r < 0)
                 return r;
         r = r > 0 ? 0 : spec_format_scope(spec, &scope);
-        r = r ?: add_text(row, "name", entry->name);
-        r = r ?: add_text(row, "file", entry->path);
-        r = r ?: add_text(row, "mode", spec ? spec_mode_to_string(spec->mode) : "");
-        r = r ?: add_text(row, "scope", scope ?: "");
-        r = r ?: add_text(row, "mistake", spec ? "" : skip_path(reason.text, entry->path));
+        r = r ?: saved_add_text(row, "name", entry->name);
+        r = r ?: saved_add_text(row, "file", entry->path);
+        r = r ?: saved_add_text(row, "mode", spec ? spec_mode_to_string(spec->mode) : "");
+        r = r ?: saved_add_text(row, "scope", scope ?: "");
+        r = r ?: saved_add_text(row, "mistake", spec ? "" : skip_path(reason.text, entry->path));
         if (r == 0 && json_object_object_add(row, "valid", json_object_new_boolean(spec != NULL)) <
                                         0)
                 r = -ENOMEM;
@@ -62,12 +62,12 @@ static int add_rows(json_object *rows, const SavedEntry *entries, size_t n) {
                 json_object *row = json_object_new_object();
 
                 r = row && json_object_array_add(rows, row) == 0 ? 0 : -ENOMEM;
-                r = r ?: describe(row, &entries[i]);
+                r = r ?: saved_describe(row, &entries[i]);
         }
         return r;
 }
 
-static int list(Context *context, const SavedDirs *dirs, const char *name _unused_) {
+static int saved_list_files(Context *context, const SavedDirs *dirs, const char *name _unused_) {
         static const TableColumn columns[] = {
                 { "name", "NAME", false },
                 { "mode", "MODE", false },
@@ -84,12 +84,12 @@ static int list(Context *context, const SavedDirs *dirs, const char *name _unuse
         r = r ?: add_rows(rows, entries, n);
         saved_list_free(entries, n);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         table_print(context, rows, columns, ELEMENTSOF(columns), "saved session");
         return KT_EXIT_OK;
 }
 
-static int show(Context *context, const SavedDirs *dirs, const char *name) {
+static int saved_show(Context *context, const SavedDirs *dirs, const char *name) {
         _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
         _cleanup_free_ char *path = NULL;
         Context as_json = *context;
@@ -98,21 +98,21 @@ static int show(Context *context, const SavedDirs *dirs, const char *name) {
         int r = saved_find(dirs, name, &path, &reason);
         r = r ?: spec_file_open(path, &file, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         if (as_json.json == JSON_OFF)
                 as_json.json = JSON_PRETTY;
         table_print_json(&as_json, spec_file_get(file));
         return KT_EXIT_OK;
 }
 
-static int check_file(const Context *context, const char *path, const char *name) {
+static int saved_check_file(const Context *context, const char *path, const char *name) {
         _cleanup_spec_ Spec *spec = NULL;
         Reason reason = {};
         bool has_lifetime;
 
         int r = saved_load(path, name, &spec, &has_lifetime, &reason);
         if (r != 0) {
-                (void)tell_failure(r, &reason);
+                (void)message_fail(r, &reason);
                 return KT_EXIT_FAILED;
         }
         if (!context->quiet)
@@ -128,32 +128,32 @@ static int check_all(const Context *context, const SavedDirs *dirs) {
 
         int r = saved_list(dirs, &entries, &n, &reason);
         if (r != 0)
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         for (size_t i = 0; i < n; i++)
-                if (check_file(context, entries[i].path, entries[i].name) != KT_EXIT_OK)
+                if (saved_check_file(context, entries[i].path, entries[i].name) != KT_EXIT_OK)
                         status = KT_EXIT_FAILED;
         saved_list_free(entries, n);
         return status;
 }
 
 /* And not the name of a saved session: standard input, a path, "x.json" in this directory. */
-static bool is_file(const char *name) {
+static bool saved_is_file(const char *name) {
         size_t size = strlen(name);
 
         return strcmp(name, "-") == 0 || strchr(name, '/') ||
                (size > 5 && strcmp(name + size - 5, ".json") == 0 && access(name, F_OK) == 0);
 }
 
-static int check(Context *context, const SavedDirs *dirs, const char *name) {
+static int saved_check(Context *context, const SavedDirs *dirs, const char *name) {
         _cleanup_free_ char *path = NULL;
         Reason reason = {};
 
         if (!name)
                 return check_all(context, dirs);
-        if (is_file(name)) /* any name will do */
-                return check_file(context, name, "checked");
+        if (saved_is_file(name)) /* any name will do */
+                return saved_check_file(context, name, "checked");
         int r = saved_find(dirs, name, &path, &reason);
-        return r == 0 ? check_file(context, path, name) : tell_failure(r, &reason);
+        return r == 0 ? saved_check_file(context, path, name) : message_fail(r, &reason);
 }
 
 static const struct {
@@ -161,19 +161,19 @@ static const struct {
         int min, max;
         int (*run)(Context *context, const SavedDirs *dirs, const char *name);
 } words[] = {
-        { "list", 0, 0, list },
-        { "show", 1, 1, show },
-        { "check", 0, 1, check },
+        { "list", 0, 0, saved_list_files },
+        { "show", 1, 1, saved_show },
+        { "check", 0, 1, saved_check },
         { "run", 1, 1, saved_run },
 };
 
-static int go(Context *context, const SavedDirs *dirs, int argc, char **argv) {
+static int saved_go(Context *context, const SavedDirs *dirs, int argc, char **argv) {
         int status;
 
         for (size_t i = 0; i < ELEMENTSOF(words); i++)
                 if (strcmp(argv[optind], words[i].name) == 0) {
                         if (++optind == argc && words[i].min > 0)
-                                return tell_usage(context,
+                                return message_show_usage(context,
                                                 "saved %s: NAME is missing, 'ktracectl saved list' shows them",
                                                 words[i].name);
                         if (options_count(context,
@@ -185,12 +185,12 @@ static int go(Context *context, const SavedDirs *dirs, int argc, char **argv) {
                                 return status;
                         return words[i].run(context, dirs, argv[optind]);
                 }
-        return tell_usage(context,
+        return message_show_usage(context,
                         "saved: expected list, show, check or run, got \"%s\"",
                         argv[optind]);
 }
 
-static int run(Context *context, int argc, char **argv) {
+static int saved_run_verb(Context *context, int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "lib-dir", required_argument, NULL, OPTION_LIB_DIR },
                 { "config-dir", required_argument, NULL, OPTION_CONFIG_DIR },
@@ -203,7 +203,7 @@ static int run(Context *context, int argc, char **argv) {
         if (option == OPTIONS_EXIT ||
                         options_count(context, argc, argv, 1, 2, &status) != OPTIONS_END)
                 return status;
-        return go(context, &dirs, argc, argv);
+        return saved_go(context, &dirs, argc, argv);
 }
 
 const Verb verb_saved = {
@@ -224,5 +224,5 @@ const Verb verb_saved = {
                 "                             where sessions.d is, instead of /etc/ktrace and "
                 "/usr/lib/ktrace\n\n"
                 "'systemctl enable ktrace-session@NAME.service' has it run from early in the boot on.\n",
-        .run = run,
+        .run = saved_run_verb,
 };

@@ -27,7 +27,7 @@ uint64_t shape_number(const uint8_t *data, uint32_t size, bool is_signed) {
         return value;
 }
 
-static bool is_word(uint32_t size) {
+static bool shape_is_word(uint32_t size) {
         return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
@@ -49,7 +49,7 @@ static uint32_t element_of(const struct tep_format_field *f) {
         };
 
         if (!(f->flags & TEP_FIELD_IS_DYNAMIC))
-                return is_word(f->elementsize) ? f->elementsize : 1;
+                return shape_is_word(f->elementsize) ? f->elementsize : 1;
         for (size_t i = 0; i < ELEMENTSOF(sizes); i++)
                 if (strstr(f->type, sizes[i].type))
                         return sizes[i].size;
@@ -70,7 +70,7 @@ static void field_init(ShapeField *field, const struct tep_format_field *f) {
         if (f->flags & TEP_FIELD_IS_STRING && strstr(f->type, "char") &&
                         !strstr(f->type, "unsigned char"))
                 field->kind = SHAPE_STRING;
-        else if (f->flags & TEP_FIELD_IS_ARRAY || !is_word(field->size))
+        else if (f->flags & TEP_FIELD_IS_ARRAY || !shape_is_word(field->size))
                 field->kind = SHAPE_ARRAY;
         else if (f->flags & TEP_FIELD_IS_POINTER)
                 field->kind = SHAPE_POINTER;
@@ -127,7 +127,7 @@ insane:
                         shape->event->name);
 }
 
-static const ShapeField *find_field(const Shape *shape, const char *name, ShapeKind kind) {
+static const ShapeField *shape_find_field(const Shape *shape, const char *name, ShapeKind kind) {
         for (size_t i = 0; i < shape->n_fields; i++)
                 if (shape->fields[i].kind == kind && strcmp(shape->fields[i].name, name) == 0)
                         return &shape->fields[i];
@@ -146,15 +146,15 @@ static void collect_names(Shape *shape) {
         for (size_t i = 0; i < ELEMENTSOF(pairs) && shape->n_names < SHAPE_NAMES_MAX; i++) {
                 ShapeName *name = &shape->names[shape->n_names];
 
-                name->name = find_field(shape, pairs[i][0], SHAPE_STRING);
-                name->pid = find_field(shape, pairs[i][1], SHAPE_NUMBER);
+                name->name = shape_find_field(shape, pairs[i][0], SHAPE_STRING);
+                name->pid = shape_find_field(shape, pairs[i][1], SHAPE_NUMBER);
                 if (name->name && name->pid)
                         shape->n_names++;
         }
 }
 
 /* Numbers of which each step is known to be harmless; *ret_known says whether this one is. */
-static uint64_t evaluate(const struct tep_print_arg *arg,
+static uint64_t shape_evaluate(const struct tep_print_arg *arg,
                 const uint8_t *data,
                 uint32_t size,
                 bool *ret_known) {
@@ -165,10 +165,11 @@ static uint64_t evaluate(const struct tep_print_arg *arg,
         case TEP_PRINT_ATOM:
                 return strtoull(arg->atom.atom, NULL, 0);
         case TEP_PRINT_TYPE:
-                return evaluate(arg->typecast.item, data, size, ret_known);
+                return shape_evaluate(arg->typecast.item, data, size, ret_known);
         case TEP_PRINT_FIELD:
                 f = arg->field.field;
-                if (f && is_word((uint32_t)f->size) && (uint32_t)(f->offset + f->size) <= size)
+                if (f && shape_is_word((uint32_t)f->size) &&
+                                (uint32_t)(f->offset + f->size) <= size)
                         return shape_number(data + f->offset, (uint32_t)f->size, false);
                 break;
         case TEP_PRINT_DYNAMIC_ARRAY_LEN:
@@ -179,8 +180,8 @@ static uint64_t evaluate(const struct tep_print_arg *arg,
         case TEP_PRINT_OP:
                 if (!strchr("/*+-", arg->op.op[0]) || arg->op.op[1] != '\0')
                         break;
-                left = evaluate(arg->op.left, data, size, ret_known);
-                right = evaluate(arg->op.right, data, size, ret_known);
+                left = shape_evaluate(arg->op.left, data, size, ret_known);
+                right = shape_evaluate(arg->op.right, data, size, ret_known);
                 switch (arg->op.op[0]) {
                 case '/':
                         return right == 0 ? UINT64_MAX : left / right;
@@ -357,10 +358,10 @@ static bool loop_ends(const ShapeLoop *loop, const uint8_t *data, uint32_t size)
                 start = (shape_number(data + f->offset, 4, false) & 0xffff) +
                         (f->flags & TEP_FIELD_IS_RELATIVE ? start + 4 : 0);
 
-        count = evaluate(loop->count, data, size, &known);
+        count = shape_evaluate(loop->count, data, size, &known);
         if (loop->element)
-                element = evaluate(loop->element, data, size, &known);
-        if (!is_word((uint32_t)element))
+                element = shape_evaluate(loop->element, data, size, &known);
+        if (!shape_is_word((uint32_t)element))
                 element = 1;
         return known && (count == 0 || (start <= size && count <= (size - start) / element));
 }

@@ -17,7 +17,7 @@ static int show_run(Context *context, int argc, char **argv) {
         r = proxy_open(&proxy, &reason);
         if (r == 0)
                 r = describe_session(context, proxy, argv[optind], true, &reason);
-        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+        return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
 }
 
 const Verb verb_show = {

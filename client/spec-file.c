@@ -49,7 +49,10 @@ static int refuse_syntax(const SpecFile *file, Reason *reason) {
 }
 
 /* What is at `path` of the spec; what is missing is told where it is missing. */
-static bool find_place(const SpecFile *file, const char *path, bool of_key, JsonPlace *ret) {
+static bool spec_file_find_place(const SpecFile *file,
+                const char *path,
+                bool of_key,
+                JsonPlace *ret) {
         char whole[KEY_MAX * 2 + 8], *last;
 
         (void)snprintf(whole,
@@ -78,7 +81,7 @@ static bool find_reason(const SpecFile *file, const char *text, JsonPlace *ret) 
                 text += size + 2;
         }
         if (strncmp(text, unknown, strlen(unknown)) != 0)
-                return *path && find_place(file, path, false, ret);
+                return *path && spec_file_find_place(file, path, false, ret);
         text += strlen(unknown);
         size_t used = strlen(path);
         (void)snprintf(path + used,
@@ -87,7 +90,7 @@ static bool find_reason(const SpecFile *file, const char *text, JsonPlace *ret) 
                         used > 0 ? "." : "",
                         (int)MIN_OF(strcspn(text, "\""), (size_t)KEY_MAX),
                         text);
-        return find_place(file, path, true, ret);
+        return spec_file_find_place(file, path, true, ret);
 }
 
 int spec_file_refuse(const SpecFile *file, int r, Reason *reason) {
@@ -132,7 +135,7 @@ static int read_stdin(SpecFile *file, Reason *reason) {
         return 0;
 }
 
-static int read_file(SpecFile *file, Reason *reason) {
+static int spec_file_read_file(SpecFile *file, Reason *reason) {
         _cleanup_close_ int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
         if (fd < 0)
@@ -141,8 +144,8 @@ static int read_file(SpecFile *file, Reason *reason) {
         return r < 0 ? refuse_reading(file->path, -r, reason) : r;
 }
 
-static int load(SpecFile *file, bool is_stdin, Reason *reason) {
-        int r = is_stdin ? read_stdin(file, reason) : read_file(file, reason);
+static int spec_file_load(SpecFile *file, bool is_stdin, Reason *reason) {
+        int r = is_stdin ? read_stdin(file, reason) : spec_file_read_file(file, reason);
 
         if (r != 0)
                 return r;
@@ -157,7 +160,7 @@ int spec_file_open(const char *path, SpecFile **ret, Reason *reason) {
 
         if (!file || !(file->path = strdup(is_stdin ? "standard input" : path)))
                 return -ENOMEM;
-        int r = load(file, is_stdin, reason);
+        int r = spec_file_load(file, is_stdin, reason);
         if (r != 0)
                 return r;
         file->is_description = json_object_is_type(file->object, json_type_object) &&

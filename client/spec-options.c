@@ -175,7 +175,7 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
         }
 }
 
-static const char *get_text(json_object *object, const char *key) {
+static const char *spec_options_get_text(json_object *object, const char *key) {
         json_object *value = json_object_object_get(object, key);
 
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
@@ -194,8 +194,8 @@ static int spec_options_load_file(const char *path,
                 return r;
         json_object *object = spec_file_get(file);
         if (json_object_is_type(object, json_type_object)) {
-                const char *scope = get_text(object, "scope"),
-                           *lifetime = get_text(object, "lifetime");
+                const char *scope = spec_options_get_text(object, "scope"),
+                           *lifetime = spec_options_get_text(object, "lifetime");
                 bool was = spec_file_is_description(file);
 
                 if (strcmp(scope, "command") == 0 || (was && strncmp(scope, "command:", 8) == 0))

@@ -21,28 +21,29 @@
 
 #define CHUNK_BYTES ((size_t)256 * 1024)
 
-static int list(Proxy *proxy, json_object **ret, Reason *reason) {
+static int spool_fetch_list(Proxy *proxy, json_object **ret, Reason *reason) {
         return proxy_get(proxy, NULL, "ListSpool", NULL, ret, reason);
 }
 
-static const char *text_of(json_object *object, const char *key) {
+static const char *spool_fetch_text_of(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
 /* By id, or the newest of one's own by name: others choose their names, and may choose ours. */
-static json_object *find(json_object *rows, const char *name) {
+static json_object *spool_fetch_find(json_object *rows, const char *name) {
         json_object *found = NULL;
         uid_t own = geteuid();
 
         for (size_t i = 0; i < json_object_array_length(rows); i++) {
                 json_object *row = json_object_array_get_idx(rows, i);
 
-                if (strcmp(text_of(row, "id"), name) == 0)
+                if (strcmp(spool_fetch_text_of(row, "id"), name) == 0)
                         return row;
-                if (strcmp(text_of(row, "name"), name) == 0 &&
+                if (strcmp(spool_fetch_text_of(row, "name"), name) == 0 &&
                                 json_object_get_uint64(json_object_object_get(row, "uid")) == own &&
-                                (!found || strcmp(text_of(found, "created-usec"),
-                                                           text_of(row, "created-usec")) < 0))
+                                (!found || strcmp(spool_fetch_text_of(found, "created-usec"),
+                                                           spool_fetch_text_of(row,
+                                                                           "created-usec")) < 0))
                         found = row;
         }
         return found;
@@ -51,16 +52,16 @@ static json_object *find(json_object *rows, const char *name) {
 int spool_resolve(Proxy *proxy, const char *name, char **ret_id, Reason *reason) {
         _cleanup_json_ json_object *rows = NULL;
 
-        int r = list(proxy, &rows, reason);
+        int r = spool_fetch_list(proxy, &rows, reason);
         if (r != 0)
                 return r;
-        json_object *row = find(rows, name);
+        json_object *row = spool_fetch_find(rows, name);
         if (!row)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
                                 "%s: no such recording of yours: see 'ktracectl spool list', and name others' by their ids",
                                 name);
-        *ret_id = strdup(text_of(row, "id"));
+        *ret_id = strdup(spool_fetch_text_of(row, "id"));
         return *ret_id ? 0 : -ENOMEM;
 }
 
@@ -85,7 +86,7 @@ static int open_pipe(Proxy *proxy, const char *id, const char *file, int *ret_fd
         return r;
 }
 
-static int copy(int from, int to) {
+static int spool_fetch_copy(int from, int to) {
         _cleanup_free_ char *buffer = malloc(CHUNK_BYTES);
         int r = buffer ? 0 : -ENOMEM;
 
@@ -119,7 +120,7 @@ int spool_fetch_into(Proxy *proxy, const char *id, const char *file, int to, Rea
 
         int r = get_daemon(proxy, &before, reason);
         r = r ?: open_pipe(proxy, id, file, &from, reason);
-        r = r ?: copy(from, to);
+        r = r ?: spool_fetch_copy(from, to);
         if (r != 0 || (get_daemon(proxy, &after, &ignored) == 0 && after == before))
                 return r;
         return reason_set(reason,
@@ -128,7 +129,7 @@ int spool_fetch_into(Proxy *proxy, const char *id, const char *file, int to, Rea
                         id);
 }
 
-static int fetch_file(Proxy *proxy,
+static int spool_fetch_file(Proxy *proxy,
                 const char *id,
                 const char *file,
                 const char *path,
@@ -141,19 +142,24 @@ static int fetch_file(Proxy *proxy,
 }
 
 /* Each file by itself. */
-static int fetch_files(Proxy *proxy, json_object *row, const char *directory, Reason *reason) {
+static int spool_fetch_files(Proxy *proxy,
+                json_object *row,
+                const char *directory,
+                Reason *reason) {
         json_object *files = json_object_object_get(row, "files");
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < json_object_array_length(files); i++) {
-                const char *name = text_of(json_object_array_get_idx(files, i), "name");
+                const char *name = spool_fetch_text_of(json_object_array_get_idx(files, i), "name");
                 _cleanup_free_ char *path = NULL;
 
-                if (strchr(name, '/') ||
-                                asprintf(&path, "%s/%s-%s", directory, text_of(row, "id"), name) <
-                                                0)
+                if (strchr(name, '/') || asprintf(&path,
+                                                         "%s/%s-%s",
+                                                         directory,
+                                                         spool_fetch_text_of(row, "id"),
+                                                         name) < 0)
                         return -ENOMEM;
-                r = fetch_file(proxy, text_of(row, "id"), name, path, reason);
+                r = spool_fetch_file(proxy, spool_fetch_text_of(row, "id"), name, path, reason);
         }
         return r;
 }
@@ -190,7 +196,7 @@ static int fetch_converted(Context *context,
         r = r ?: export_file(fileno(temporary), id, format, out, &summary, reason);
         if (r == 0 && fflush(out) != 0)
                 r = -errno;
-        return r ?: input_tell_summary(context, id, &summary);
+        return r ?: input_report_summary(context, id, &summary);
 }
 
 static int fetch_whole(Context *context,
@@ -219,17 +225,17 @@ static int fetch_whole(Context *context,
                 return r;
         }
         r = output_finish(output, &summary, &is_converted, reason);
-        return r ?: is_converted ? input_tell_summary(context, id, &summary) : 0;
+        return r ?: is_converted ? input_report_summary(context, id, &summary) : 0;
 }
 
 int spool_fetch(Context *context, Proxy *proxy, const SpoolWish *wish, Reason *reason) {
         _cleanup_json_ json_object *rows = NULL;
         struct stat status;
 
-        int r = list(proxy, &rows, reason);
+        int r = spool_fetch_list(proxy, &rows, reason);
         if (r != 0)
                 return r;
-        json_object *row = find(rows, wish->name);
+        json_object *row = spool_fetch_find(rows, wish->name);
         if (!row)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
@@ -237,7 +243,7 @@ int spool_fetch(Context *context, Proxy *proxy, const SpoolWish *wish, Reason *r
                                 wish->name);
         if (wish->path && strcmp(wish->path, "-") != 0 && stat(wish->path, &status) == 0 &&
                         S_ISDIR(status.st_mode) && !wish->file && !wish->format)
-                return fetch_files(proxy, row, wish->path, reason);
+                return spool_fetch_files(proxy, row, wish->path, reason);
         if (spool_is_text(row) && wish->format)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -246,5 +252,5 @@ int spool_fetch(Context *context, Proxy *proxy, const SpoolWish *wish, Reason *r
                                 wish->name);
         if (spool_is_text(row))
                 return spool_fetch_texts(proxy, row, wish->file, wish->path, reason);
-        return fetch_whole(context, proxy, text_of(row, "id"), wish, reason);
+        return fetch_whole(context, proxy, spool_fetch_text_of(row, "id"), wish, reason);
 }

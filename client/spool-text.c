@@ -35,7 +35,7 @@ bool spool_is_text(json_object *row) {
 }
 
 /* Line by line: what ends a line or moves on in it stays. */
-static int show(FILE *from) {
+static int spool_text_show(FILE *from) {
         _cleanup_free_ char *line = NULL;
         size_t size = 0;
         ssize_t n;
@@ -59,18 +59,25 @@ static int show_file(Proxy *proxy, const char *id, const char *file, Reason *rea
         int r = spool_fetch_into(proxy, id, file, fileno(temporary), reason);
         if (r == 0 && fseek(temporary, 0, SEEK_SET) < 0)
                 r = -errno;
-        r = r ?: show(temporary);
+        r = r ?: spool_text_show(temporary);
         fclose(temporary);
         return r;
 }
 
-static int fetch_file(Proxy *proxy, const char *id, const char *file, int to, Reason *reason) {
+static int spool_text_fetch_file(Proxy *proxy,
+                const char *id,
+                const char *file,
+                int to,
+                Reason *reason) {
         return isatty(to) ? show_file(proxy, id, file, reason)
                           : spool_fetch_into(proxy, id, file, to, reason);
 }
 
 /* Before anything is written. */
-static int check_file(json_object *files, const char *id, const char *file, Reason *reason) {
+static int spool_text_check_file(json_object *files,
+                const char *id,
+                const char *file,
+                Reason *reason) {
         size_t n = json_object_array_length(files), i = 0;
 
         while (i < n && strcmp(name_of(files, i), file) != 0)
@@ -84,19 +91,23 @@ static int check_file(json_object *files, const char *id, const char *file, Reas
                         id);
 }
 
-static int fetch_files(Proxy *proxy, json_object *row, const char *file, int to, Reason *reason) {
+static int spool_text_fetch_files(Proxy *proxy,
+                json_object *row,
+                const char *file,
+                int to,
+                Reason *reason) {
         const char *id = json_object_get_string(json_object_object_get(row, "id"));
         json_object *files = json_object_object_get(row, "files");
         size_t n = json_object_array_length(files);
         int r = 0;
 
         if (file)
-                return fetch_file(proxy, id, file, to, reason);
+                return spool_text_fetch_file(proxy, id, file, to, reason);
         for (size_t i = 0; r == 0 && i < n; i++) {
                 if (n > 1 && dprintf(to, "%s==> %s <==\n", i > 0 ? "\n" : "", name_of(files, i)) <
                                                 0)
                         r = -errno;
-                r = r ?: fetch_file(proxy, id, name_of(files, i), to, reason);
+                r = r ?: spool_text_fetch_file(proxy, id, name_of(files, i), to, reason);
         }
         return r;
 }
@@ -111,10 +122,11 @@ int spool_fetch_texts(Proxy *proxy,
         char preset[64];
 
         (void)snprintf(preset, sizeof(preset), "%s.txt", id);
-        int r = file ? check_file(json_object_object_get(row, "files"), id, file, reason) : 0;
+        int r = file ? spool_text_check_file(json_object_object_get(row, "files"), id, file, reason)
+                     : 0;
         if (r == 0 && path && strcmp(path, "-") == 0)
-                return fetch_files(proxy, row, file, STDOUT_FILENO, reason);
+                return spool_text_fetch_files(proxy, row, file, STDOUT_FILENO, reason);
         r = r ?: target_open(path ?: preset, O_WRONLY, &target, reason);
-        r = r ?: fetch_files(proxy, row, file, target_get_fd(target), reason);
+        r = r ?: spool_text_fetch_files(proxy, row, file, target_get_fd(target), reason);
         return r ?: target_publish(target, reason);
 }

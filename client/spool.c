@@ -17,7 +17,7 @@ typedef struct SpoolOptions {
         const char *path, *format, *file;
 } SpoolOptions;
 
-static void put(json_object *row, const char *key, const char *text) {
+static void spool_put(json_object *row, const char *key, const char *text) {
         (void)json_object_object_add(row, key, json_object_new_string(text));
 }
 
@@ -26,7 +26,7 @@ static uint64_t number_of(json_object *object, const char *key) {
 }
 
 /* What people want to see of an entry. */
-static json_object *make_row(json_object *entry) {
+static json_object *spool_make_row(json_object *entry) {
         static const char *const same[] = { "id", "name", "kind", "uid", "state" };
         json_object *row = json_object_new_object();
         time_t created = (time_t)(number_of(entry, "created-usec") / 1000000);
@@ -41,14 +41,14 @@ static json_object *make_row(json_object *entry) {
                 return NULL;
         if (created > 0 && localtime_r(&created, &tm))
                 (void)strftime(when, sizeof(when), "%F %T", &tm);
-        put(row, "created", when);
-        put(row, "size", table_format_bytes(text, number_of(entry, "bytes")));
+        spool_put(row, "created", when);
+        spool_put(row, "size", table_format_bytes(text, number_of(entry, "bytes")));
         (void)snprintf(text,
                         sizeof(text),
                         "%zu",
                         json_object_array_length(json_object_object_get(entry, "files")));
-        put(row, "files", text);
-        put(row, "lost", table_format_number(text, number_of(entry, "lost")));
+        spool_put(row, "files", text);
+        spool_put(row, "lost", table_format_number(text, number_of(entry, "lost")));
         return row;
 }
 
@@ -71,7 +71,8 @@ static int print_list(const Context *context, json_object *list) {
                 return 0;
         }
         for (size_t i = 0; rows && i < json_object_array_length(list); i++)
-                (void)json_object_array_add(rows, make_row(json_object_array_get_idx(list, i)));
+                (void)json_object_array_add(
+                                rows, spool_make_row(json_object_array_get_idx(list, i)));
         if (!rows)
                 return -ENOMEM;
         table_print(context, rows, columns, ELEMENTSOF(columns), "recording");
@@ -132,7 +133,7 @@ static const struct {
         { "remove", 1, 1024, false, true, remove_entries },
 };
 
-static int spool_go(Context *context, const SpoolOptions *o, int n, char **arguments) {
+static int spool_execute(Context *context, const SpoolOptions *o, int n, char **arguments) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         Reason reason = {};
         ExportFormat format;
@@ -141,30 +142,30 @@ static int spool_go(Context *context, const SpoolOptions *o, int n, char **argum
         while (i < ELEMENTSOF(words) && strcmp(arguments[0], words[i].what) != 0)
                 i++;
         if (i == ELEMENTSOF(words))
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "spool: expected list, fetch or remove, got \"%s\"",
                                 arguments[0]);
         if (n - 1 < words[i].min)
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "spool %s: ID is missing, 'ktracectl spool list' shows them",
                                 arguments[0]);
         if (n - 1 > words[i].max)
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "spool %s: %s: one argument too many",
                                 arguments[0],
                                 arguments[1 + words[i].max]);
         if (!words[i].takes_options && (o->path || o->format || o->file))
-                return tell_usage(
+                return message_show_usage(
                                 context, "spool %s: -o, --to and --file are fetch's", arguments[0]);
         if (o->format && export_format_from_string(o->format, &format) < 0)
-                return tell_usage(context,
+                return message_show_usage(context,
                                 "--to %s: no such format; there are " EXPORT_FORMAT_NAMES,
                                 o->format);
         int r = proxy_open(&proxy, &reason);
         if (r == 0 && context->administrator && words[i].manages)
                 r = administrator_begin(context, proxy, &reason);
         r = r ?: words[i].run(context, proxy, o, arguments + 1, &reason);
-        return r == 0 ? KT_EXIT_OK : r < 0 || reason.text[0] ? tell_failure(r, &reason) : r;
+        return r == 0 ? KT_EXIT_OK : r < 0 || reason.text[0] ? message_fail(r, &reason) : r;
 }
 
 enum {
@@ -187,7 +188,7 @@ static int spool_run(Context *context, int argc, char **argv) {
         if (option != OPTIONS_END ||
                         options_count(context, argc, argv, 1, 1024, &status) != OPTIONS_END)
                 return status;
-        return spool_go(context, &o, argc - optind, argv + optind);
+        return spool_execute(context, &o, argc - optind, argv + optind);
 }
 
 const Verb verb_spool = {

@@ -23,7 +23,7 @@ static void print_cost(json_object *limits) {
                                 n == 1 ? "" : "s");
 }
 
-static uint64_t get(json_object *object, const char *key) {
+static uint64_t status_get(json_object *object, const char *key) {
         return json_object_get_uint64(json_object_object_get(object, key));
 }
 
@@ -34,11 +34,11 @@ static void print_worker(json_object *worker) {
                 return;
         printf("  worker %" PRIu64 " of %s: %s of memory, %" PRIu64 ".%03" PRIu64
                " s of CPU time\n",
-                        get(worker, "pid"),
+                        status_get(worker, "pid"),
                         json_object_get_string(json_object_object_get(worker, "session")),
-                        table_format_bytes(memory, get(worker, "memory-kb") * 1024),
-                        get(worker, "cpu-usec") / 1000000,
-                        get(worker, "cpu-usec") / 1000 % 1000);
+                        table_format_bytes(memory, status_get(worker, "memory-kb") * 1024),
+                        status_get(worker, "cpu-usec") / 1000000,
+                        status_get(worker, "cpu-usec") / 1000 % 1000);
 }
 
 static void print_workers(json_object *status) {
@@ -70,19 +70,19 @@ static void print_daemon(json_object *status) {
         printf("ktraced %s is process %" PRIu64 ", up %s, with %s of memory and %" PRIu64
                ".%03" PRIu64 " s of CPU time.\n",
                         json_object_get_string(json_object_object_get(status, "version")),
-                        get(status, "pid"),
-                        format_uptime(up, get(status, "uptime-usec") / 1000000),
-                        table_format_bytes(memory, get(status, "memory-kb") * 1024),
-                        get(status, "cpu-usec") / 1000000,
-                        get(status, "cpu-usec") / 1000 % 1000);
+                        status_get(status, "pid"),
+                        format_uptime(up, status_get(status, "uptime-usec") / 1000000),
+                        table_format_bytes(memory, status_get(status, "memory-kb") * 1024),
+                        status_get(status, "cpu-usec") / 1000000,
+                        status_get(status, "cpu-usec") / 1000 % 1000);
         printf("You see %" PRIu64 " session%s, %" PRIu64 " of them running, %" PRIu64
                " stream%s; their buffers take %s of the kernel.\n",
-                        get(status, "sessions"),
-                        get(status, "sessions") == 1 ? "" : "s",
-                        get(status, "running"),
-                        get(status, "streams"),
-                        get(status, "streams") == 1 ? "" : "s",
-                        table_format_bytes(memory, get(status, "kernel-buffer-kb") * 1024));
+                        status_get(status, "sessions"),
+                        status_get(status, "sessions") == 1 ? "" : "s",
+                        status_get(status, "running"),
+                        status_get(status, "streams"),
+                        status_get(status, "streams") == 1 ? "" : "s",
+                        table_format_bytes(memory, status_get(status, "kernel-buffer-kb") * 1024));
         print_workers(status);
 }
 
@@ -165,7 +165,7 @@ static int status_run(Context *context, int argc, char **argv) {
         r = proxy_open(&proxy, &reason);
         if (r == 0 && optind < argc) {
                 r = describe_session(context, proxy, argv[optind], false, &reason);
-                return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+                return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
         }
         if (r == 0 && context->administrator)
                 r = administrator_begin(context, proxy, &reason);
@@ -177,7 +177,7 @@ static int status_run(Context *context, int argc, char **argv) {
                 r = proxy_list(proxy, &sessions, &reason);
         if (r == 0)
                 r = status_print(context, stands, limits, sessions);
-        return r == 0 ? KT_EXIT_OK : tell_failure(r, &reason);
+        return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
 }
 
 const Verb verb_status = {

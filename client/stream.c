@@ -50,7 +50,7 @@ static void put_tokener(json_tokener **tokener) {
                 json_tokener_free(*tokener);
 }
 
-static int parse_object(const FrameHeader *header,
+static int stream_parse_object(const FrameHeader *header,
                 const uint8_t *payload,
                 json_object **ret,
                 Reason *reason) {
@@ -80,7 +80,7 @@ const char *stream_string(const json_object *object, const char *key) {
         return json_object_get_string(value);
 }
 
-static int get_number(const json_object *metadata,
+static int stream_get_number(const json_object *metadata,
                 const char *key,
                 int64_t min,
                 int64_t max,
@@ -105,7 +105,7 @@ static int get_number(const json_object *metadata,
         return (int)number;
 }
 
-static int add_events(Decode *decode, const json_object *metadata, Reason *reason) {
+static int stream_add_events(Decode *decode, const json_object *metadata, Reason *reason) {
         json_object *events;
         size_t n;
 
@@ -174,13 +174,14 @@ static int take_numbers(Stream *stream,
         json_object *offset;
         int subbuf_size, long_size, n_cpus;
 
-        subbuf_size = get_number(metadata, "subbuf-size", SUBBUF_SIZE_MIN, SUBBUF_SIZE_MAX, reason);
+        subbuf_size = stream_get_number(
+                        metadata, "subbuf-size", SUBBUF_SIZE_MIN, SUBBUF_SIZE_MAX, reason);
         if (subbuf_size < 0)
                 return KT_E_FAILED;
-        long_size = get_number(metadata, "long-size", 4, 8, reason);
+        long_size = stream_get_number(metadata, "long-size", 4, 8, reason);
         if (long_size < 0)
                 return KT_E_FAILED;
-        n_cpus = get_number(metadata, "cpus", 1, CPUS_MAX, reason);
+        n_cpus = stream_get_number(metadata, "cpus", 1, CPUS_MAX, reason);
         if (n_cpus < 0)
                 return KT_E_FAILED;
         if (subbuf_size % 8 != 0 || (long_size != 4 && long_size != 8))
@@ -225,7 +226,7 @@ static int take_metadata(Stream *stream, json_object *metadata, Reason *reason) 
         r = take_numbers(stream, decode, metadata, reason);
         if (r != 0)
                 return r;
-        r = add_events(decode, metadata, reason);
+        r = stream_add_events(decode, metadata, reason);
         r = r ?: add_symbols(decode, metadata);
         if (r != 0)
                 return r;
@@ -267,7 +268,7 @@ int stream_expect(const Stream *stream, const FrameHeader *header, Reason *reaso
 }
 
 /* The formats are those of the first: it is the same recording. */
-static int go_on(Stream *stream, json_object *metadata, Reason *reason) {
+static int stream_continue(Stream *stream, json_object *metadata, Reason *reason) {
         static const char *const same[] = { "subbuf-size", "clock", "cpus", "long-size" };
 
         for (size_t i = 0; i < ELEMENTSOF(same); i++)
@@ -305,14 +306,14 @@ int stream_take(Stream *stream, const FrameHeader *header, const uint8_t *payloa
         r = stream_expect(stream, header, reason);
         if (r != 0)
                 return r;
-        r = parse_object(header, payload, &object, reason);
+        r = stream_parse_object(header, payload, &object, reason);
         if (r != 0)
                 return r;
 
         switch (header->type) {
         case FRAME_METADATA:
                 if (stream->is_joined) {
-                        r = go_on(stream, object, reason);
+                        r = stream_continue(stream, object, reason);
                         break;
                 }
                 r = take_metadata(stream, object, reason);

@@ -25,14 +25,14 @@ enum {
         ENTRY_TIME_STAMP = 31,
 };
 
-static uint32_t get_u32(const uint8_t *p) {
+static uint32_t subbuf_get_u32(const uint8_t *p) {
         uint32_t value;
 
         memcpy(&value, p, sizeof(value));
         return le32toh(value);
 }
 
-static uint64_t get_u64(const uint8_t *p) {
+static uint64_t subbuf_get_u64(const uint8_t *p) {
         uint64_t value;
 
         memcpy(&value, p, sizeof(value));
@@ -50,7 +50,7 @@ static int64_t missed_events(uint64_t commit,
         /* The kernel stores the number behind the records when there is room for it. */
         if (!(commit & MISSED_STORED) || size < long_size)
                 return -1;
-        count = long_size == 8 ? (int64_t)get_u64(behind) : (int64_t)get_u32(behind);
+        count = long_size == 8 ? (int64_t)subbuf_get_u64(behind) : (int64_t)subbuf_get_u32(behind);
         return count > 0 ? count : -1;
 }
 
@@ -69,8 +69,8 @@ void subbuf_open(Subbuf *walk,
                 return;
         }
 
-        walk->ts = get_u64(page);
-        commit = long_size == 8 ? get_u64(page + 8) : get_u32(page + 8);
+        walk->ts = subbuf_get_u64(page);
+        commit = long_size == 8 ? subbuf_get_u64(page + 8) : subbuf_get_u32(page + 8);
         committed = commit & COMMIT_MASK;
         walk->data = page + header;
         walk->size = MIN_OF(committed, size - header);
@@ -89,7 +89,7 @@ bool subbuf_next(Subbuf *walk, const uint8_t **ret_data, uint32_t *ret_size, uin
         while (walk->size - walk->next >= 4) {
                 const uint8_t *entry = walk->data + walk->next;
                 size_t left = walk->size - walk->next - 4;
-                uint32_t word = get_u32(entry), type = word & 31, length;
+                uint32_t word = subbuf_get_u32(entry), type = word & 31, length;
                 uint64_t delta = word >> 5;
 
                 if (type > ENTRY_LONG && type < ENTRY_PADDING) {
@@ -99,7 +99,7 @@ bool subbuf_next(Subbuf *walk, const uint8_t **ret_data, uint32_t *ret_size, uin
                         /* All other kinds have a second word. */
                         if (left < 4)
                                 return end_damaged(walk);
-                        length = get_u32(entry + 4);
+                        length = subbuf_get_u32(entry + 4);
                         entry += 8;
                         left -= 4;
                         switch (type) {

@@ -53,7 +53,7 @@ static bool is_this_boot(const json_object *metadata) {
         return strcmp(boot, text) == 0;
 }
 
-static bool is_told(const char *text) {
+static bool is_reported(const char *text) {
         static const char zero[] = "\n0000000000000000 ";
 
         /* A few symbols of x86 are at 0 for everybody. */
@@ -63,7 +63,7 @@ static bool is_told(const char *text) {
         return false;
 }
 
-static int read_all(int fd, char **ret) {
+static int symbols_read_all(int fd, char **ret) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0, room = 0;
 
@@ -96,8 +96,8 @@ int symbols_read(const json_object *metadata, char **ret) {
         _cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
         if (fd < 0)
                 return 0;
-        int r = read_all(fd, &text);
-        if (r == 0 && is_told(text))
+        int r = symbols_read_all(fd, &text);
+        if (r == 0 && is_reported(text))
                 *ret = TAKE_PTR(text);
         return r;
 }

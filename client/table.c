@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "json-text.h"
-#include "tell.h"
+#include "message.h"
 
 #define TABLE_COLUMNS_MAX 16
 
@@ -25,7 +25,7 @@ static char *table_cell(json_object *row, const char *key) {
                 text = json_object_get_string(value);
         cell = strdup(*text ? text : "-");
         if (cell)
-                tell_clean(cell);
+                message_clean(cell);
         return cell;
 }
 
@@ -93,7 +93,7 @@ static void table_print_value(const char *title, size_t width, json_object *valu
                 _cleanup_free_ char *text = strdup(json_object_get_string(item) ?: "-");
 
                 if (text)
-                        tell_clean(text);
+                        message_clean(text);
                 printf("%*s%s %s\n",
                                 (int)width,
                                 i == 0 ? title : "",

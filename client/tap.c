@@ -53,7 +53,7 @@ struct Tap {
         uint64_t discarded_bytes, cut_records;
 };
 
-static uint64_t now_usec(void) {
+static uint64_t tap_now_usec(void) {
         struct timespec ts;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -83,7 +83,7 @@ static void tap_take_answer(Tap *tap, SinkAnswer *answer) {
         tap->done = true;
 }
 
-static int on_answer(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+static int tap_on_answer(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Tap *tap = userdata;
         SinkAnswer answer = {};
         ssize_t n = recv(fd, &answer, sizeof(answer), MSG_DONTWAIT);
@@ -103,10 +103,10 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *use
 
 /* Runs the loop until *flag or for that long. -ETIME, KT_E_CANCELLED. */
 static int tap_wait(Tap *tap, const bool *flag, uint64_t usec, Reason *reason) {
-        uint64_t end = now_usec() + usec;
+        uint64_t end = tap_now_usec() + usec;
 
         while (!flag || !*flag) {
-                uint64_t now = now_usec();
+                uint64_t now = tap_now_usec();
                 int r;
 
                 if (*tap->proxy->cancelled)
@@ -163,7 +163,7 @@ static int tap_open_sink(Tap *tap,
                                 &tap->source,
                                 tap->socket_fd,
                                 EPOLLIN,
-                                on_answer,
+                                tap_on_answer,
                                 tap);
         if (r >= 0)
                 r = tap_wait(tap, &tap->answered, TAP_ANSWER_USEC, reason);
@@ -205,12 +205,12 @@ static int tap_open_pipe(Tap *tap,
                 [TAP_OF_STREAM] = "OpenStream",
                 [TAP_OF_SNAPSHOT] = "Snapshot",
         };
-        uint64_t end = now_usec() + patience_usec;
+        uint64_t end = tap_now_usec() + patience_usec;
 
         for (;;) {
                 int r = proxy_open_fd(tap->proxy, session, members[tap->of], NULL, ret_fd, reason);
 
-                if (r != KT_E_STREAM_BUSY || now_usec() >= end)
+                if (r != KT_E_STREAM_BUSY || tap_now_usec() >= end)
                         return r;
                 r = tap_wait(tap, NULL, TAP_RETRY_USEC, reason);
                 if (r != -ETIME)
@@ -317,9 +317,9 @@ void tap_hold(Tap *tap) {
                 flow_hold(tap->flow);
 }
 
-void tap_go_on(Tap *tap) {
+void tap_continue(Tap *tap) {
         if (tap->flow)
-                flow_go_on(tap->flow);
+                flow_continue(tap->flow);
 }
 
 void tap_drain(Tap *tap) {

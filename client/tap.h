@@ -17,9 +17,9 @@ int tap_open_snapshot(Proxy *proxy, const char *session, Output *output, Tap **r
 int tap_open_by_pipe(Proxy *proxy, const char *session, Output *output, Tap **ret, Reason *reason);
 Tap *tap_free(Tap *tap);
 DEFINE_CLEANUP(Tap, tap_free);
-/* What comes through a pipe is neither read nor printed until tap_go_on(). */
+/* What comes through a pipe is neither read nor printed until tap_continue(). */
 void tap_hold(Tap *tap);
-void tap_go_on(Tap *tap);
+void tap_continue(Tap *tap);
 /* The session has stopped: takes the rest even when the reader of the output does not. */
 void tap_drain(Tap *tap);
 /* Leaves a stream opened by a pipe; what has come is finished. */

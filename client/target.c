@@ -139,7 +139,7 @@ static int target_open_special(Target *target, int flags, Reason *reason) {
                 target->file.fd =
                                 openat(place->dir_fd, place->name, (flags & ~O_ACCMODE) | O_WRONLY);
         if (target->file.fd < 0)
-                return place_refuse(place, strerror(errno), reason);
+                return place_refuse_path(place, strerror(errno), reason);
         return set_blocking(target->file.fd);
 }
 
@@ -151,16 +151,16 @@ static int target_take_descriptor(Target *target, Reason *reason) {
 
         target->file.fd = fcntl(atoi(place->name), F_DUPFD_CLOEXEC, 3);
         if (target->file.fd < 0 || (flags = fcntl(target->file.fd, F_GETFL)) < 0)
-                return place_refuse(place, strerror(errno), reason);
+                return place_refuse_path(place, strerror(errno), reason);
         return (flags & O_ACCMODE) == O_RDONLY
-                               ? place_refuse(place, "it is open for reading only", reason)
+                               ? place_refuse_path(place, "it is open for reading only", reason)
                                : 0;
 }
 
 static int target_create(Target *target, Reason *reason) {
         int r = new_file_create(&target->file, target->place->dir_fd);
 
-        return r < 0 ? place_refuse(target->place, strerror(-r), reason) : 0;
+        return r < 0 ? place_refuse_path(target->place, strerror(-r), reason) : 0;
 }
 
 int target_open(const char *path, int special_flags, Target **ret, Reason *reason) {
@@ -207,13 +207,13 @@ int target_open_stdio(const Target *target, FILE **ret) {
 }
 
 int target_refuse(const Target *target, int error, Reason *reason) {
-        return place_refuse(target->place, strerror(error), reason);
+        return place_refuse_path(target->place, strerror(error), reason);
 }
 
 int target_open_draft(Target *target, Reason *reason) {
         int r = new_file_create(&target->draft, target->place->dir_fd);
 
-        return r < 0 ? place_refuse(target->place, strerror(-r), reason) : 0;
+        return r < 0 ? place_refuse_path(target->place, strerror(-r), reason) : 0;
 }
 
 int target_get_draft_fd(const Target *target) {
@@ -248,7 +248,7 @@ int target_publish(Target *target, Reason *reason) {
                 return r;
         r = new_file_replace(&target->file, place->dir_fd, place->name);
         if (r < 0)
-                return place_refuse(place, strerror(-r), reason);
+                return place_refuse_path(place, strerror(-r), reason);
         target->is_published = true;
         return 0;
 }

@@ -59,16 +59,16 @@ typedef struct Dat {
         Reason *reason;
 } Dat;
 
-static int refuse(Dat *dat, const char *what) {
+static int trace_dat_refuse(Dat *dat, const char *what) {
         return reason_set(dat->reason, KT_E_FAILED, "%s", what);
 }
 
-static int cut(Dat *dat, const char *where) {
+static int trace_dat_cut(Dat *dat, const char *where) {
         return dat_cut(dat->reason, where);
 }
 
 /* "local global [mono]" */
-static void set_clock(Dat *dat, char *text) {
+static void trace_dat_set_clock(Dat *dat, char *text) {
         char *clock = strchr(text, '[');
 
         if (!clock)
@@ -81,11 +81,11 @@ static void set_clock(Dat *dat, char *text) {
                 dat->decode->is_usec = true;
 }
 
-static int add_buffer(Dat *dat, DatInput *input) {
+static int trace_dat_add_buffer(Dat *dat, DatInput *input) {
         DatBuffer *buffers, *buffer;
 
         if (dat->n_buffers == BUFFERS_MAX)
-                return cut(dat, "the buffers");
+                return trace_dat_cut(dat, "the buffers");
         buffers = reallocarray(dat->buffers, dat->n_buffers + 1, sizeof(*buffers));
         if (!buffers)
                 return -ENOMEM;
@@ -93,7 +93,7 @@ static int add_buffer(Dat *dat, DatInput *input) {
         buffer = &buffers[dat->n_buffers];
         *buffer = (DatBuffer){ 0 };
         if (!dat_get_number(input, 8, &buffer->offset) || !dat_get_string(input, buffer->name))
-                return cut(dat, "a buffer's option");
+                return trace_dat_cut(dat, "a buffer's option");
         buffer->cpus_size = input->end - input->place;
         buffer->cpus = (uint8_t *)dat_get_text(input, buffer->cpus_size);
         if (!buffer->cpus)
@@ -116,10 +116,10 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
                 dat->trace->ts_offset += strtoll(text, NULL, 0);
                 return 0;
         case OPTION_BUFFER:
-                return add_buffer(dat, &input);
+                return trace_dat_add_buffer(dat, &input);
         case OPTION_TRACECLOCK:
                 dat->has_clock = true;
-                set_clock(dat, text);
+                trace_dat_set_clock(dat, text);
                 return 0;
         case OPTION_CPUCOUNT:
                 if (dat_get_u32(&input, &word) && word <= CPUS_MAX)
@@ -130,17 +130,18 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
                         dat->trace->stream.receipt = receipt_find(text);
                 return 0;
         case OPTION_TIME_SHIFT:
-                return refuse(dat, "the trace of a guest, its times need those of its host");
+                return trace_dat_refuse(
+                                dat, "the trace of a guest, its times need those of its host");
         case OPTION_TSC2NSEC:
                 if (dat_get_u32(&input, &dat->trace->ts_mult) &&
                                 dat_get_u32(&input, &dat->trace->ts_shift)) {
                         if (dat->trace->ts_shift > 63)
-                                return cut(dat, "its clock's option");
+                                return trace_dat_cut(dat, "its clock's option");
                         dat->decode->is_usec = dat->decode->is_ns = true;
                 }
                 return 0;
         case OPTION_BUFFER_TEXT:
-                return refuse(dat, "it holds the text of a latency tracer, no events");
+                return trace_dat_refuse(dat, "it holds the text of a latency tracer, no events");
         default:
                 if (id >= DAT_HEADER_INFO && id < _DAT_SECTION_N &&
                                 dat_get_number(&input, 8, &value))
@@ -150,7 +151,7 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
 }
 
 /* Options up to the one that ends them; ret_next: where version 7 has more, 0 for nowhere. */
-static int read_options(Dat *dat, DatInput *input, uint64_t *ret_next) {
+static int trace_dat_read_options(Dat *dat, DatInput *input, uint64_t *ret_next) {
         *ret_next = 0;
         for (;;) {
                 _cleanup_free_ char *text = NULL;
@@ -159,12 +160,12 @@ static int read_options(Dat *dat, DatInput *input, uint64_t *ret_next) {
                 int r;
 
                 if (!dat_get_number(input, 2, &id))
-                        return cut(dat, "the options");
+                        return trace_dat_cut(dat, "the options");
                 if (dat->version == 6 && id == OPTION_DONE)
                         return 0;
                 if (!dat_get_u32(input, &size) || size > OPTION_MAX_SIZE ||
                                 !(text = dat_get_text(input, size)))
-                        return cut(dat, "the options");
+                        return trace_dat_cut(dat, "the options");
                 if (id == OPTION_DONE) {
                         memcpy(ret_next, text, MIN_OF(size, (uint32_t)8));
                         *ret_next = le64toh(*ret_next);
@@ -200,7 +201,7 @@ static int add_packed_cpu(Dat *dat, unsigned cpu, uint64_t offset) {
         uint32_t n;
 
         if (offset > dat->trace->size || !dat_get_u32(&input, &n))
-                return cut(dat, "a CPU's data");
+                return trace_dat_cut(dat, "a CPU's data");
         for (uint32_t i = 0; i < n; i++) {
                 TraceChunk chunk = { 0 };
                 uint32_t size;
@@ -209,7 +210,7 @@ static int add_packed_cpu(Dat *dat, unsigned cpu, uint64_t offset) {
                 if (!dat_get_u32(&input, &chunk.packed) || !dat_get_u32(&input, &size) ||
                                 size > CHUNK_MAX_SIZE || chunk.packed > CHUNK_MAX_SIZE ||
                                 chunk.packed == 0 || chunk.packed > input.end - input.place)
-                        return cut(dat, "a CPU's packed data");
+                        return trace_dat_cut(dat, "a CPU's packed data");
                 chunk.offset = input.place;
                 chunk.size = size;
                 r = trace_add_chunk(dat->trace, cpu, &chunk);
@@ -232,7 +233,7 @@ static int open_section(Dat *dat,
         if (offset > input.end || !dat_get_number(&input, 2, &id) ||
                         !dat_get_number(&input, 2, &flags) || !dat_get_u32(&input, &description) ||
                         !dat_get_number(&input, 8, &size))
-                return cut(dat, "a section's header");
+                return trace_dat_cut(dat, "a section's header");
         input.end = input.place + MIN_OF(size, input.end - input.place);
         *ret = input;
         *ret_id = (unsigned)id;
@@ -248,7 +249,7 @@ static int unpack_section(Dat *dat, DatInput *input, uint8_t **ret) {
 
         if (!dat->is_packed || !dat_get_u32(input, &chunk.packed) || !dat_get_u32(input, &size) ||
                         chunk.packed > input->end - input->place || size > SECTION_MAX_SIZE)
-                return cut(dat, "a packed section");
+                return trace_dat_cut(dat, "a packed section");
         chunk.offset = input->place;
         chunk.size = size;
         data = malloc((size_t)size + 1);
@@ -256,7 +257,7 @@ static int unpack_section(Dat *dat, DatInput *input, uint8_t **ret) {
                 return -ENOMEM;
         r = trace_unpack(dat->trace, &chunk, data);
         if (r == -EBADMSG)
-                return cut(dat, "a packed section");
+                return trace_dat_cut(dat, "a packed section");
         if (r < 0)
                 return r;
         *input = (DatInput){ .trace = dat->trace, .data = data, .end = size };
@@ -275,7 +276,7 @@ static int read_section(Dat *dat, DatSection id) {
         if (r != 0)
                 return r;
         if (found != id)
-                return cut(dat, "a section's header");
+                return trace_dat_cut(dat, "a section's header");
         if (is_packed) {
                 r = unpack_section(dat, &input, &data);
                 if (r != 0)
@@ -300,7 +301,7 @@ static int add_buffer_v7(Dat *dat, const DatBuffer *buffer) {
                         !dat_get_u32(&input, &page_size) || !dat_get_u32(&input, &n_cpus) ||
                         page_size < 512 || page_size > CHUNK_MAX_SIZE || n_cpus > CPUS_MAX ||
                         (is_packed && !dat->is_packed))
-                return cut(dat, "a buffer's option");
+                return trace_dat_cut(dat, "a buffer's option");
         if (buffer->name[0] == '\0')
                 dat->decode->n_cpus = MAX_OF(dat->decode->n_cpus, n_cpus);
         dat->page_size = page_size;
@@ -311,7 +312,7 @@ static int add_buffer_v7(Dat *dat, const DatBuffer *buffer) {
 
                 if (!dat_get_u32(&input, &cpu) || !dat_get_number(&input, 8, &offset) ||
                                 !dat_get_number(&input, 8, &size) || cpu >= CPUS_MAX)
-                        return cut(dat, "a buffer's option");
+                        return trace_dat_cut(dat, "a buffer's option");
                 if (size == 0)
                         continue;
                 r = is_packed ? add_packed_cpu(dat, cpu, offset)
@@ -325,7 +326,7 @@ static int load_v7(Dat *dat, DatInput *input) {
         int r;
 
         if (!dat_get_number(input, 8, &next))
-                return cut(dat, "its header");
+                return trace_dat_cut(dat, "its header");
         for (unsigned i = 0; next != 0; i++) {
                 _cleanup_free_ uint8_t *data = NULL;
                 bool is_packed;
@@ -333,14 +334,14 @@ static int load_v7(Dat *dat, DatInput *input) {
                 DatInput section;
 
                 if (i == OPTIONS_MAX)
-                        return cut(dat, "the options: they lead in a circle");
+                        return trace_dat_cut(dat, "the options: they lead in a circle");
                 r = open_section(dat, next, &section, &id, &is_packed);
                 if (r == 0 && id != OPTION_DONE)
-                        r = cut(dat, "the options");
+                        r = trace_dat_cut(dat, "the options");
                 if (r == 0 && is_packed)
                         r = unpack_section(dat, &section, &data);
                 if (r == 0)
-                        r = read_options(dat, &section, &next);
+                        r = trace_dat_read_options(dat, &section, &next);
                 if (r != 0)
                         return r;
         }
@@ -367,25 +368,25 @@ static int read_cpu_table(Dat *dat, DatInput *input, const char *name) {
         int r;
 
         if (!dat_get(input, word, sizeof(word)))
-                return cut(dat, "its header");
+                return trace_dat_cut(dat, "its header");
         if (memcmp(word, "options", 7) == 0) {
-                r = read_options(dat, input, &next);
+                r = trace_dat_read_options(dat, input, &next);
                 if (r != 0)
                         return r;
                 if (!dat_get(input, word, sizeof(word)))
-                        return cut(dat, "its header");
+                        return trace_dat_cut(dat, "its header");
         }
         if (memcmp(word, "latency", 7) == 0)
-                return refuse(dat, "it holds the text of a latency tracer, no events");
+                return trace_dat_refuse(dat, "it holds the text of a latency tracer, no events");
         if (memcmp(word, "flyrecord", 9) != 0)
-                return cut(dat, "its header");
+                return trace_dat_cut(dat, "its header");
 
         r = trace_add_buffer(dat->trace, name, dat->page_size);
         for (uint32_t cpu = 0; cpu < dat->n_cpus && r == 0; cpu++) {
                 uint64_t offset, size;
 
                 if (!dat_get_number(input, 8, &offset) || !dat_get_number(input, 8, &size))
-                        return cut(dat, "the table of CPUs");
+                        return trace_dat_cut(dat, "the table of CPUs");
                 r = add_plain_cpu(dat, cpu, offset, size);
         }
         return r;
@@ -402,14 +403,14 @@ static int load_v6(Dat *dat, DatInput *input) {
                         return r;
         }
         if (!dat_get_u32(input, &dat->n_cpus) || dat->n_cpus > CPUS_MAX)
-                return cut(dat, "its number of CPUs");
+                return trace_dat_cut(dat, "its number of CPUs");
         dat->decode->n_cpus = dat->n_cpus;
         r = read_cpu_table(dat, input, "");
         if (r != 0)
                 return r;
         if (dat->has_clock && dat_get_number(input, 8, &size) && size > 0 &&
                         size < DAT_STRING_MAX && (clock = dat_get_text(input, size)))
-                set_clock(dat, clock);
+                trace_dat_set_clock(dat, clock);
         for (size_t i = 0; i < dat->n_buffers; i++) {
                 input->place = MIN_OF(dat->buffers[i].offset, input->end);
                 r = read_cpu_table(dat, input, dat->buffers[i].name);
@@ -426,24 +427,25 @@ static int load_head(Dat *dat, DatInput *input) {
         input->place = 10;
         if (!dat_get_string(input, version) || !dat_get(input, flags, sizeof(flags)) ||
                         !dat_get_u32(input, &dat->page_size))
-                return cut(dat, "its header");
+                return trace_dat_cut(dat, "its header");
         if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
                 return reason_set(dat->reason,
                                 KT_E_FAILED,
                                 "a trace.dat of version %s, only 6 and 7 are known",
                                 version);
         if (flags[0] != 0)
-                return refuse(dat, "a trace.dat of a big-endian machine, which is not read here");
+                return trace_dat_refuse(
+                                dat, "a trace.dat of a big-endian machine, which is not read here");
         if ((flags[1] != 4 && flags[1] != 8) || dat->page_size < 512 ||
                         dat->page_size > CHUNK_MAX_SIZE)
-                return cut(dat, "its header");
+                return trace_dat_cut(dat, "its header");
         dat->version = (unsigned)(version[0] - '0');
         tep_set_long_size(dat->decode->tep, flags[1]);
         if (dat->version == 6)
                 return 0;
 
         if (!dat_get_string(input, name) || !dat_get_string(input, version))
-                return cut(dat, "its header");
+                return trace_dat_cut(dat, "its header");
         dat->is_packed = strcmp(name, "none") != 0;
         if (dat->is_packed && strcmp(name, "zstd") != 0)
                 return reason_set(dat->reason,

@@ -11,7 +11,10 @@
 #include "interfaces/cleanup.h"
 #include "trace.h"
 
-static void tell_missing(Trace *trace, uint64_t place, const char *where, const char *what) {
+static void trace_stream_report_missing(Trace *trace,
+                uint64_t place,
+                const char *where,
+                const char *what) {
         snprintf(trace->missing,
                         sizeof(trace->missing),
                         "%s after %" PRIu64 " bytes: %.150s%s%s",
@@ -48,10 +51,10 @@ static int load_frame(Trace *trace, uint64_t offset, const FrameHeader *header, 
 }
 
 /* The metadata is what nothing can be read without. */
-static int finish(Trace *trace, uint64_t place, const Reason *why, Reason *reason) {
+static int trace_stream_finish(Trace *trace, uint64_t place, const Reason *why, Reason *reason) {
         trace->whole_size = place;
         if (why)
-                tell_missing(trace, place, "damaged", why->text);
+                trace_stream_report_missing(trace, place, "damaged", why->text);
         if (trace->stream.decode)
                 return 0;
         return reason_set(reason,
@@ -69,7 +72,7 @@ int trace_load_stream(Trace *trace, Reason *reason) {
 
         r = trace_read(trace, 0, bytes, sizeof(StreamHeader));
         if (r <= 0)
-                return r < 0 ? r : finish(trace, 0, NULL, reason);
+                return r < 0 ? r : trace_stream_finish(trace, 0, NULL, reason);
         r = stream_header_decode(bytes, sizeof(StreamHeader), reason);
         if (r != 0)
                 return r;
@@ -79,8 +82,9 @@ int trace_load_stream(Trace *trace, Reason *reason) {
                 FrameHeader header;
 
                 if (left < sizeof(bytes)) {
-                        tell_missing(trace, trace->size, "cut", "in a frame's header");
-                        return finish(trace, place, NULL, reason);
+                        trace_stream_report_missing(
+                                        trace, trace->size, "cut", "in a frame's header");
+                        return trace_stream_finish(trace, place, NULL, reason);
                 }
                 r = trace_read(trace, place, bytes, sizeof(bytes));
                 if (r <= 0)
@@ -88,13 +92,13 @@ int trace_load_stream(Trace *trace, Reason *reason) {
                 if (stream_is_header(bytes, sizeof(bytes))) {
                         r = stream_join(&trace->stream, bytes, sizeof(StreamHeader), &why);
                         if (r > 0)
-                                return finish(trace, place, &why, reason);
+                                return trace_stream_finish(trace, place, &why, reason);
                         place += sizeof(StreamHeader);
                         continue;
                 }
                 r = frame_header_decode(bytes, &header, &why);
                 if (r > 0)
-                        return finish(trace, place, &why, reason);
+                        return trace_stream_finish(trace, place, &why, reason);
                 if (header.size > left - sizeof(bytes)) {
                         char what[32];
 
@@ -102,17 +106,17 @@ int trace_load_stream(Trace *trace, Reason *reason) {
                                         sizeof(what),
                                         "in a %s frame",
                                         stream_frame_name(header.type));
-                        tell_missing(trace, trace->size, "cut", what);
-                        return finish(trace, place, NULL, reason);
+                        trace_stream_report_missing(trace, trace->size, "cut", what);
+                        return trace_stream_finish(trace, place, NULL, reason);
                 }
                 r = load_frame(trace, place + sizeof(bytes), &header, &why);
                 if (r > 0)
-                        return finish(trace, place, &why, reason);
+                        return trace_stream_finish(trace, place, &why, reason);
                 if (r < 0)
                         return r;
                 place += sizeof(bytes) + header.size;
         }
         if (!trace->stream.is_ended)
-                tell_missing(trace, place, "cut", "behind a whole frame");
-        return finish(trace, place, NULL, reason);
+                trace_stream_report_missing(trace, place, "cut", "behind a whole frame");
+        return trace_stream_finish(trace, place, NULL, reason);
 }

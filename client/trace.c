@@ -145,7 +145,7 @@ static int reserve_block(Trace *trace, TraceLane *lane, size_t size) {
         return 0;
 }
 
-static void lane_lose(TraceLane *lane, int64_t lost) {
+static void trace_lane_lose(TraceLane *lane, int64_t lost) {
         if (lost < 0 || lane->lost < 0)
                 lane->lost = -1;
         else
@@ -163,7 +163,8 @@ static int lane_fill(Trace *trace, TraceLane *lane) {
                         return 0;
                 chunk = &lane->chunks[lane->chunk];
                 if (lane->chunk_place == 0 && chunk->lost > 0)
-                        lane_lose(lane, (int64_t)MIN_OF(chunk->lost, (uint64_t)INT64_MAX / 2));
+                        trace_lane_lose(lane,
+                                        (int64_t)MIN_OF(chunk->lost, (uint64_t)INT64_MAX / 2));
                 if (lane->chunk_place < chunk->size)
                         break;
                 lane->chunk++;
@@ -202,7 +203,7 @@ static uint64_t convert_ts(const Trace *trace, uint64_t ts) {
 }
 
 /* Makes lane->record the next record; 1, 0 at the lane's end, -errno. */
-static int lane_advance(Trace *trace, TraceLane *lane) {
+static int trace_lane_advance(Trace *trace, TraceLane *lane) {
         size_t subbuf_size = trace->buffers[lane->buffer].subbuf_size, size;
         int64_t missed;
         uint64_t ts;
@@ -231,11 +232,11 @@ static int lane_advance(Trace *trace, TraceLane *lane) {
                                 &missed);
                 lane->block_place += size;
                 if (missed != 0 && !lane->is_told)
-                        lane_lose(lane, missed);
+                        trace_lane_lose(lane, missed);
         }
 }
 
-static bool is_before(const TraceLane *a, const TraceLane *b) {
+static bool trace_is_before(const TraceLane *a, const TraceLane *b) {
         if (a->record.ts != b->record.ts)
                 return a->record.ts < b->record.ts;
         return a->buffer != b->buffer ? a->buffer < b->buffer : a->cpu < b->cpu;
@@ -250,9 +251,9 @@ static void heap_sift_down(Trace *trace, size_t at) {
                 if (child >= trace->n_heap)
                         break;
                 if (child + 1 < trace->n_heap &&
-                                is_before(trace->heap[child + 1], trace->heap[child]))
+                                trace_is_before(trace->heap[child + 1], trace->heap[child]))
                         child++;
-                if (!is_before(trace->heap[child], lane))
+                if (!trace_is_before(trace->heap[child], lane))
                         break;
                 trace->heap[at] = trace->heap[child];
                 at = child;
@@ -269,7 +270,7 @@ static int heap_init(Trace *trace) {
                 int r;
 
                 lane->record.cpu = lane->cpu;
-                r = lane_advance(trace, lane);
+                r = trace_lane_advance(trace, lane);
                 if (r < 0)
                         return r;
                 lane->is_done = r == 0;
@@ -304,7 +305,7 @@ int trace_next(Trace *trace, TraceItem *ret) {
 
                 if (lane->is_taken) {
                         /* Only now is the record that was handed out last no longer in use. */
-                        r = lane_advance(trace, lane);
+                        r = trace_lane_advance(trace, lane);
                         if (r < 0)
                                 return r;
                         lane->is_done = r == 0;
@@ -328,7 +329,7 @@ int trace_next(Trace *trace, TraceItem *ret) {
         return 0;
 }
 
-static ssize_t read_some(int fd, uint8_t *data, size_t size) {
+static ssize_t trace_read_some(int fd, uint8_t *data, size_t size) {
         ssize_t n;
 
         do
@@ -353,7 +354,7 @@ static int spool(Trace *trace, const uint8_t *head, size_t n_head) {
         r = descriptor_write_all(copy, head, n_head);
         if (r < 0)
                 return r;
-        while ((n = read_some(trace->fd, buffer, BLOCK_SIZE)) > 0) {
+        while ((n = trace_read_some(trace->fd, buffer, BLOCK_SIZE)) > 0) {
                 r = descriptor_write_all(copy, buffer, (size_t)n);
                 if (r < 0)
                         return r;
@@ -398,7 +399,7 @@ static int open_head(Trace *trace, uint8_t head[static 16], size_t *ret_size) {
                 return 0;
         }
         while (n < 16) {
-                ssize_t k = read_some(trace->fd, head + n, 16 - n);
+                ssize_t k = trace_read_some(trace->fd, head + n, 16 - n);
 
                 if (k < 0)
                         return (int)k;

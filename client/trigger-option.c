@@ -12,7 +12,7 @@
 
 #include "interfaces/quote.h"
 
-static int refuse(const char *text, const char *why, Reason *reason) {
+static int trigger_option_refuse(const char *text, const char *why, Reason *reason) {
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
                         "--trigger %s: %s: write " TRIGGER_OPTION_FORM,
@@ -36,14 +36,17 @@ static char *find_do(char *text) {
         return found;
 }
 
-static int set(SpecTriggerList *list, const char *key, const char *value, Reason *reason) {
+static int trigger_option_set(SpecTriggerList *list,
+                const char *key,
+                const char *value,
+                Reason *reason) {
         const SpecField *field;
 
         int r = spec_triggers_find_field(list, key, &field, reason);
         return r ?: spec_triggers_set_string(list, field, value, reason);
 }
 
-static int set_keys(SpecTriggerList *list, char *words, Reason *reason) {
+static int trigger_option_set_keys(SpecTriggerList *list, char *words, Reason *reason) {
         const SpecField *field;
         char *state = NULL;
 
@@ -62,7 +65,7 @@ static int set_count(SpecTriggerList *list, const char *text, const char *number
         /* strtoull takes signs and blanks. A number too long is over any limit: UINT64_MAX. */
         unsigned long long n = strtoull(number, &end, 10);
         if (*number < '0' || *number > '9' || *end)
-                return refuse(text, "no number behind 'times'", reason);
+                return trigger_option_refuse(text, "no number behind 'times'", reason);
         int r = spec_triggers_find_field(list, "count", &field, reason);
         return r ?: spec_triggers_set_number(list, field, n, reason);
 }
@@ -74,22 +77,22 @@ static int read_action(SpecTriggerList *list, const char *text, char *words, Rea
         int r;
 
         if (!action)
-                return refuse(text, "nothing behind 'do'", reason);
-        r = set(list, "do", action, reason);
+                return trigger_option_refuse(text, "nothing behind 'do'", reason);
+        r = trigger_option_set(list, "do", action, reason);
         if (r == 0 && next && strcmp(next, "times") != 0) {
-                r = strcmp(action, "hist") == 0 ? set_keys(list, next, reason)
-                                                : set(list, "event", next, reason);
+                r = strcmp(action, "hist") == 0 ? trigger_option_set_keys(list, next, reason)
+                                                : trigger_option_set(list, "event", next, reason);
                 next = strtok_r(NULL, " ", &state);
         }
         if (r == 0 && next && strcmp(next, "times") != 0)
-                return refuse(text, "too many words", reason);
+                return trigger_option_refuse(text, "too many words", reason);
         if (r == 0 && next) {
                 char *number = strtok_r(NULL, " ", &state);
 
                 r = set_count(list, text, number ?: "", reason);
         }
         if (r == 0 && next && strtok_r(NULL, " ", &state))
-                return refuse(text, "too many words", reason);
+                return trigger_option_refuse(text, "too many words", reason);
         return r;
 }
 
@@ -100,9 +103,9 @@ int trigger_option_read(SpecTriggerList *list, const char *text, Reason *reason)
                 return -ENOMEM;
         char *action = find_do(copy);
         if (!action)
-                return refuse(text, "no 'do'", reason);
+                return trigger_option_refuse(text, "no 'do'", reason);
         *action = '\0';
         int r = spec_triggers_add(list, reason);
-        r = r ?: set(list, "when", copy, reason);
+        r = r ?: trigger_option_set(list, "when", copy, reason);
         return r ?: read_action(list, text, action + strlen(" do "), reason);
 }

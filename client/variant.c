@@ -163,7 +163,7 @@ int variant_read(sd_bus_message *message, json_object **ret) {
         }
 }
 
-static int variant_append_list(sd_bus_message *message, json_object *list) {
+static int variant_append_items(sd_bus_message *message, json_object *list) {
         size_t n = json_object_array_length(list);
         bool objects = n == 0 ||
                        json_object_is_type(json_object_array_get_idx(list, 0), json_type_object);
@@ -174,7 +174,7 @@ static int variant_append_list(sd_bus_message *message, json_object *list) {
         for (size_t i = 0; r >= 0 && i < n; i++) {
                 json_object *item = json_object_array_get_idx(list, i);
 
-                r = objects ? variant_append_object(message, item)
+                r = objects ? variant_append_fields(message, item)
                             : sd_bus_message_append(message, "s", json_object_get_string(item));
         }
         if (r >= 0)
@@ -188,7 +188,7 @@ static int variant_append_dictionary(sd_bus_message *message, json_object *value
         int r = sd_bus_message_open_container(message, 'v', "a{sv}");
 
         if (r >= 0)
-                r = variant_append_object(message, value);
+                r = variant_append_fields(message, value);
         return r < 0 ? r : sd_bus_message_close_container(message);
 }
 
@@ -201,7 +201,7 @@ static int variant_append(sd_bus_message *message, json_object *value) {
         case json_type_boolean:
                 return sd_bus_message_append(message, "v", "b", json_object_get_boolean(value));
         case json_type_array:
-                return variant_append_list(message, value);
+                return variant_append_items(message, value);
         case json_type_object:
                 return variant_append_dictionary(message, value);
         default:
@@ -209,7 +209,7 @@ static int variant_append(sd_bus_message *message, json_object *value) {
         }
 }
 
-int variant_append_object(sd_bus_message *message, json_object *object) {
+int variant_append_fields(sd_bus_message *message, json_object *object) {
         int r = sd_bus_message_open_container(message, 'a', "{sv}");
 
         json_object_object_foreach(object, key, value) {

@@ -10,4 +10,4 @@
 int variant_read(sd_bus_message *message, json_object **ret);
 /* Appends a JSON object as a{sv}: text s, numbers t, lists of objects aa{sv}, lists of text as,
  * objects a{sv}. */
-int variant_append_object(sd_bus_message *message, json_object *object);
+int variant_append_fields(sd_bus_message *message, json_object *object);

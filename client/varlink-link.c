@@ -134,7 +134,7 @@ int varlink_link_flush(VarlinkLink *link) {
 }
 
 /* Room for one more read behind what waits. */
-static int make_room(VarlinkLink *link) {
+static int varlink_link_make_room(VarlinkLink *link) {
         if (link->in_begin > 0) {
                 memmove(link->in, link->in + link->in_begin, link->in_end - link->in_begin);
                 link->in_end -= link->in_begin;
@@ -154,7 +154,7 @@ static int make_room(VarlinkLink *link) {
         return 0;
 }
 
-static int take_fds(VarlinkLink *link, struct msghdr *message) {
+static int varlink_link_take_fds(VarlinkLink *link, struct msghdr *message) {
         int r = message->msg_flags & MSG_CTRUNC ? -EMFILE : 0;
 
         for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
@@ -187,7 +187,7 @@ int varlink_link_fill(VarlinkLink *link) {
                 .msg_control = &control,
                 .msg_controllen = sizeof(control),
         };
-        int r = make_room(link);
+        int r = varlink_link_make_room(link);
         ssize_t n;
 
         if (r < 0)
@@ -204,11 +204,11 @@ int varlink_link_fill(VarlinkLink *link) {
         if (n == 0)
                 return -ECONNRESET;
         link->in_end += (size_t)n;
-        return take_fds(link, &message);
+        return varlink_link_take_fds(link, &message);
 }
 
 /* A whole text, with a NUL behind it, is one object. */
-static int parse(const char *text, size_t size, json_object **ret) {
+static int varlink_link_parse(const char *text, size_t size, json_object **ret) {
         json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
 
         if (!tokener)
@@ -234,7 +234,7 @@ int varlink_link_next(VarlinkLink *link, json_object **ret) {
         if (!end)
                 return 0;
         link->in_begin = link->in_seen = (size_t)(end + 1 - link->in);
-        return parse(text, (size_t)(end - text), ret);
+        return varlink_link_parse(text, (size_t)(end - text), ret);
 }
 
 int varlink_link_take_fd(VarlinkLink *link) {

@@ -41,7 +41,7 @@ static int stream_check(StreamJob *job, const Context *context, int *ret_status)
                         strcmp(job->path, "-") == 0)
                 job->format = "json";
         if (job->is_notify && (is_file || job->is_snapshot)) {
-                *ret_status = tell_usage(context,
+                *ret_status = message_show_usage(context,
                                 !job->is_snapshot
                                                 ? "--notify prints on stdout: without -o, --to and --cpu"
                                                 : "--notify is an option of stream");
@@ -122,12 +122,12 @@ static int stream_follow(StreamJob *job) {
 
 /* Of one that has no end although nobody has left it its worker was killed; what a failed one
  * lacks is told already. */
-static bool stream_tell_cut(const StreamJob *job, const ExportSummary *summary) {
+static bool stream_report_cut(const StreamJob *job, const ExportSummary *summary) {
         const char *missing = tap_find_missing(job->tap, summary);
 
         if (!missing || job->has_left)
                 return false;
-        tell("%s: %s%s; 'journalctl -u ktraced' tells why",
+        message_print("%s: %s%s; 'journalctl -u ktraced' tells why",
                         output_get_name(job->output),
                         summary->complete ? "" : "the stream has no end: ",
                         missing);
@@ -149,15 +149,15 @@ static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost,
         if (is_converted)
                 summary = &converted;
         if (!context->quiet)
-                tell("%s: %s event%s",
+                message_print("%s: %s event%s",
                                 output_get_name(job->output),
                                 table_format_number(events, summary->n_events),
                                 summary->n_events == 1 ? "" : "s");
         *ret_lost = summary->n_lost > 0;
-        if (stream_tell_cut(job, summary))
+        if (stream_report_cut(job, summary))
                 *ret_lost = true;
         if (summary->n_lost > 0)
-                tell("%s: %s events were lost",
+                message_print("%s: %s events were lost",
                                 output_get_name(job->output),
                                 table_format_number(events, summary->n_lost));
         return 0;
@@ -171,23 +171,23 @@ static int stream_conduct(StreamJob *job, const Context *context) {
         if (r != 0) {
                 if (job->output)
                         output_discard(job->output);
-                return tell_failure(r, &reason);
+                return message_fail(r, &reason);
         }
         r = stream_follow(job);
         if (r >= 0)
                 r = tap_get_result(job->tap, &reason);
         if (r != 0)
-                (void)tell_failure(r, &reason);
+                (void)message_fail(r, &reason);
         reason = (Reason){};
         finished = stream_finish(job, context, &lost, &reason);
         if (finished != 0)
-                return tell_failure(finished, &reason);
+                return message_fail(finished, &reason);
         if (r != 0)
                 return KT_EXIT_FAILED;
         return lost ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
-static int run(Context *context, bool is_snapshot, int argc, char **argv) {
+static int verb_stream_run(Context *context, bool is_snapshot, int argc, char **argv) {
         StreamJob job = { .is_snapshot = is_snapshot };
         int status;
 
@@ -204,11 +204,11 @@ static int run(Context *context, bool is_snapshot, int argc, char **argv) {
 }
 
 static int stream_run(Context *context, int argc, char **argv) {
-        return run(context, false, argc, argv);
+        return verb_stream_run(context, false, argc, argv);
 }
 
 static int snapshot_run(Context *context, int argc, char **argv) {
-        return run(context, true, argc, argv);
+        return verb_stream_run(context, true, argc, argv);
 }
 
 const Verb verb_stream = {

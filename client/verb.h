@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "interfaces/error.h"
+#include "message.h"
 #include "options.h"
-#include "tell.h"
 
 /* One command. Each verb's file defines its own as `const Verb verb_NAME`; main.c lists them. */
 typedef struct Verb {
@@ -49,6 +49,6 @@ extern const Verb verb_snapshot;
 extern const Verb verb_stream;
 extern const Verb verb_verify;
 
-/* tell() and "see 'ktracectl VERB --help'"; returns KT_EXIT_USAGE. */
-int tell_usage(const Context *context, const char *format, ...) _printf_(2, 3);
+/* Prints the message and "see 'ktracectl VERB --help'". Returns KT_EXIT_USAGE. */
+int message_show_usage(const Context *context, const char *format, ...) _printf_(2, 3);
 void verb_print_help(const Verb *verb);

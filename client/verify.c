@@ -237,7 +237,7 @@ static int verify_print(const Context *context, const Verify *verify) {
         for (size_t i = 0; i < n; i++) {
                 json_object *finding = json_object_array_get_idx(verify->findings, i);
 
-                tell("%s %s belongs to no session%s; ktraced removes it when it starts",
+                message_print("%s %s belongs to no session%s; ktraced removes it when it starts",
                                 json_object_get_string(json_object_object_get(finding, "kind")),
                                 json_object_get_string(json_object_object_get(finding, "name")),
                                 verify->sessions ? "" : " (ktraced is not running)");
@@ -267,7 +267,7 @@ static int verify_look(Verify *verify, Reason *reason) {
 
 /* While a session is made or removed its instance is there and the session is in no list: what is
  * found beside a running daemon counts once it has stayed. */
-static int verify_go(const Context *context, Verify *verify) {
+static int verify_execute(const Context *context, Verify *verify) {
         Reason reason = {};
         int r = verify_open(verify, &reason);
 
@@ -277,7 +277,7 @@ static int verify_go(const Context *context, Verify *verify) {
                         break;
                 (void)usleep(VERIFY_PAUSE_USEC);
         }
-        return r == 0 ? verify_print(context, verify) : tell_failure(r, &reason);
+        return r == 0 ? verify_print(context, verify) : message_fail(r, &reason);
 }
 
 static int verify_run(Context *context, int argc, char **argv) {
@@ -292,7 +292,7 @@ static int verify_run(Context *context, int argc, char **argv) {
         if (option == OPTIONS_END)
                 option = options_count(context, argc, argv, 0, 0, &status);
         if (option == OPTIONS_END)
-                status = verify_go(context, &verify);
+                status = verify_execute(context, &verify);
         json_object_put(verify.sessions);
         json_object_put(verify.probes);
         json_object_put(verify.findings);

@@ -31,7 +31,9 @@ int watch_block_signals(sigset_t *ret_mask) {
         return sigprocmask(SIG_BLOCK, &mask, ret_mask) < 0 ? -errno : 0;
 }
 
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+static int watch_on_signal(sd_event_source *source,
+                const struct signalfd_siginfo *si,
+                void *userdata) {
         Watch *watch = userdata;
         uint64_t now = 0;
 
@@ -45,11 +47,11 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si,
         return 0;
 }
 
-static const char *get_text(json_object *object, const char *key) {
+static const char *watch_get_text(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
-static void on_session(const char *session, json_object *signal, void *userdata) {
+static void watch_on_session(const char *session, json_object *signal, void *userdata) {
         Watch *watch = userdata;
         json_object *end = json_object_object_get(signal, "ended");
 
@@ -60,11 +62,11 @@ static void on_session(const char *session, json_object *signal, void *userdata)
                 (void)snprintf(watch->end_code,
                                 sizeof(watch->end_code),
                                 "%s",
-                                get_text(end, "code"));
+                                watch_get_text(end, "code"));
                 (void)snprintf(watch->end_reason,
                                 sizeof(watch->end_reason),
                                 "%s",
-                                get_text(end, "reason"));
+                                watch_get_text(end, "reason"));
         }
         if (watch->listener)
                 watch->listener(signal, watch->userdata);
@@ -141,7 +143,7 @@ int watch_init(Watch *watch, Proxy *proxy) {
                 r = sd_event_add_signal(watch->event,
                                 &watch->signals[i],
                                 watch_signals[i],
-                                on_signal,
+                                watch_on_signal,
                                 watch);
         /* Before everything else: a flood of other events must not keep ^C waiting. */
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(watch_signals); i++)
@@ -161,7 +163,7 @@ int watch_init(Watch *watch, Proxy *proxy) {
         return proxy_attach(proxy,
                         watch->event,
                         &watch->given_up,
-                        &(ProxyListener){ on_session, on_daemon, watch });
+                        &(ProxyListener){ watch_on_session, on_daemon, watch });
 }
 
 void watch_done(Watch *watch) {

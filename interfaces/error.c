@@ -111,7 +111,7 @@ static bool is_control(const char *text, size_t length) {
         return first == 0xc2 && (unsigned char)text[1] < 0xa0;
 }
 
-static void clean(char *text, size_t size, bool is_cut) {
+static void error_clean(char *text, size_t size, bool is_cut) {
         size_t out = 0;
 
         for (size_t in = 0; in < size;) {
@@ -144,6 +144,6 @@ int reason_set(Reason *reason, int code, const char *format, ...) {
         va_end(arguments);
         if (n < 0)
                 reason->text[0] = '\0';
-        clean(reason->text, strlen(reason->text), n >= (int)sizeof(reason->text));
+        error_clean(reason->text, strlen(reason->text), n >= (int)sizeof(reason->text));
         return code;
 }

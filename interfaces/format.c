@@ -51,7 +51,7 @@ const FormatField *format_field_find(const Format *format, const char *name) {
         return NULL;
 }
 
-static int refuse(Parser *parser, const char *what) {
+static int format_refuse(Parser *parser, const char *what) {
         return reason_set(parser->reason,
                         -EBADMSG,
                         "event format line %zu: %s",
@@ -59,7 +59,7 @@ static int refuse(Parser *parser, const char *what) {
                         what);
 }
 
-static bool next_line(Parser *parser, Line *ret) {
+static bool format_next_line(Parser *parser, Line *ret) {
         const char *newline;
 
         if (parser->p == parser->end)
@@ -99,7 +99,7 @@ static bool take_number(Line *line, uint32_t *ret) {
         return true;
 }
 
-static bool is_name_character(char c) {
+static bool format_is_name_character(char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '_';
 }
@@ -164,14 +164,14 @@ static bool split_declaration(Line text, Declaration *ret) {
                 function = memmem(text.p, text.size, "(*", 2);
                 if (!function)
                         return false;
-                for (last = function + 2; is_name_character(*last); last++)
+                for (last = function + 2; format_is_name_character(*last); last++)
                         ;
         } else if (text.size > 0 && text.p[text.size - 1] == ']') {
                 last = memchr(text.p, '[', text.size);
                 if (!last)
                         return false;
         }
-        for (first = last; first > text.p && is_name_character(first[-1]);)
+        for (first = last; first > text.p && format_is_name_character(first[-1]);)
                 first--;
 
         ret->before = (Line){ text.p, (size_t)(first - text.p) };
@@ -181,7 +181,7 @@ static bool split_declaration(Line text, Declaration *ret) {
         return ret->name.size > 0 && ret->before.size > 0;
 }
 
-static bool is_printable(const Line *line) {
+static bool format_is_printable(const Line *line) {
         for (size_t i = 0; i < line->size; i++)
                 if (line->p[i] < 0x20 || line->p[i] > 0x7e)
                         return false;
@@ -215,10 +215,10 @@ static int parse_declaration(Parser *parser, Line text, FormatField *field) {
         if (field->kind != FIELD_PLAIN && field->size == sizeof(uint64_t))
                 field->size = sizeof(uint32_t);
         if (field->kind != FIELD_PLAIN && field->size != sizeof(uint32_t))
-                return refuse(parser, "a location that has not 4 bytes");
+                return format_refuse(parser, "a location that has not 4 bytes");
 
-        if (!is_printable(&text) || !split_declaration(text, &declaration))
-                return refuse(parser, "a declaration without a type or a name");
+        if (!format_is_printable(&text) || !split_declaration(text, &declaration))
+                return format_refuse(parser, "a declaration without a type or a name");
 
         type = element_type(&declaration);
         is_array = declaration.after.size > 0 && declaration.after.p[0] == '[';
@@ -246,7 +246,7 @@ static int parse_field(Parser *parser, Line line, bool is_common, FormatField *f
         Line text;
 
         if (!semicolon)
-                return refuse(parser, "a field without an offset");
+                return format_refuse(parser, "a field without an offset");
         text = (Line){ line.p, (size_t)(semicolon - line.p) };
         line.size -= text.size;
         line.p = semicolon;
@@ -254,20 +254,20 @@ static int parse_field(Parser *parser, Line line, bool is_common, FormatField *f
                         !take_prefix(&line, ";\tsize:") || !take_number(&line, &field->size) ||
                         !take_prefix(&line, ";\tsigned:") || !take_number(&line, &is_signed) ||
                         is_signed > 1 || !take_prefix(&line, ";") || line.size > 0)
-                return refuse(parser, "a field's offset, size or signedness is malformed");
+                return format_refuse(parser, "a field's offset, size or signedness is malformed");
         if (field->offset + field->size > FORMAT_BYTES_MAX)
-                return refuse(parser, "a field lies beyond the longest record");
+                return format_refuse(parser, "a field lies beyond the longest record");
 
         field->is_signed = is_signed;
         field->is_common = is_common;
         return parse_declaration(parser, text, field);
 }
 
-static int add_field(Parser *parser, Format *format, const FormatField *field) {
+static int format_add_field(Parser *parser, Format *format, const FormatField *field) {
         FormatField *fields;
 
         if (format->n_fields == FORMAT_FIELDS_MAX)
-                return refuse(parser, "too many fields");
+                return format_refuse(parser, "too many fields");
         fields = reallocarray(format->fields, format->n_fields + 1, sizeof(*fields));
         if (!fields)
                 return -ENOMEM;
@@ -279,17 +279,17 @@ static int add_field(Parser *parser, Format *format, const FormatField *field) {
 static int parse_head(Parser *parser, Format *format) {
         Line line;
 
-        if (!next_line(parser, &line) || !take_prefix(&line, "name: ") || line.size == 0 ||
-                        line.size > FORMAT_NAME_MAX || !is_printable(&line))
-                return refuse(parser, "\"name: \" and a name are wanted");
+        if (!format_next_line(parser, &line) || !take_prefix(&line, "name: ") || line.size == 0 ||
+                        line.size > FORMAT_NAME_MAX || !format_is_printable(&line))
+                return format_refuse(parser, "\"name: \" and a name are wanted");
         format->name = strndup(line.p, line.size);
         if (!format->name)
                 return -ENOMEM;
-        if (!next_line(parser, &line) || !take_prefix(&line, "ID: ") ||
+        if (!format_next_line(parser, &line) || !take_prefix(&line, "ID: ") ||
                         !take_number(&line, &format->id) || line.size > 0)
-                return refuse(parser, "\"ID: \" and a number are wanted");
-        if (!next_line(parser, &line) || !take_prefix(&line, "format:") || line.size > 0)
-                return refuse(parser, "\"format:\" is wanted");
+                return format_refuse(parser, "\"ID: \" and a number are wanted");
+        if (!format_next_line(parser, &line) || !take_prefix(&line, "format:") || line.size > 0)
+                return format_refuse(parser, "\"format:\" is wanted");
         return 0;
 }
 
@@ -307,7 +307,7 @@ static int parse_fields(Parser *parser, Format *format) {
         bool is_common = true;
         Line line;
 
-        while (next_line(parser, &line)) {
+        while (format_next_line(parser, &line)) {
                 FormatField field = {};
                 int r;
 
@@ -318,18 +318,18 @@ static int parse_fields(Parser *parser, Format *format) {
                 if (take_prefix(&line, "print fmt: "))
                         return parse_print_format(parser, format, &line);
                 if (!take_prefix(&line, "\tfield:"))
-                        return refuse(parser, "a field or \"print fmt: \" is wanted");
+                        return format_refuse(parser, "a field or \"print fmt: \" is wanted");
 
                 r = parse_field(parser, line, is_common, &field);
                 if (r == 0)
-                        r = add_field(parser, format, &field);
+                        r = format_add_field(parser, format, &field);
                 if (r != 0) {
                         free(field.name);
                         free(field.type);
                         return r;
                 }
         }
-        return refuse(parser, "the text ends before \"print fmt: \"");
+        return format_refuse(parser, "the text ends before \"print fmt: \"");
 }
 
 int format_parse(const char *text, size_t size, Format **ret, Reason *reason) {
@@ -340,7 +340,7 @@ int format_parse(const char *text, size_t size, Format **ret, Reason *reason) {
         if (!format)
                 return -ENOMEM;
         if (memchr(text, '\0', size))
-                return refuse(&parser, "a NUL in the text");
+                return format_refuse(&parser, "a NUL in the text");
         r = parse_head(&parser, format);
         if (r == 0)
                 r = parse_fields(&parser, format);

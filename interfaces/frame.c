@@ -13,7 +13,7 @@
 /* The kernel's NR_CPUS is at most 8192 on the architectures that we know. */
 #define FRAME_CPU_MAX 8192
 
-static void put_u32(uint8_t *out, uint32_t value) {
+static void frame_put_u32(uint8_t *out, uint32_t value) {
         value = htole32(value);
         memcpy(out, &value, sizeof(value));
 }
@@ -23,14 +23,14 @@ static void put_u64(uint8_t *out, uint64_t value) {
         memcpy(out, &value, sizeof(value));
 }
 
-static uint32_t get_u32(const uint8_t *in) {
+static uint32_t frame_get_u32(const uint8_t *in) {
         uint32_t value;
 
         memcpy(&value, in, sizeof(value));
         return le32toh(value);
 }
 
-static uint64_t get_u64(const uint8_t *in) {
+static uint64_t frame_get_u64(const uint8_t *in) {
         uint64_t value;
 
         memcpy(&value, in, sizeof(value));
@@ -39,8 +39,8 @@ static uint64_t get_u64(const uint8_t *in) {
 
 void stream_header_encode(uint8_t out[static sizeof(StreamHeader)]) {
         memcpy(out + offsetof(StreamHeader, magic), STREAM_MAGIC, sizeof(STREAM_MAGIC) - 1);
-        put_u32(out + offsetof(StreamHeader, version), STREAM_VERSION);
-        put_u32(out + offsetof(StreamHeader, header_size), sizeof(StreamHeader));
+        frame_put_u32(out + offsetof(StreamHeader, version), STREAM_VERSION);
+        frame_put_u32(out + offsetof(StreamHeader, header_size), sizeof(StreamHeader));
 }
 
 int stream_header_decode(const uint8_t *in, size_t size, Reason *reason) {
@@ -57,8 +57,8 @@ int stream_header_decode(const uint8_t *in, size_t size, Reason *reason) {
                                 KT_E_INVALID_SPEC,
                                 "not a ktrace stream: it does not begin with " STREAM_MAGIC);
 
-        version = get_u32(in + offsetof(StreamHeader, version));
-        header_size = get_u32(in + offsetof(StreamHeader, header_size));
+        version = frame_get_u32(in + offsetof(StreamHeader, version));
+        header_size = frame_get_u32(in + offsetof(StreamHeader, header_size));
         if (version != STREAM_VERSION)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -77,18 +77,18 @@ int stream_header_decode(const uint8_t *in, size_t size, Reason *reason) {
 }
 
 void frame_header_encode(uint8_t out[static sizeof(FrameHeader)], const FrameHeader *header) {
-        put_u32(out + offsetof(FrameHeader, type), header->type);
-        put_u32(out + offsetof(FrameHeader, cpu), header->cpu);
+        frame_put_u32(out + offsetof(FrameHeader, type), header->type);
+        frame_put_u32(out + offsetof(FrameHeader, cpu), header->cpu);
         put_u64(out + offsetof(FrameHeader, size), header->size);
         put_u64(out + offsetof(FrameHeader, lost), header->lost);
 }
 
 int frame_header_decode(const uint8_t *in, FrameHeader *ret, Reason *reason) {
         FrameHeader header = {
-                .type = get_u32(in + offsetof(FrameHeader, type)),
-                .cpu = get_u32(in + offsetof(FrameHeader, cpu)),
-                .size = get_u64(in + offsetof(FrameHeader, size)),
-                .lost = get_u64(in + offsetof(FrameHeader, lost)),
+                .type = frame_get_u32(in + offsetof(FrameHeader, type)),
+                .cpu = frame_get_u32(in + offsetof(FrameHeader, cpu)),
+                .size = frame_get_u64(in + offsetof(FrameHeader, size)),
+                .lost = frame_get_u64(in + offsetof(FrameHeader, lost)),
         };
 
         if (header.type < FRAME_METADATA || header.type >= _FRAME_TYPE_N)

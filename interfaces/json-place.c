@@ -26,20 +26,20 @@ JsonPlace json_place_of(const char *text, size_t offset) {
         return place;
 }
 
-static char look(Walk *walk) {
+static char json_place_look(Walk *walk) {
         while (walk->p < walk->end && *walk->p && strchr(" \t\r\n", *walk->p))
                 walk->p++;
         return walk->p < walk->end ? *walk->p : '\0';
 }
 
-static bool take(Walk *walk, char c) {
-        if (look(walk) != c)
+static bool json_place_take(Walk *walk, char c) {
+        if (json_place_look(walk) != c)
                 return false;
         walk->p++;
         return true;
 }
 
-static void skip_string(Walk *walk) {
+static void json_place_skip_string(Walk *walk) {
         for (walk->p++; walk->p < walk->end && *walk->p != '"'; walk->p++)
                 if (*walk->p == '\\')
                         walk->p++;
@@ -51,10 +51,10 @@ static void skip_value(Walk *walk) {
         size_t depth = 0;
 
         do {
-                char c = look(walk);
+                char c = json_place_look(walk);
 
                 if (c == '"') {
-                        skip_string(walk);
+                        json_place_skip_string(walk);
                 } else {
                         depth += c == '{' || c == '[';
                         depth -= (c == '}' || c == ']') && depth > 0;
@@ -67,37 +67,37 @@ static void skip_value(Walk *walk) {
 
 /* To the member's value; *ret_key: where its key stands. */
 static bool enter_member(Walk *walk, const char *key, size_t size, const char **ret_key) {
-        if (!take(walk, '{'))
+        if (!json_place_take(walk, '{'))
                 return false;
-        while (look(walk) == '"') {
+        while (json_place_look(walk) == '"') {
                 const char *begin = walk->p;
 
-                skip_string(walk);
+                json_place_skip_string(walk);
                 bool is_it = (size_t)(walk->p - begin) == size + 2 &&
                              memcmp(begin + 1, key, size) == 0;
-                if (!take(walk, ':'))
+                if (!json_place_take(walk, ':'))
                         return false;
-                (void)look(walk);
+                (void)json_place_look(walk);
                 *ret_key = begin;
                 if (is_it)
                         return true;
                 skip_value(walk);
-                if (!take(walk, ','))
+                if (!json_place_take(walk, ','))
                         return false;
         }
         return false;
 }
 
 static bool enter_entry(Walk *walk, size_t index) {
-        if (!take(walk, '['))
+        if (!json_place_take(walk, '['))
                 return false;
         for (size_t i = 0; i < index; i++) {
-                (void)look(walk);
+                (void)json_place_look(walk);
                 skip_value(walk);
-                if (!take(walk, ','))
+                if (!json_place_take(walk, ','))
                         return false;
         }
-        return look(walk) != ']' && look(walk) != '\0';
+        return json_place_look(walk) != ']' && json_place_look(walk) != '\0';
 }
 
 /* One step: "[2]", "key" or ".key". */
@@ -123,7 +123,7 @@ bool json_find_place(const char *text, size_t size, const char *path, bool of_ke
         Walk walk = { text, text + size };
         const char *key = NULL;
 
-        (void)look(&walk);
+        (void)json_place_look(&walk);
         while (*path)
                 if (!enter_step(&walk, &path, &key))
                         return false;

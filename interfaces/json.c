@@ -19,7 +19,7 @@
 
 #include "interfaces/json-parts.h"
 
-static int parse_value(JsonParser *parser, json_object **ret);
+static int json_parse_value(JsonParser *parser, json_object **ret);
 
 static size_t line_of(const JsonParser *parser) {
         size_t line = 1;
@@ -99,7 +99,7 @@ static int parse_array(JsonParser *parser, json_object **ret) {
                 _cleanup_json_ json_object *value = NULL;
 
                 parser->path[parser->depth - 1].index = json_object_array_length(array);
-                r = parse_value(parser, &value);
+                r = json_parse_value(parser, &value);
                 if (r != 0)
                         break;
                 if (json_object_array_add(array, value) < 0)
@@ -154,7 +154,7 @@ static int parse_member(JsonParser *parser, json_object *object) {
         parser->p++;
 
         parser->path[parser->depth - 1].key = key;
-        r = parse_value(parser, &value);
+        r = json_parse_value(parser, &value);
         if (r != 0)
                 return r;
         parser->path[parser->depth - 1].key = NULL;
@@ -164,7 +164,7 @@ static int parse_member(JsonParser *parser, json_object *object) {
         return 0;
 }
 
-static int parse_object(JsonParser *parser, json_object **ret) {
+static int json_parse_object(JsonParser *parser, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         int r;
 
@@ -194,7 +194,7 @@ static int parse_object(JsonParser *parser, json_object **ret) {
         return 0;
 }
 
-static bool take_word(JsonParser *parser, const char *word) {
+static bool json_take_word(JsonParser *parser, const char *word) {
         size_t size = strlen(word);
 
         if ((size_t)(parser->end - parser->p) < size || memcmp(parser->p, word, size) != 0)
@@ -204,20 +204,20 @@ static bool take_word(JsonParser *parser, const char *word) {
 }
 
 static int parse_word(JsonParser *parser, json_object **ret) {
-        if (take_word(parser, "null")) {
+        if (json_take_word(parser, "null")) {
                 *ret = NULL; /* json-c's own null */
                 return 0;
         }
-        if (take_word(parser, "true"))
+        if (json_take_word(parser, "true"))
                 *ret = json_object_new_boolean(true);
-        else if (take_word(parser, "false"))
+        else if (json_take_word(parser, "false"))
                 *ret = json_object_new_boolean(false);
         else
                 return json_refuse_syntax(parser, "a JSON value is wanted");
         return *ret ? 0 : -ENOMEM;
 }
 
-static int parse_value(JsonParser *parser, json_object **ret) {
+static int json_parse_value(JsonParser *parser, json_object **ret) {
         skip_space(parser);
         if (parser->p == parser->end)
                 return json_refuse_syntax(parser, "the text ends where a JSON value is wanted");
@@ -225,7 +225,7 @@ static int parse_value(JsonParser *parser, json_object **ret) {
                 return json_refuse_syntax(parser, "too many values");
 
         if (json_at(parser, '{'))
-                return parse_object(parser, ret);
+                return json_parse_object(parser, ret);
         if (json_at(parser, '['))
                 return parse_array(parser, ret);
         if (json_at(parser, '"'))
@@ -242,7 +242,7 @@ static int parse_text(JsonParser *parser, json_object **ret) {
         skip_space(parser);
         if (parser->p == parser->end)
                 return json_refuse_syntax(parser, "empty, a JSON value is wanted");
-        r = parse_value(parser, &value);
+        r = json_parse_value(parser, &value);
         if (r != 0)
                 return r;
         skip_space(parser);

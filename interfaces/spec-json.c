@@ -59,7 +59,10 @@ static int refuse_entry_key(const Entry *entry, const char *key, Reason *reason)
                         strcmp(entry->field->name, "events") == 0 ? ", triggers" : "");
 }
 
-static int read_entry_key(Entry *entry, const char *key, json_object *value, Reason *reason) {
+static int spec_json_read_entry_key(Entry *entry,
+                const char *key,
+                json_object *value,
+                Reason *reason) {
         const char **text = strcmp(key, "name") == 0     ? &entry->name
                             : strcmp(key, "filter") == 0 ? &entry->filter
                                                          : NULL;
@@ -97,7 +100,7 @@ static int add_named_entry(Spec *spec,
         int r;
 
         json_object_object_foreach(event, key, value) {
-                r = read_entry_key(&entry, key, value, reason);
+                r = spec_json_read_entry_key(&entry, key, value, reason);
                 if (r != 0)
                         return r;
         }
@@ -141,13 +144,19 @@ static int add_entries(Spec *spec, const SpecField *field, json_object *list, Re
         return r;
 }
 
-static int add_triggers(Spec *spec, const SpecField *field, json_object *list, Reason *reason) {
+static int spec_json_add_triggers(Spec *spec,
+                const SpecField *field,
+                json_object *list,
+                Reason *reason) {
         int r = spec_begin_list(spec, field, reason);
 
         return r ?: spec_triggers_from_json(spec, SPEC_NO_ENTRY, NULL, list, reason);
 }
 
-static int add_names(Spec *spec, const SpecField *field, json_object *list, Reason *reason) {
+static int spec_json_add_names(Spec *spec,
+                const SpecField *field,
+                json_object *list,
+                Reason *reason) {
         int r = spec_begin_list(spec, field, reason);
 
         for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++) {
@@ -163,7 +172,10 @@ static int add_names(Spec *spec, const SpecField *field, json_object *list, Reas
         return r;
 }
 
-static int set_number(Spec *spec, const SpecField *field, json_object *value, Reason *reason) {
+static int spec_json_set_number(Spec *spec,
+                const SpecField *field,
+                json_object *value,
+                Reason *reason) {
         int64_t number = json_object_get_int64(value);
 
         /* The unsigned getter would turn it into 0. */
@@ -193,7 +205,7 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
                 if (field->type == SPEC_STRING && spec_json_is_string(value))
                         r = spec_set_string(spec, key, json_object_get_string(value), reason);
                 else if (field->type == SPEC_NUMBER && json_object_is_type(value, json_type_int))
-                        r = set_number(spec, field, value, reason);
+                        r = spec_json_set_number(spec, field, value, reason);
                 else if (field->type == SPEC_BOOLEAN &&
                                 json_object_is_type(value, json_type_boolean))
                         r = spec_set_boolean(spec, key, json_object_get_boolean(value), reason);
@@ -201,9 +213,9 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
                         r = add_entries(spec, field, value, reason);
                 else if (field->type == SPEC_TRIGGERS &&
                                 json_object_is_type(value, json_type_array))
-                        r = add_triggers(spec, field, value, reason);
+                        r = spec_json_add_triggers(spec, field, value, reason);
                 else if (field->type == SPEC_WORDS && json_object_is_type(value, json_type_array))
-                        r = add_names(spec, field, value, reason);
+                        r = spec_json_add_names(spec, field, value, reason);
                 else if (field->type == SPEC_SPOOL && json_object_is_type(value, json_type_object))
                         r = spec_spool_from_json(spec, field, value, reason);
                 else
@@ -258,7 +270,7 @@ static int add_lifetime(json_object *object, const Spec *spec) {
         return spec_json_put(object, "lifetime", json_object_new_string(text));
 }
 
-static int append_event(json_object *list, const SpecEvent *event) {
+static int spec_json_append_event(json_object *list, const SpecEvent *event) {
         _cleanup_json_ json_object *object = json_object_new_object();
         int r;
 
@@ -278,11 +290,11 @@ static int add_list(json_object *object, const char *key, const SpecEvent *event
 
         r = spec_json_put(object, key, list);
         for (size_t i = 0; r == 0 && i < n; i++)
-                r = append_event(list, &events[i]);
+                r = spec_json_append_event(list, &events[i]);
         return r;
 }
 
-static int add_text(json_object *object, const char *key, const char *text) {
+static int spec_json_add_text(json_object *object, const char *key, const char *text) {
         return text ? spec_json_put(object, key, json_object_new_string(text)) : 0;
 }
 
@@ -307,12 +319,12 @@ static int add_functions(json_object *object, const Spec *spec) {
 
 /* spec-kernel.c's */
 static int add_kernel(json_object *object, const Spec *spec) {
-        int r = add_text(object, "cpus", spec->cpus);
+        int r = spec_json_add_text(object, "cpus", spec->cpus);
 
         r = r ?: add_true(object, "stacktrace", spec->stacktrace);
-        r = r ?: add_text(object, "tracer", spec->tracer);
+        r = r ?: spec_json_add_text(object, "tracer", spec->tracer);
         r = r ?: add_functions(object, spec);
-        r = r ?: add_text(object, "instance", spec->instance);
+        r = r ?: spec_json_add_text(object, "instance", spec->instance);
         return r ?: add_true(object, "locked", spec->locked);
 }
 

@@ -15,7 +15,7 @@
 #include "interfaces/quote.h"
 #include "interfaces/spec-parts.h"
 
-static int copy(char **target, const char *value) {
+static int spec_kernel_copy(char **target, const char *value) {
         *target = strdup(value);
         return *target ? 0 : -ENOMEM;
 }
@@ -24,7 +24,7 @@ int spec_set_cpus(Spec *spec, const char *value, Reason *reason) {
         CpuList list;
 
         int r = cpu_list_parse("cpus", value, &list, reason);
-        return r ?: copy(&spec->cpus, value);
+        return r ?: spec_kernel_copy(&spec->cpus, value);
 }
 
 int spec_set_tracer(Spec *spec, const char *value, Reason *reason) {
@@ -32,7 +32,7 @@ int spec_set_tracer(Spec *spec, const char *value, Reason *reason) {
 
         for (size_t i = 0; i < ELEMENTSOF(tracers); i++)
                 if (strcmp(value, tracers[i]) == 0)
-                        return i == 0 ? 0 : copy(&spec->tracer, value);
+                        return i == 0 ? 0 : spec_kernel_copy(&spec->tracer, value);
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
                         "tracer: %s is not known: write nop, function or function_graph",
@@ -58,7 +58,7 @@ int spec_set_instance(Spec *spec, const char *value, Reason *reason) {
                                 "instance: %s is one of ktraced's own: write one that the kernel "
                                 "or a module has made",
                                 quote(value).text);
-        return copy(&spec->instance, value);
+        return spec_kernel_copy(&spec->instance, value);
 }
 
 int spec_add_function(Spec *spec, const char *glob, Reason *reason) {
@@ -85,7 +85,7 @@ int spec_add_function(Spec *spec, const char *glob, Reason *reason) {
         if (!grown)
                 return -ENOMEM;
         spec->functions = grown;
-        int r = copy(&grown[spec->n_functions], glob);
+        int r = spec_kernel_copy(&grown[spec->n_functions], glob);
         spec->n_functions += r == 0;
         return r;
 }
@@ -97,7 +97,7 @@ void spec_free_functions(Spec *spec) {
 }
 
 /* Of an instance that somebody else made and looks into himself. */
-static int check_instance(const Spec *spec, Reason *reason) {
+static int spec_kernel_check_instance(const Spec *spec, Reason *reason) {
         static const char *const theirs[] = { "buffer-kb", "clock" };
 
         for (size_t i = 0; i < ELEMENTSOF(theirs); i++)
@@ -134,7 +134,7 @@ static int check_instance(const Spec *spec, Reason *reason) {
 }
 
 int spec_check_kernel(const Spec *spec, Reason *reason) {
-        int r = spec->instance ? check_instance(spec, reason) : 0;
+        int r = spec->instance ? spec_kernel_check_instance(spec, reason) : 0;
 
         if (r != 0)
                 return r;

@@ -67,7 +67,7 @@ static bool is_event_part(const char *part, size_t size) {
         return size > 0 && strspn(part, ".") < size;
 }
 
-static int check_event_name(size_t index, const char *name, Reason *reason) {
+static int spec_list_check_event_name(size_t index, const char *name, Reason *reason) {
         const char *colon = strchr(name, ':');
         const char *event = colon ? colon + 1 : name;
         size_t size = strlen(name);
@@ -108,7 +108,7 @@ static int check_event_name(size_t index, const char *name, Reason *reason) {
         return 0;
 }
 
-static int add_entry(SpecEvent **list, size_t *n, const char *name, const char *filter) {
+static int spec_list_add_entry(SpecEvent **list, size_t *n, const char *name, const char *filter) {
         _cleanup_free_ char *name_copy = strdup(name);
         _cleanup_free_ char *filter_copy = filter ? strdup(filter) : NULL;
         SpecEvent *grown;
@@ -131,13 +131,13 @@ int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *rea
                                 KT_E_INVALID_SPEC,
                                 "events: more than %d entries: name them by globs",
                                 SPEC_EVENTS_MAX);
-        r = check_event_name(spec->n_events, name, reason);
+        r = spec_list_check_event_name(spec->n_events, name, reason);
         if (r == 0 && filter)
                 r = check_entry_filter("events", spec->n_events, filter, reason);
         if (r != 0)
                 return r;
 
-        return add_entry(&spec->events, &spec->n_events, name, filter);
+        return spec_list_add_entry(&spec->events, &spec->n_events, name, filter);
 }
 
 /* "NAME", or "GROUP:NAME" for what another user has made. */
@@ -173,7 +173,7 @@ int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *rea
         int r = check_probe_name(spec->n_probes, name, reason);
         if (r == 0 && filter)
                 r = check_entry_filter("probes", spec->n_probes, filter, reason);
-        return r ?: add_entry(&spec->probes, &spec->n_probes, name, filter);
+        return r ?: spec_list_add_entry(&spec->probes, &spec->n_probes, name, filter);
 }
 
 void spec_turn_off_last(Spec *spec, const SpecField *field) {

@@ -11,7 +11,7 @@
 #include "interfaces/spec-scope.h"
 #include "interfaces/utf8.h"
 
-static bool is_digit(char c) {
+static bool spec_scope_is_digit(char c) {
         return c >= '0' && c <= '9';
 }
 
@@ -27,13 +27,13 @@ static int parse_pids(const char *list,
         for (;;) {
                 pid_t pid = 0;
 
-                if (!is_digit(*p))
+                if (!spec_scope_is_digit(*p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "scope: %s: a pid is wanted %s",
                                         quote(value).text,
                                         n == 0 ? "after ':'" : "after ','");
-                for (; is_digit(*p) && pid <= SPEC_PID_MAX; p++)
+                for (; spec_scope_is_digit(*p) && pid <= SPEC_PID_MAX; p++)
                         pid = pid * 10 + (*p - '0');
                 if (pid < 1 || pid > SPEC_PID_MAX)
                         return reason_set(reason,
@@ -97,7 +97,7 @@ static int set_group(Spec *spec, SpecScope scope, const char *group) {
 }
 
 static bool is_unit_char(char c) {
-        return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+        return spec_scope_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                (c && strchr(":-_.\\@", c));
 }
 

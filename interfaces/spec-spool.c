@@ -14,7 +14,7 @@
 
 #define KEYS "max-bytes, rotate-bytes, keep, sync"
 
-static int refuse_key(const char *key, Reason *reason) {
+static int spec_spool_refuse_key(const char *key, Reason *reason) {
         return reason_set(reason,
                         KT_E_UNKNOWN_KEY,
                         "spool: unknown key %s: the known ones are " KEYS,
@@ -29,7 +29,7 @@ int spec_spool_begin(Spec *spec, const SpecField *field, Reason *reason) {
         return 0;
 }
 
-static int set_number(const char *key,
+static int spec_spool_set_count(const char *key,
                 uint64_t value,
                 uint64_t min,
                 uint64_t max,
@@ -54,14 +54,14 @@ int spec_spool_set_number(Spec *spec, const char *key, uint64_t value, Reason *r
         SpecSpool *spool = &spec->spool;
 
         if (strcmp(key, "max-bytes") == 0)
-                return set_number(key,
+                return spec_spool_set_count(key,
                                 value,
                                 2 * SPEC_ROTATE_MIN,
                                 SPEC_SPOOL_MAX,
                                 &spool->max_bytes,
                                 reason);
         if (strcmp(key, "rotate-bytes") == 0)
-                return set_number(key,
+                return spec_spool_set_count(key,
                                 value,
                                 SPEC_ROTATE_MIN,
                                 SPEC_ROTATE_MAX,
@@ -69,7 +69,7 @@ int spec_spool_set_number(Spec *spec, const char *key, uint64_t value, Reason *r
                                 reason);
         if (strcmp(key, "sync") == 0) {
                 uint64_t seconds = 0;
-                int r = set_number(key, value, 1, SPEC_SYNC_MAX_SEC, &seconds, reason);
+                int r = spec_spool_set_count(key, value, 1, SPEC_SYNC_MAX_SEC, &seconds, reason);
 
                 if (r == 0)
                         spool->sync_sec = (uint32_t)seconds;
@@ -79,7 +79,7 @@ int spec_spool_set_number(Spec *spec, const char *key, uint64_t value, Reason *r
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "spool.keep: \"newest\" or \"oldest\" is wanted, not a number");
-        return refuse_key(key, reason);
+        return spec_spool_refuse_key(key, reason);
 }
 
 int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason *reason) {
@@ -108,7 +108,7 @@ int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason
                                 KT_E_INVALID_SPEC,
                                 "spool.%s: a number of bytes is wanted, not a string",
                                 key);
-        return refuse_key(key, reason);
+        return spec_spool_refuse_key(key, reason);
 }
 
 int spec_refuse_spool_type(const char *key, const char *got, Reason *reason) {

@@ -10,7 +10,7 @@
 
 #include "interfaces/spec-trigger.h"
 
-static void add(Reason *text, const char *what, const char *name, size_t n) {
+static void spec_summary_add(Reason *text, const char *what, const char *name, size_t n) {
         const Reason before = *text;
         char more[32] = "";
 
@@ -33,13 +33,13 @@ void spec_summarize_rest(const Spec *spec, Reason *events) {
 
         reason_set(events, 0, "%.256s", before.text);
         if (spec->n_probes > 0)
-                add(events, "probe", spec->probes[0].name, spec->n_probes);
+                spec_summary_add(events, "probe", spec->probes[0].name, spec->n_probes);
         if (spec->n_triggers > 0)
-                add(events, "trigger on", spec->triggers[0].event, spec->n_triggers);
+                spec_summary_add(events, "trigger on", spec->triggers[0].event, spec->n_triggers);
         if (spec->n_functions > 0)
-                add(events, "calls of", spec->functions[0], spec->n_functions);
+                spec_summary_add(events, "calls of", spec->functions[0], spec->n_functions);
         else if (spec->instance)
-                add(events, "instance", spec->instance, 1);
+                spec_summary_add(events, "instance", spec->instance, 1);
         if (spec->stacktrace) {
                 const Reason so_far = *events;
 

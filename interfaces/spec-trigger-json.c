@@ -11,7 +11,7 @@
 #include "interfaces/spec-json.h"
 #include "interfaces/spec-trigger.h"
 
-static int set_words(SpecTriggerList *list,
+static int spec_trigger_json_set_words(SpecTriggerList *list,
                 const SpecField *field,
                 json_object *words,
                 Reason *reason) {
@@ -31,7 +31,10 @@ static int set_words(SpecTriggerList *list,
         return r;
 }
 
-static int set_key(SpecTriggerList *list, const char *key, json_object *value, Reason *reason) {
+static int spec_trigger_json_set_key(SpecTriggerList *list,
+                const char *key,
+                json_object *value,
+                Reason *reason) {
         const SpecField *field;
 
         int r = spec_triggers_find_field(list, key, &field, reason);
@@ -40,7 +43,7 @@ static int set_key(SpecTriggerList *list, const char *key, json_object *value, R
         if (spec_json_is_string(value))
                 return spec_triggers_set_string(list, field, json_object_get_string(value), reason);
         if (json_object_is_type(value, json_type_array))
-                return set_words(list, field, value, reason);
+                return spec_trigger_json_set_words(list, field, value, reason);
         if (json_object_is_type(value, json_type_int) && json_object_get_int64(value) >= 0)
                 return spec_triggers_set_number(list, field, json_object_get_uint64(value), reason);
         return spec_triggers_refuse_type(list,
@@ -73,7 +76,7 @@ int spec_triggers_from_json(Spec *spec,
                                         spec_json_type(trigger));
                 json_object_object_foreach(trigger, key, value) {
                         if (r == 0)
-                                r = set_key(&triggers, key, value, reason);
+                                r = spec_trigger_json_set_key(&triggers, key, value, reason);
                 }
         }
         return r ?: spec_triggers_end(&triggers, event, reason);

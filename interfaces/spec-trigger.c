@@ -98,7 +98,7 @@ const char *spec_action_to_string(SpecAction action) {
         return actions[action];
 }
 
-static void clear_words(SpecWords *words) {
+static void spec_trigger_clear_words(SpecWords *words) {
         for (size_t i = 0; i < words->n; i++)
                 free(words->items[i]);
         free(words->items);
@@ -110,9 +110,9 @@ void spec_trigger_clear(SpecTrigger *trigger) {
         free(trigger->filter);
         free(trigger->target);
         free(trigger->hist.name);
-        clear_words(&trigger->hist.keys);
-        clear_words(&trigger->hist.values);
-        clear_words(&trigger->hist.sort);
+        spec_trigger_clear_words(&trigger->hist.keys);
+        spec_trigger_clear_words(&trigger->hist.values);
+        spec_trigger_clear_words(&trigger->hist.sort);
         *trigger = (SpecTrigger){};
 }
 
@@ -208,14 +208,14 @@ static int begin_field(SpecTriggerList *list, const SpecField *field, Reason *re
         return 0;
 }
 
-static bool is_set(const SpecTrigger *trigger, const char *key) {
+static bool spec_trigger_is_set(const SpecTrigger *trigger, const char *key) {
         for (size_t i = 0; i < n_spec_trigger_fields; i++)
                 if (strcmp(spec_trigger_fields[i].name, key) == 0)
                         return trigger->set_keys & (UINT32_C(1) << i);
         return false;
 }
 
-static int check_text(const char *place,
+static int spec_trigger_check_text(const char *place,
                 const SpecField *field,
                 const char *value,
                 size_t max,
@@ -249,19 +249,19 @@ static int check_text(const char *place,
                         at);
 }
 
-static bool is_name_character(char c, const char *others) {
+static bool spec_trigger_is_name_character(char c, const char *others) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                (c != '\0' && strchr(others, c));
 }
 
 /* "SYSTEM:EVENT", none of them a directory's "." and "..". */
-static bool is_event(const char *name) {
+static bool spec_trigger_is_event(const char *name) {
         const char *colon = strchr(name, ':');
 
         if (!colon || colon == name || colon[1] == '\0' || strlen(name) > SPEC_EVENT_NAME_MAX)
                 return false;
         for (const char *p = name; *p; p++)
-                if (p != colon && !is_name_character(*p, "_-."))
+                if (p != colon && !spec_trigger_is_name_character(*p, "_-."))
                         return false;
         return strspn(name, ".") < (size_t)(colon - name) &&
                strspn(colon + 1, ".") < strlen(colon + 1);
@@ -281,11 +281,14 @@ static int set_action(const char *place, SpecTrigger *trigger, const char *value
                         quote(value).text);
 }
 
-static int refuse_event(const char *place, const char *key, const char *name, Reason *reason) {
+static int spec_trigger_refuse_event(const char *place,
+                const char *key,
+                const char *name,
+                Reason *reason) {
         bool is_word = *name && strlen(name) <= SPEC_EVENT_NAME_MAX;
 
         for (const char *p = name; *p; p++)
-                is_word = is_word && is_name_character(*p, "_");
+                is_word = is_word && spec_trigger_is_name_character(*p, "_");
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
                         "%s.%s: %s is not one event: write system:event, as 'ktracectl events%s%s' "
@@ -299,7 +302,7 @@ static int refuse_event(const char *place, const char *key, const char *name, Re
 
 static int check_hist_name(const char *place, const char *name, Reason *reason) {
         for (const char *p = name; *p; p++)
-                if (!is_name_character(*p, "_-."))
+                if (!spec_trigger_is_name_character(*p, "_-."))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "%s.name: %s holds more than letters, digits, '.', '_', '-'",
@@ -323,7 +326,7 @@ int spec_triggers_set_string(SpecTriggerList *list,
         if (field->type != SPEC_STRING)
                 return spec_triggers_refuse_type(list, field, "a string", reason);
         int r = begin_field(list, field, reason);
-        r = r ?: check_text(place.text, field, value, field->max, reason);
+        r = r ?: spec_trigger_check_text(place.text, field, value, field->max, reason);
         if (r != 0)
                 return r;
         if (strcmp(field->name, "do") == 0)
@@ -332,8 +335,10 @@ int spec_triggers_set_string(SpecTriggerList *list,
         if (strcmp(field->name, "when") == 0)
                 return copy_to(&trigger->filter, value);
         if (strcmp(field->name, "event") == 0)
-                return is_event(value) ? copy_to(&trigger->target, value)
-                                       : refuse_event(place.text, "event", value, reason);
+                return spec_trigger_is_event(value)
+                                       ? copy_to(&trigger->target, value)
+                                       : spec_trigger_refuse_event(
+                                                         place.text, "event", value, reason);
         return check_hist_name(place.text, value, reason) ?: copy_to(&trigger->hist.name, value);
 }
 
@@ -387,7 +392,7 @@ int spec_triggers_add_word(SpecTriggerList *list,
                                 place.text,
                                 field->name,
                                 field->max);
-        int r = check_text(place.text, field, word, SPEC_HIST_WORD_MAX, reason);
+        int r = spec_trigger_check_text(place.text, field, word, SPEC_HIST_WORD_MAX, reason);
         if (r != 0)
                 return r;
         char **grown = reallocarray(words->items, words->n + 1, sizeof(*grown));
@@ -406,8 +411,8 @@ static int split_when(const char *place, SpecTrigger *trigger, Reason *reason) {
         if (*rest)
                 *rest++ = '\0';
         rest += strspn(rest, " ");
-        if (!is_event(name))
-                return refuse_event(place, "when", name, reason);
+        if (!spec_trigger_is_event(name))
+                return spec_trigger_refuse_event(place, "when", name, reason);
         if (*rest && (strncmp(rest, "if", 2) != 0 || rest[2] != ' ' ||
                                      rest[2 + strspn(rest + 2, " ")] == '\0'))
                 return reason_set(reason,
@@ -420,15 +425,15 @@ static int split_when(const char *place, SpecTrigger *trigger, Reason *reason) {
 }
 
 /* Keys of other actions. */
-static int check_keys(const char *place, const SpecTrigger *trigger, Reason *reason) {
+static int spec_trigger_check_keys(const char *place, const SpecTrigger *trigger, Reason *reason) {
         static const char *const of_hist[] = { "keys", "values", "sort", "size", "name" };
         bool has_target = trigger->action == ACTION_ENABLE || trigger->action == ACTION_DISABLE;
         const char *foreign = !has_target && trigger->target ? "event" : NULL;
 
         for (size_t i = 0; i < ELEMENTSOF(of_hist); i++)
-                if (trigger->action != ACTION_HIST && is_set(trigger, of_hist[i]))
+                if (trigger->action != ACTION_HIST && spec_trigger_is_set(trigger, of_hist[i]))
                         foreign = of_hist[i];
-        if (trigger->action == ACTION_HIST && is_set(trigger, "count"))
+        if (trigger->action == ACTION_HIST && spec_trigger_is_set(trigger, "count"))
                 foreign = "count";
         if (foreign)
                 return reason_set(reason,
@@ -460,7 +465,7 @@ static int end_trigger(const char *place, SpecTrigger *trigger, const char *even
                                 "%s.when: missing: write \"system:event\" or \"system:event if "
                                 "FILTER\"",
                                 place);
-        if (!is_set(trigger, "do"))
+        if (!spec_trigger_is_set(trigger, "do"))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "%s.do: missing: write start, stop, snapshot, enable, disable, "
@@ -468,7 +473,7 @@ static int end_trigger(const char *place, SpecTrigger *trigger, const char *even
                                 place);
         if (!event)
                 r = split_when(place, trigger, reason);
-        else if (!is_event(event))
+        else if (!spec_trigger_is_event(event))
                 r = reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "%s: %s is not one event: name it as system:event",
@@ -491,7 +496,7 @@ static int end_trigger(const char *place, SpecTrigger *trigger, const char *even
         /* The moment that matters is the first: the next would take its place. */
         if (trigger->action == ACTION_SNAPSHOT && trigger->count == 0)
                 trigger->count = 1;
-        return r ?: check_keys(place, trigger, reason);
+        return r ?: spec_trigger_check_keys(place, trigger, reason);
 }
 
 int spec_triggers_end(SpecTriggerList *list, const char *event, Reason *reason) {

@@ -109,7 +109,7 @@ static int set_mode(Spec *spec, const char *value, Reason *reason) {
                         quote(value).text);
 }
 
-static int set_clock(Spec *spec, const char *value, Reason *reason) {
+static int spec_set_clock(Spec *spec, const char *value, Reason *reason) {
         char *clock;
 
         for (const char *p = value; *p; p++)
@@ -149,7 +149,7 @@ static int set_lifetime_unit(Spec *spec, const char *value, Reason *reason) {
         return 0;
 }
 
-static int set_lifetime(Spec *spec, const char *value, Reason *reason) {
+static int spec_set_lifetime(Spec *spec, const char *value, Reason *reason) {
         const char *time = NULL;
         uint64_t usec = 0;
         int r = 0;
@@ -197,8 +197,8 @@ static const struct {
         { "mode", set_mode },
         { "scope", spec_scope_set },
         { "where", set_where },
-        { "clock", set_clock },
-        { "lifetime", set_lifetime },
+        { "clock", spec_set_clock },
+        { "lifetime", spec_set_lifetime },
         { "cpus", spec_set_cpus },
         { "tracer", spec_set_tracer },
         { "instance", spec_set_instance },

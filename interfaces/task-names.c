@@ -45,7 +45,7 @@ TaskNames *task_names_free(TaskNames *names) {
         return NULL;
 }
 
-static uint32_t *find_bucket(const TaskNames *names, uint32_t tid) {
+static uint32_t *task_names_find_bucket(const TaskNames *names, uint32_t tid) {
         size_t at = (tid * 0x9e3779b1U >> 7) & (N_BUCKETS - 1);
 
         while (names->buckets[at] != NO_NAME && names->names[names->buckets[at]].tid != tid)
@@ -53,7 +53,7 @@ static uint32_t *find_bucket(const TaskNames *names, uint32_t tid) {
         return &names->buckets[at];
 }
 
-static int make_room(TaskNames *names) {
+static int task_names_make_room(TaskNames *names) {
         size_t n_max = names->n_max * 2 + 64;
 
         if (names->n < names->n_max)
@@ -71,9 +71,9 @@ static int make_room(TaskNames *names) {
 void task_names_set(TaskNames *names, uint32_t tid, const char *text) {
         if (text[0] == '\0')
                 return;
-        uint32_t *bucket = find_bucket(names, tid);
+        uint32_t *bucket = task_names_find_bucket(names, tid);
         if (*bucket == NO_NAME) {
-                if (names->n >= NAMES_MAX || make_room(names) < 0)
+                if (names->n >= NAMES_MAX || task_names_make_room(names) < 0)
                         return;
                 names->names[names->n].tid = tid;
                 *bucket = (uint32_t)names->n++;

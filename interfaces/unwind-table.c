@@ -18,7 +18,7 @@
 #define ENTRY_BYTES (2 * sizeof(int32_t))
 
 /* column 0: where the function begins, 1: its frame. */
-static uint64_t get(const uint8_t *table, size_t index, size_t column, uint64_t base) {
+static uint64_t unwind_table_get(const uint8_t *table, size_t index, size_t column, uint64_t base) {
         int32_t distance;
 
         memcpy(&distance,
@@ -53,15 +53,15 @@ bool unwind_table_find(const uint8_t *data,
         while (low < high) {
                 size_t middle = low + (high - low) / 2;
 
-                if (get(table, middle, 0, base) <= address)
+                if (unwind_table_get(table, middle, 0, base) <= address)
                         low = middle + 1;
                 else
                         high = middle;
         }
         if (low == 0)
                 return false;
-        ret->start = get(table, low - 1, 0, base);
-        ret->frame = get(table, low - 1, 1, base);
-        ret->next = low < n ? get(table, low, 0, base) : UINT64_MAX;
+        ret->start = unwind_table_get(table, low - 1, 0, base);
+        ret->frame = unwind_table_get(table, low - 1, 1, base);
+        ret->next = low < n ? unwind_table_get(table, low, 0, base) : UINT64_MAX;
         return true;
 }

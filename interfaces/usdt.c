@@ -43,7 +43,7 @@ static uint64_t take_address(const uint8_t *data, bool is_64, size_t *at) {
         return wide;
 }
 
-static int read_description(const uint8_t *data, size_t size, bool is_64, UsdtNote *ret) {
+static int usdt_read_description(const uint8_t *data, size_t size, bool is_64, UsdtNote *ret) {
         size_t at = 0;
 
         if (size < 3 * (is_64 ? sizeof(uint64_t) : sizeof(uint32_t)))
@@ -77,7 +77,7 @@ int usdt_note_next(const uint8_t *data, size_t size, bool is_64, size_t *offset,
                 *offset = whole < size - *offset ? *offset + whole : size;
                 if (header.n_type == NOTE_TYPE && header.n_namesz == sizeof(OWNER) &&
                                 memcmp(note + sizeof(header), OWNER, sizeof(OWNER)) == 0)
-                        return read_description(note + at, header.n_descsz, is_64, ret);
+                        return usdt_read_description(note + at, header.n_descsz, is_64, ret);
         }
         return 0;
 }

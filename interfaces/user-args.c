@@ -72,7 +72,7 @@ const char *user_register_name(unsigned reg) {
 }
 
 /* All of the text, decimal or (0x) hexadecimal. */
-static bool parse_number(const char *text, int64_t *ret) {
+static bool user_args_parse_number(const char *text, int64_t *ret) {
         char *end;
 
         if (!*text || !strchr("-+" DIGITS, *text))
@@ -140,7 +140,7 @@ static bool parse_x86_memory(char *text, UserArg *arg) {
                 return false;
         *open = *close = '\0';
         arg->value = 0;
-        return (!*text || parse_number(text, &arg->value)) &&
+        return (!*text || user_args_parse_number(text, &arg->value)) &&
                parse_x86_register(open + 1, &arg->reg);
 }
 
@@ -156,7 +156,7 @@ static bool parse_arm_memory(char *text, UserArg *arg) {
         if (comma) {
                 *comma++ = '\0';
                 comma += strspn(comma, " #");
-                if (!parse_number(comma, &arg->value))
+                if (!user_args_parse_number(comma, &arg->value))
                         return false;
         }
         return parse_arm_register(text + 1, &arg->reg);
@@ -168,7 +168,7 @@ static UserArgKind parse_operand(char *text, bool is_arm, UserArg *arg) {
         if (is_arm && (strcmp(text, "xzr") == 0 || strcmp(text, "wzr") == 0))
                 return USER_ARG_CONSTANT; /* 0 */
         if (is_arm || *text == '$') {
-                if (parse_number(text + (is_arm ? 0 : 1), &arg->value))
+                if (user_args_parse_number(text + (is_arm ? 0 : 1), &arg->value))
                         return USER_ARG_CONSTANT;
         }
         if (is_arm ? parse_arm_memory(text, arg) : parse_x86_memory(text, arg))
@@ -190,8 +190,9 @@ static UserArg parse_argument(const char *text, size_t length, bool is_arm) {
         if (!at)
                 return arg;
         *at = '\0';
-        if (!parse_number(copy, &size) || (llabs(size) != 1 && llabs(size) != 2 &&
-                                                          llabs(size) != 4 && llabs(size) != 8))
+        if (!user_args_parse_number(copy, &size) ||
+                        (llabs(size) != 1 && llabs(size) != 2 && llabs(size) != 4 &&
+                                        llabs(size) != 8))
                 return arg;
         UserArgKind kind = parse_operand(at + 1, is_arm, &arg);
         if (kind == USER_ARG_OTHER)
@@ -202,7 +203,7 @@ static UserArg parse_argument(const char *text, size_t length, bool is_arm) {
 }
 
 /* Up to a space that is not within brackets. */
-static size_t measure(const char *text) {
+static size_t user_args_measure(const char *text) {
         bool is_within = false;
         size_t n = 0;
 
@@ -215,7 +216,7 @@ int user_args_parse(const char *text, bool is_arm, UserArg args[USER_ARGS_MAX], 
         size_t n = 0;
 
         for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-                size_t length = measure(text);
+                size_t length = user_args_measure(text);
 
                 if (n == USER_ARGS_MAX)
                         return -EBADMSG;

@@ -217,7 +217,7 @@ static void entry_read_facts(Entry *entry) {
                 facts_read(&entry->peer.subject, entry->peer.pid, entry->peer.start);
 }
 
-static int hold(Entry *entry, sd_bus_message *m) {
+static int auth_hold(Entry *entry, sd_bus_message *m) {
         if (entry->n_held == AUTH_HELD_MAX)
                 return sd_bus_reply_method_errorf(m,
                                 SD_BUS_ERROR_LIMITS_EXCEEDED,
@@ -250,7 +250,7 @@ void auth_forget_call(const Auth *auth, sd_bus_message *m) {
 }
 
 /* Returns 1 when the message ends here, 0 when it may go on to the handlers. */
-static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+static int auth_on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         Auth *auth = userdata;
         uint8_t type;
         int r;
@@ -283,7 +283,7 @@ static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         else {
                 r = entry ? 0 : entry_new_asked(auth, sender, &entry);
                 if (r == 0)
-                        r = hold(entry, m);
+                        r = auth_hold(entry, m);
         }
         if (r < 0) {
                 log_errno(r, LOG_WARNING, NULL, "Cannot hold back a call of bus peer %s", sender);
@@ -316,7 +316,7 @@ int auth_join_bus(Auth *auth, sd_bus *bus) {
                         auth);
         if (r < 0)
                 return r;
-        r = sd_bus_add_filter(bus, &auth->filter_slot, on_message, auth);
+        r = sd_bus_add_filter(bus, &auth->filter_slot, auth_on_message, auth);
         if (r < 0)
                 return r;
         auth->bus = sd_bus_ref(bus);

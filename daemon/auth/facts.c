@@ -75,7 +75,7 @@ uint64_t facts_read_start(pid_t pid, uid_t uid) {
         return read_stat(pid, uid).start;
 }
 
-static char *read_unit(pid_t pid, uid_t uid, uint64_t start) {
+static char *facts_read_unit(pid_t pid, uid_t uid, uint64_t start) {
         _cleanup_free_ char *unit = NULL;
 
         if (sd_pid_get_unit(pid, &unit) < 0 || facts_read_start(pid, uid) != start)
@@ -89,7 +89,7 @@ void facts_read(Subject *subject, pid_t pid, uint64_t start) {
 
         subject->is_active = sd_uid_get_seats(subject->uid, 1, NULL) > 0;
         free(subject->unit);
-        subject->unit = is_same ? read_unit(pid, subject->uid, start) : NULL;
+        subject->unit = is_same ? facts_read_unit(pid, subject->uid, start) : NULL;
         memcpy(subject->command,
                         is_same ? now.command : (char[sizeof(now.command)]){},
                         sizeof(now.command));

@@ -72,13 +72,13 @@ static void question_answer(Question *question, int result, const Reason *reason
         handler(result, reason, userdata);
 }
 
-static void message_unref_cleanup(sd_bus_message **m) {
+static void polkit_message_unref_cleanup(sd_bus_message **m) {
         sd_bus_message_unref(*m);
 }
 
 /* Nobody waits for how that goes. */
 static int question_withdraw(const Question *question) {
-        _cleanup_(message_unref_cleanup) sd_bus_message *m = NULL;
+        _cleanup_(polkit_message_unref_cleanup) sd_bus_message *m = NULL;
         sd_bus *bus = question->polkit->bus;
         int r;
 
@@ -177,7 +177,7 @@ static int judge_error(const Question *question, const sd_bus_error *error, Reas
                         error->message ?: "");
 }
 
-static int on_answer(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+static int polkit_on_answer(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         const sd_bus_error *error = sd_bus_message_get_error(m);
         Question *question = userdata;
         Reason reason = { "" };
@@ -221,7 +221,7 @@ static int append_subject(sd_bus_message *m, const PolkitQuery *query) {
 }
 
 static int question_send(Question *question, const PolkitQuery *query) {
-        _cleanup_(message_unref_cleanup) sd_bus_message *m = NULL;
+        _cleanup_(polkit_message_unref_cleanup) sd_bus_message *m = NULL;
         sd_bus *bus = question->polkit->bus;
         int r;
 
@@ -246,7 +246,7 @@ static int question_send(Question *question, const PolkitQuery *query) {
                 r = sd_bus_call_async(bus,
                                 &question->slot,
                                 m,
-                                on_answer,
+                                polkit_on_answer,
                                 question,
                                 query->interactive ? POLKIT_PATIENCE_USEC : POLKIT_TIMEOUT_USEC);
         return r < 0 ? r : 0;

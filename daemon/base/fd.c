@@ -151,7 +151,7 @@ static void close_many(const int *fds, size_t n_fds) {
 
 /* Takes the fds out of the message; they are the caller's from here on. SO_PASSCRED and the like
  * may have put other things beside them. */
-static size_t take_fds(struct msghdr *message, int fds[static SCM_MAX_FD]) {
+static size_t fd_take_fds(struct msghdr *message, int fds[static SCM_MAX_FD]) {
         size_t n = 0;
 
         for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
@@ -188,7 +188,7 @@ ssize_t fd_receive(int sock, void *data, size_t size, int *fds, size_t max_fds, 
         if (n < 0)
                 return -errno;
 
-        size_t n_fds = take_fds(&message, received);
+        size_t n_fds = fd_take_fds(&message, received);
         bool cut = message.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
         if (cut || n_fds > max_fds || (n == 0 && n_fds > 0)) {
                 close_many(received, n_fds);

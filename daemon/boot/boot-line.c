@@ -67,7 +67,7 @@ static void set_options(BootLine *line, const char *value) {
         }
 }
 
-static int take_word(BootLine *line, const char *word) {
+static int boot_line_take_word(BootLine *line, const char *word) {
         const char *value;
         int r = 0;
 
@@ -111,7 +111,7 @@ static int take_words(BootLine *line, const char *command_line) {
         while (r == 0 && (word = boot_next_word(&rest)))
                 if (boot_word_traces(word)) {
                         fprintf(text, "%s%s", ftell(text) > 0 ? " " : "", word);
-                        r = take_word(line, word);
+                        r = boot_line_take_word(line, word);
                 }
         if (fclose(text) != 0)
                 return -ENOMEM;

@@ -21,7 +21,7 @@
  * must know the most that it has to hold. */
 #define SIZE_UNKNOWN_KB (64 * 1024)
 
-static int open_instance(Boot *boot, Reason *reason) {
+static int boot_steps_open_instance(Boot *boot, Reason *reason) {
         const char *name = boot->line->mark.name;
 
         if (!boot->line->is_instance)
@@ -80,7 +80,7 @@ static int look_for_last_boot(Boot *boot) {
         return r == -ENOENT ? 0 : r;
 }
 
-static int count(Boot *boot) {
+static int boot_steps_count(Boot *boot) {
         for (unsigned cpu = 0; cpu < boot->trace.n_cpus; cpu++) {
                 CpuStatistics s;
                 int r = instance_read_statistics(boot->trace.instance, cpu, &s);
@@ -93,20 +93,20 @@ static int count(Boot *boot) {
         return 0;
 }
 
-static int step_open(void *context, Reason *reason) {
+static int boot_steps_step_open(void *context, Reason *reason) {
         Boot *boot = context;
         Trace *trace = &boot->trace;
 
         boot->is_empty = true;
         trace->instance = instance_free(trace->instance);
-        int r = open_instance(boot, reason);
+        int r = boot_steps_open_instance(boot, reason);
         r = r ?: check_tracer(boot, reason);
         r = r ?: check_enabled(boot, reason);
         r = r ?: look_for_last_boot(boot);
         r = r ?: instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
         r = r ?: instance_n_cpus(trace->instance, &trace->n_cpus);
         r = r ?: tracefs_read_u64(trace->instance->fd, "buffer_percent", &boot->percent);
-        return r ?: count(boot);
+        return r ?: boot_steps_count(boot);
 }
 
 /* Of all that the words may have turned on, also where it is off by now: for its format. */
@@ -136,7 +136,7 @@ static int grant_events(Boot *boot, const EventList *list) {
 }
 
 /* "local global [mono]" */
-static int read_clock(Boot *boot) {
+static int boot_steps_read_clock(Boot *boot) {
         _cleanup_free_ char *text = NULL;
         char *begin, *end;
 
@@ -158,7 +158,7 @@ static int step_describe(void *context, Reason *reason _unused_) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
         uint64_t kb;
 
-        int r = read_clock(boot);
+        int r = boot_steps_read_clock(boot);
         if (tracefs_read_u64(trace->instance->fd, "buffer_size_kb", &kb) != 0)
                 kb = SIZE_UNKNOWN_KB;
         spec_settle_buffer(boot->spec, kb);
@@ -192,7 +192,9 @@ static int step_stop(void *context, Reason *reason _unused_) {
         return 0;
 }
 
-static bool keeps_probe(const char *event, size_t size _unused_, void *userdata _unused_) {
+static bool boot_steps_keeps_probe(const char *event,
+                size_t size _unused_,
+                void *userdata _unused_) {
         return strncmp(event, BOOT_GROUP "/", strlen(BOOT_GROUP "/")) != 0;
 }
 
@@ -208,7 +210,7 @@ static void put_back(const Boot *boot, const char *path, uint64_t value) {
 
 static int step_clean(void *context, Reason *reason _unused_) {
         Boot *boot = context;
-        const ProbeKeeper keeper = { keeps_probe, NULL };
+        const ProbeKeeper keeper = { boot_steps_keeps_probe, NULL };
         const Tracefs *tracefs = boot->trace.tracefs;
         int r = 0;
 
@@ -239,7 +241,7 @@ static void plan(Boot *boot, const PlanStep *steps, size_t n) {
 
 void boot_plan_look(Boot *boot) {
         static const PlanStep steps[] = {
-                { "open", step_open, NULL },
+                { "open", boot_steps_step_open, NULL },
                 { "describe", step_describe, NULL },
         };
 

@@ -127,7 +127,7 @@ static void boot_cleaned(Boot *boot, int result _unused_, const Reason *reason _
 
 /* The feed */
 
-static void on_ready(Feed *feed _unused_,
+static void boot_on_ready(Feed *feed _unused_,
                 int result,
                 const Reason *reason,
                 int fd,
@@ -139,7 +139,9 @@ static void on_ready(Feed *feed _unused_,
                                 result < 0 ? strerror(-result) : reason->text);
 }
 
-static int on_finish(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int boot_on_finish(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         Boot *boot = userdata;
 
         if (boot->feed)
@@ -151,21 +153,23 @@ static int on_finish(sd_event_source *source _unused_, uint64_t usec _unused_, v
 }
 
 /* Not from within: the feed is about to say that it has the rings. */
-static void on_reading(Feed *feed _unused_, void *userdata) {
+static void boot_on_reading(Feed *feed _unused_, void *userdata) {
         Boot *boot = userdata;
 
-        boot_set_timer(boot, 0, on_finish);
+        boot_set_timer(boot, 0, boot_on_finish);
 }
 
-static void on_released(Feed *feed _unused_, void *userdata _unused_) {
+static void boot_on_released(Feed *feed _unused_, void *userdata _unused_) {
         /* The rest waits until all is on disk. */
 }
 
-static void on_tripped(Feed *feed _unused_, const char *text _unused_, void *userdata _unused_) {
+static void boot_on_tripped(Feed *feed _unused_,
+                const char *text _unused_,
+                void *userdata _unused_) {
         /* There is no guard. */
 }
 
-static void on_closed(Feed *feed, int error, const char *text, void *userdata) {
+static void boot_on_closed(Feed *feed, int error, const char *text, void *userdata) {
         Boot *boot = userdata;
 
         boot->feed = feed_free(feed);
@@ -179,11 +183,11 @@ static void on_closed(Feed *feed, int error, const char *text, void *userdata) {
 
 static void boot_stopped(Boot *boot, int result, const Reason *reason) {
         static const FeedHandlers handlers = {
-                .on_ready = on_ready,
-                .on_reading = on_reading,
-                .on_released = on_released,
-                .on_tripped = on_tripped,
-                .on_closed = on_closed,
+                .on_ready = boot_on_ready,
+                .on_reading = boot_on_reading,
+                .on_released = boot_on_released,
+                .on_tripped = boot_on_tripped,
+                .on_closed = boot_on_closed,
         };
         Reason why = {};
 
@@ -210,7 +214,7 @@ static void boot_stopped(Boot *boot, int result, const Reason *reason) {
 
 static void boot_make_entry(Boot *boot);
 
-static int on_retry(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int boot_on_retry(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
         boot_make_entry(userdata);
         return 0;
 }
@@ -219,12 +223,12 @@ static void boot_retry(Boot *boot, const char *why) {
         if (boot->n_tries == 0)
                 log_warning("the boot trace waits for the spool: %s", why);
         if (boot->n_tries++ < RETRIES)
-                boot_set_timer(boot, RETRY_USEC, on_retry);
+                boot_set_timer(boot, RETRY_USEC, boot_on_retry);
         else
                 boot_fail(boot, -EIO, why);
 }
 
-static void on_made(SpoolEntry *entry, int result, const Reason *reason, void *userdata) {
+static void boot_on_made(SpoolEntry *entry, int result, const Reason *reason, void *userdata) {
         Boot *boot = userdata;
 
         if (result != 0) {
@@ -251,7 +255,7 @@ static void boot_make_entry(Boot *boot) {
 
         int r = spec_to_json(boot->spec, &spec);
         make.spec = spec;
-        r = r ?: spool_make(boot->options.spool, &make, on_made, boot);
+        r = r ?: spool_make(boot->options.spool, &make, boot_on_made, boot);
         if (r != 0)
                 boot_retry(boot, "the spool has no room for it");
 }
@@ -274,7 +278,7 @@ static void boot_looked(Boot *boot, int result, const Reason *reason) {
 
 /* Plans */
 
-static void on_plan(Plan *plan, int result, const Reason *reason) {
+static void boot_on_plan(Plan *plan, int result, const Reason *reason) {
         Boot *boot = plan->context;
         void (*done)(Boot *, int, const Reason *) = boot->then;
 
@@ -285,7 +289,7 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
 
 static void boot_submit(Boot *boot, void (*done)(Boot *boot, int result, const Reason *reason)) {
         boot->then = done;
-        boot->plan.done = on_plan;
+        boot->plan.done = boot_on_plan;
         boot->in_flight = true;
         worker_submit(boot->options.worker, &boot->plan);
 }
@@ -319,7 +323,7 @@ static int fill_trace(Boot *boot) {
         return 0;
 }
 
-static int boot_make(const BootOptions *options, BootLine *line, Boot **ret) {
+static int boot_new_from_line(const BootOptions *options, BootLine *line, Boot **ret) {
         Boot *boot = calloc(1, sizeof(*boot));
 
         if (!boot)
@@ -370,7 +374,7 @@ int boot_new(const BootOptions *options, Boot **ret) {
                 log_warning("%s", reason.text);
         if (r != 0 || !line)
                 return r < 0 ? r : 0;
-        r = boot_make(options, line, ret);
+        r = boot_new_from_line(options, line, ret);
         if (r < 0)
                 return r;
         line = NULL; /* the boot's */

@@ -72,7 +72,9 @@ bool crash_is_idle(const Crash *crash) {
 static void crash_look(Crash *crash);
 static void batch_copy_next(Crash *crash);
 
-static int on_retry(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int crash_on_retry(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         Crash *crash = userdata;
 
         crash->timer = sd_event_source_disable_unref(crash->timer);
@@ -114,7 +116,7 @@ static void batch_fail(Crash *crash, const char *why) {
                                        CLOCK_MONOTONIC,
                                        RETRY_USEC,
                                        0,
-                                       on_retry,
+                                       crash_on_retry,
                                        crash) < 0;
         if (!crash->entry) {
                 batch_clear(crash);
@@ -138,7 +140,7 @@ static void batch_end(Crash *crash) {
         crash->options.on_changed(crash->options.userdata);
 }
 
-static void on_copied(SpoolEntry *entry _unused_,
+static void crash_on_copied(SpoolEntry *entry _unused_,
                 int result,
                 const Reason *reason,
                 void *userdata) {
@@ -167,13 +169,13 @@ static void batch_copy_next(Crash *crash) {
         if (r == 0 && !S_ISREG(status.st_mode))
                 r = -EINVAL;
         if (r == 0) /* consumes fd */
-                r = spool_copy(crash->entry, file, TAKE_FD(fd), FILE_BYTES, on_copied, crash);
+                r = spool_copy(crash->entry, file, TAKE_FD(fd), FILE_BYTES, crash_on_copied, crash);
         close_cleanup(&fd);
         if (r != 0)
                 batch_fail(crash, r < 0 ? strerror(-r) : "the spool does not take it");
 }
 
-static void on_made(SpoolEntry *entry, int result, const Reason *reason, void *userdata) {
+static void crash_on_made(SpoolEntry *entry, int result, const Reason *reason, void *userdata) {
         Crash *crash = userdata;
 
         if (crash->is_closing)
@@ -207,7 +209,7 @@ static int list_batch(Crash *crash) {
         return n < 0 ? -errno : n > 0 && !crash->files ? -ENOMEM : r;
 }
 
-static int batch_begin(Crash *crash, const char *name) {
+static int crash_batch_begin(Crash *crash, const char *name) {
         const SpoolMake make = {
                 .uid = 0,
                 .name = "crash",
@@ -219,7 +221,7 @@ static int batch_begin(Crash *crash, const char *name) {
         (void)snprintf(crash->batch, sizeof(crash->batch), "%s", name);
         crash->batch_fd = openat(crash->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         int r = crash->batch_fd < 0 ? -errno : list_batch(crash);
-        return r ?: spool_make(crash->options.spool, &make, on_made, crash);
+        return r ?: spool_make(crash->options.spool, &make, crash_on_made, crash);
 }
 
 /* The first batch that there is; those that are not whole yet begin with a dot. */
@@ -230,7 +232,7 @@ static void crash_look(Crash *crash) {
 
         for (int i = 0; i < n; i++) {
                 if (!has_begun && entries[i]->d_name[0] != '.') {
-                        int r = batch_begin(crash, entries[i]->d_name);
+                        int r = crash_batch_begin(crash, entries[i]->d_name);
 
                         has_begun = true;
                         if (r != 0)

@@ -33,12 +33,12 @@ int call_refuse(sd_bus_message *m, int result, const Reason *reason) {
         return sd_bus_reply_method_errorf(m, entry->bus_name, "%s", text);
 }
 
-static void message_unref_cleanup(sd_bus_message **m) {
+static void call_message_unref_cleanup(sd_bus_message **m) {
         sd_bus_message_unref(*m);
 }
 
 int call_reply_json(sd_bus_message *m, int result, json_object *o, const Reason *reason) {
-        _cleanup_(message_unref_cleanup) sd_bus_message *reply = NULL;
+        _cleanup_(call_message_unref_cleanup) sd_bus_message *reply = NULL;
         int r = result;
 
         if (r == 0)
@@ -51,7 +51,7 @@ int call_reply_json(sd_bus_message *m, int result, json_object *o, const Reason 
 }
 
 int call_reply_list(sd_bus_message *m, Request *request) {
-        _cleanup_(message_unref_cleanup) sd_bus_message *reply = NULL;
+        _cleanup_(call_message_unref_cleanup) sd_bus_message *reply = NULL;
 
         int r = sd_bus_message_new_method_return(m, &reply);
         if (r >= 0)

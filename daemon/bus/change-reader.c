@@ -10,7 +10,10 @@
 
 #include "bus/spec-reader.h"
 
-static int read_patterns(sd_bus_message *m, const char *key, Change *change, Reason *reason) {
+static int change_reader_read_patterns(sd_bus_message *m,
+                const char *key,
+                Change *change,
+                Reason *reason) {
         int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, "as");
 
         if (r == -ENXIO)
@@ -34,14 +37,14 @@ static int read_hist(sd_bus_message *m, Change *change, Reason *reason) {
                            : MIN_OF(r, 0);
 }
 
-static int read_value(sd_bus_message *m,
+static int change_reader_read_value(sd_bus_message *m,
                 ChangeKind kind,
                 const char *key,
                 Change *change,
                 Reason *reason) {
         switch (kind) {
         case CHANGE_EVENTS:
-                return read_patterns(m, key, change, reason);
+                return change_reader_read_patterns(m, key, change, reason);
         case CHANGE_BUFFER:
                 return spec_read_number(m, key, &change->buffer_kb, reason);
         case CHANGE_HIST:
@@ -63,7 +66,7 @@ int change_read(sd_bus_message *m, Change *change, Reason *reason) {
                 return r;
         r = change_set_key(change, key, &kind, reason);
         if (r == 0)
-                r = read_value(m, kind, key, change, reason);
+                r = change_reader_read_value(m, kind, key, change, reason);
         if (r != 0)
                 return r;
         r = sd_bus_message_exit_container(m);

@@ -34,7 +34,7 @@ static int read_list(sd_bus_message *m,
         return r < 0 ? r : 0;
 }
 
-static int read_value(sd_bus_message *m,
+static int definition_reader_read_value(sd_bus_message *m,
                 const char *key,
                 const char *signature,
                 Definition *d,
@@ -74,7 +74,7 @@ static int read_value(sd_bus_message *m,
                         quote(key).text);
 }
 
-static int read_key(sd_bus_message *m, Definition *d, Reason *reason) {
+static int definition_reader_read_key(sd_bus_message *m, Definition *d, Reason *reason) {
         const char *key, *signature;
         int r;
 
@@ -87,7 +87,7 @@ static int read_key(sd_bus_message *m, Definition *d, Reason *reason) {
         r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);
         if (r < 0)
                 return r;
-        r = read_value(m, key, signature, d, reason);
+        r = definition_reader_read_value(m, key, signature, d, reason);
         if (r != 0)
                 return r;
         r = sd_bus_message_exit_container(m);
@@ -104,7 +104,7 @@ int definition_read_message(sd_bus_message *m, Definition **ret, Reason *reason)
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                r = read_key(m, d, reason);
+                r = definition_reader_read_key(m, d, reason);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);

@@ -11,7 +11,7 @@
 #include "bus/session-object.h"
 
 /* Before auth's filter: what is asked there for each message is not to be had for nothing. */
-static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+static int door_on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         Door *door = userdata;
         const Peer *peer = call_get_peer(door, m);
         Reason reason = { "" };
@@ -26,7 +26,7 @@ static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         return 1;
 }
 
-static int on_turn(sd_event_source *source _unused_, void *userdata) {
+static int door_on_turn(sd_event_source *source _unused_, void *userdata) {
         const Door *door = userdata;
 
         /* An error is the connection's own matter, which sees it next. */
@@ -47,7 +47,7 @@ static int after_turn(sd_event_source *source _unused_, void *userdata) {
                 return 0;
         sd_event_source_unref(door->turn);
         door->turn = NULL;
-        (void)sd_event_add_defer(sd_bus_get_event(door->bus), &door->turn, on_turn, door);
+        (void)sd_event_add_defer(sd_bus_get_event(door->bus), &door->turn, door_on_turn, door);
         return 0;
 }
 
@@ -66,7 +66,7 @@ int door_new(sd_bus *bus, Desk *desk, Door **ret) {
                 r = log_control_add(door, &door->slots[3]);
         if (r >= 0)
                 /* The last filter added is asked first. */
-                r = sd_bus_add_filter(bus, &door->slots[4], on_message, door);
+                r = sd_bus_add_filter(bus, &door->slots[4], door_on_message, door);
         if (r >= 0)
                 r = sd_event_add_post(sd_bus_get_event(bus), &door->after_turn, after_turn, door);
         if (r < 0)

@@ -36,7 +36,7 @@ static int get_identifier(sd_bus *bus,
         return sd_bus_message_append(reply, "s", "ktraced");
 }
 
-static int read_value(const Door *door,
+static int log_control_read_value(const Door *door,
                 sd_bus_message *m,
                 const char **ret,
                 sd_bus_error *ret_error) {
@@ -59,7 +59,7 @@ static int set_level(sd_bus *bus,
         const char *name;
         int r;
 
-        r = read_value(userdata, value, &name, ret_error);
+        r = log_control_read_value(userdata, value, &name, ret_error);
         if (r < 0)
                 return r;
         int level = log_level_from_string(name);
@@ -82,7 +82,7 @@ static int set_target(sd_bus *bus,
         const char *name;
         int r;
 
-        r = read_value(userdata, value, &name, ret_error);
+        r = log_control_read_value(userdata, value, &name, ret_error);
         if (r < 0)
                 return r;
         if (log_set_target(name) < 0)

@@ -25,7 +25,7 @@ static int get_version(sd_bus *bus,
         return sd_bus_message_append(reply, "s", KT_VERSION);
 }
 
-static int answer_created(sd_bus_message *m, Request *request) {
+static int manager_object_answer_created(sd_bus_message *m, Request *request) {
         _cleanup_free_ char *path = NULL;
         const char *id = session_get_id(request->session);
 
@@ -43,7 +43,7 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
         Reason reason = { "" };
         int r;
 
-        r = call_new(door, m, answer_created, &request, &reason);
+        r = call_new(door, m, manager_object_answer_created, &request, &reason);
         if (r == 0)
                 r = spec_read_message(m, &spec, &reason);
         if (r == 0)
@@ -56,7 +56,7 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
         return 1;
 }
 
-static int answer_checked(sd_bus_message *m, Request *request) {
+static int manager_object_answer_checked(sd_bus_message *m, Request *request) {
         return call_reply_json(m, 0, request->list, NULL);
 }
 
@@ -69,7 +69,7 @@ static int method_check_session(sd_bus_message *m, void *userdata, sd_bus_error 
         uid_t as_user;
         int r;
 
-        r = call_new(door, m, answer_checked, &request, &reason);
+        r = call_new(door, m, manager_object_answer_checked, &request, &reason);
         if (r == 0)
                 r = spec_read_question(m, &spec, &as_user, &reason);
         if (r == 0)
@@ -89,7 +89,7 @@ typedef struct Listing {
         int result;
 } Listing;
 
-static void append_session(Session *session, void *userdata) {
+static void manager_object_append_session(Session *session, void *userdata) {
         _cleanup_free_ char *path = NULL;
         Listing *listing = userdata;
 
@@ -119,7 +119,7 @@ static int list_sessions(Door *door, const Peer *peer, sd_bus_message *reply) {
         registry_visit(door->desk->registry,
                         &peer->subject,
                         desk_get_reach(peer),
-                        append_session,
+                        manager_object_append_session,
                         &listing);
         if (listing.result < 0)
                 return listing.result;
@@ -240,7 +240,7 @@ static int method_get_status(sd_bus_message *m, void *userdata, sd_bus_error *re
 
 typedef int (*Privileged)(Desk *desk, Request *request, Reason *reason);
 
-static int call_privileged(Door *door, sd_bus_message *m, Privileged ask) {
+static int manager_object_call_privileged(Door *door, sd_bus_message *m, Privileged ask) {
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Reason reason = { "" };
         int r;
@@ -255,11 +255,11 @@ static int call_privileged(Door *door, sd_bus_message *m, Privileged ask) {
 }
 
 static int method_reload(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_privileged(userdata, m, privilege_reload);
+        return manager_object_call_privileged(userdata, m, privilege_reload);
 }
 
 static int method_administrate(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_privileged(userdata, m, privilege_administrate);
+        return manager_object_call_privileged(userdata, m, privilege_administrate);
 }
 
 static const sd_bus_vtable manager_vtable[] = {

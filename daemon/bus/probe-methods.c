@@ -14,7 +14,7 @@
 #include "probes/probe-list.h"
 #include "probes/probe-verbs.h"
 
-static int answer_resolved(sd_bus_message *m, Request *request) {
+static int probe_methods_answer_resolved(sd_bus_message *m, Request *request) {
         return call_reply_json(m, 0, request->list, NULL);
 }
 
@@ -28,7 +28,7 @@ int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret
         r = sd_bus_message_read(m, "s", &function);
         if (r < 0)
                 return call_refuse(m, r, NULL);
-        r = call_new(door, m, answer_resolved, &request, &reason);
+        r = call_new(door, m, probe_methods_answer_resolved, &request, &reason);
         if (r == 0)
                 r = probe_resolve_function(registry_get_probes(door->desk->registry),
                                 request,
@@ -40,7 +40,7 @@ int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret
         return 1;
 }
 
-static int answer_added(sd_bus_message *m, Request *request) {
+static int probe_methods_answer_added(sd_bus_message *m, Request *request) {
         return sd_bus_reply_method_return(m, "s", request->text);
 }
 
@@ -51,7 +51,7 @@ int method_add_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error)
         Reason reason = { "" };
         int r;
 
-        r = call_new(door, m, answer_added, &request, &reason);
+        r = call_new(door, m, probe_methods_answer_added, &request, &reason);
         if (r == 0)
                 r = definition_read_message(m, &definition, &reason);
         if (r == 0)
@@ -64,7 +64,7 @@ int method_add_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error)
         return 1;
 }
 
-static int answer_added_all(sd_bus_message *m, Request *request) {
+static int probe_methods_answer_added_all(sd_bus_message *m, Request *request) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         char *rest, *line;
 
@@ -80,7 +80,10 @@ static int answer_added_all(sd_bus_message *m, Request *request) {
 }
 
 /* Each of the list, judged as AddProbe's. */
-static int read_definitions(sd_bus_message *m, Definition ***ret, size_t *ret_n, Reason *reason) {
+static int probe_methods_read_definitions(sd_bus_message *m,
+                Definition ***ret,
+                size_t *ret_n,
+                Reason *reason) {
         Definition **definitions = calloc(DEFINITIONS_MAX, sizeof(Definition *));
         size_t n = 0;
 
@@ -118,9 +121,9 @@ int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         size_t n = 0;
         int r;
 
-        r = call_new(door, m, answer_added_all, &request, &reason);
+        r = call_new(door, m, probe_methods_answer_added_all, &request, &reason);
         if (r == 0)
-                r = read_definitions(m, &definitions, &n, &reason);
+                r = probe_methods_read_definitions(m, &definitions, &n, &reason);
         if (r == 0)
                 r = probe_set_define_all(
                                 registry_get_probes(door->desk->registry), request, definitions, n);
@@ -175,7 +178,7 @@ int method_list_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_erro
         return r;
 }
 
-static int answer_file(sd_bus_message *m, Request *request) {
+static int probe_methods_answer_file(sd_bus_message *m, Request *request) {
         return sd_bus_reply_method_return(m, "uh", request->ticket, request->fd);
 }
 
@@ -185,7 +188,7 @@ int method_open_probe_file(sd_bus_message *m, void *userdata, sd_bus_error *ret_
         Reason reason = { "" };
         int r;
 
-        r = call_new(door, m, answer_file, &request, &reason);
+        r = call_new(door, m, probe_methods_answer_file, &request, &reason);
         if (r == 0)
                 r = probe_open_file(registry_get_probes(door->desk->registry), request, &reason);
         if (r != 0)

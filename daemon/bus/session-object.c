@@ -22,7 +22,7 @@
 #include "session/window-look.h"
 
 /* The last part of a path; "" where it is no session's. */
-static const char *get_id(const char *path) {
+static const char *session_object_get_id(const char *path) {
         size_t prefix = strlen(KT_SESSION_PREFIX "/");
 
         return strncmp(path, KT_SESSION_PREFIX "/", prefix) == 0 ? path + prefix : "";
@@ -48,10 +48,14 @@ static int on_find(sd_bus *bus,
         Reason reason;
         Session *session;
 
-        if (!*get_id(path)) /* where the sessions are */
+        if (!*session_object_get_id(path)) /* where the sessions are */
                 return 0;
-        int r = desk_find_session(
-                        door->desk, peer, PURPOSE_MANAGE, get_id(path), &session, &reason);
+        int r = desk_find_session(door->desk,
+                        peer,
+                        PURPOSE_MANAGE,
+                        session_object_get_id(path),
+                        &session,
+                        &reason);
         if (r != 0 && is_about_property(message))
                 return 0; /* UnknownObject */
         if (r != 0)
@@ -113,7 +117,7 @@ static int on_enumerate(sd_bus *bus,
 }
 
 /* KT_E_*: the answer. */
-static int get_session(Door *door,
+static int session_object_get_session(Door *door,
                 sd_bus_message *m,
                 Purpose purpose,
                 Session **ret,
@@ -121,18 +125,22 @@ static int get_session(Door *door,
         return desk_find_session(door->desk,
                         call_get_peer(door, m),
                         purpose,
-                        get_id(sd_bus_message_get_path(m)),
+                        session_object_get_id(sd_bus_message_get_path(m)),
                         ret,
                         reason);
 }
 
-static int call_verb(Door *door, sd_bus_message *m, Purpose purpose, Verb verb, CallAnswer answer) {
+static int session_object_call_verb(Door *door,
+                sd_bus_message *m,
+                Purpose purpose,
+                Verb verb,
+                CallAnswer answer) {
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Session *session = NULL;
         Reason reason = { "" };
         int r;
 
-        r = get_session(door, m, purpose, &session, &reason);
+        r = session_object_get_session(door, m, purpose, &session, &reason);
         if (r == 0)
                 r = call_new(door, m, answer, &request, &reason);
         if (r == 0)
@@ -144,15 +152,17 @@ static int call_verb(Door *door, sd_bus_message *m, Purpose purpose, Verb verb, 
 }
 
 static int method_start(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_verb(userdata, m, PURPOSE_OWN, session_start, call_reply_empty);
+        return session_object_call_verb(userdata, m, PURPOSE_OWN, session_start, call_reply_empty);
 }
 
 static int method_stop(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_verb(userdata, m, PURPOSE_MANAGE, session_stop, call_reply_empty);
+        return session_object_call_verb(
+                        userdata, m, PURPOSE_MANAGE, session_stop, call_reply_empty);
 }
 
 static int method_destroy(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_verb(userdata, m, PURPOSE_MANAGE, session_destroy, call_reply_empty);
+        return session_object_call_verb(
+                        userdata, m, PURPOSE_MANAGE, session_destroy, call_reply_empty);
 }
 
 static int answer_fd(sd_bus_message *m, Request *request) {
@@ -160,22 +170,22 @@ static int answer_fd(sd_bus_message *m, Request *request) {
         return sd_bus_reply_method_return(m, "h", request->fd);
 }
 
-static int call_open(Door *door, sd_bus_message *m, Verb verb) {
+static int session_object_call_open(Door *door, sd_bus_message *m, Verb verb) {
         Reason reason = { "" };
         int r;
 
         r = call_read_no_options(m, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        return call_verb(door, m, PURPOSE_OWN, verb, answer_fd);
+        return session_object_call_verb(door, m, PURPOSE_OWN, verb, answer_fd);
 }
 
 static int method_open_stream(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_open(userdata, m, verb_open_pipe);
+        return session_object_call_open(userdata, m, verb_open_pipe);
 }
 
 static int method_open_sink(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_open(userdata, m, verb_open_socket);
+        return session_object_call_open(userdata, m, verb_open_socket);
 }
 
 static int method_snapshot(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
@@ -185,7 +195,7 @@ static int method_snapshot(sd_bus_message *m, void *userdata, sd_bus_error *ret_
         int r = call_read_flag(m, "sink", &by_sink, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        return call_verb(userdata,
+        return session_object_call_verb(userdata,
                         m,
                         PURPOSE_OWN,
                         by_sink ? verb_snapshot_socket : verb_snapshot_pipe,
@@ -193,7 +203,7 @@ static int method_snapshot(sd_bus_message *m, void *userdata, sd_bus_error *ret_
 }
 
 static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        return call_verb(userdata, m, PURPOSE_OWN, session_clear, call_reply_empty);
+        return session_object_call_verb(userdata, m, PURPOSE_OWN, session_clear, call_reply_empty);
 }
 
 static int method_configure(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
@@ -202,7 +212,7 @@ static int method_configure(sd_bus_message *m, void *userdata, sd_bus_error *ret
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        int r = session_object_get_session(userdata, m, PURPOSE_OWN, &session, &reason);
         if (r == 0)
                 r = change_read(m, &change, &reason);
         if (r == 0)
@@ -222,7 +232,7 @@ static int method_mark(sd_bus_message *m, void *userdata, sd_bus_error *ret_erro
 
         int r = sd_bus_message_read(m, "s", &text);
         if (r >= 0)
-                r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+                r = session_object_get_session(userdata, m, PURPOSE_OWN, &session, &reason);
         if (r == 0)
                 r = session_mark(session, text, &reason);
         return r != 0 ? call_refuse(m, r, &reason) : sd_bus_reply_method_return(m, "");
@@ -233,7 +243,7 @@ static int method_open_marker(sd_bus_message *m, void *userdata, sd_bus_error *r
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        int r = session_object_get_session(userdata, m, PURPOSE_OWN, &session, &reason);
         if (r == 0)
                 r = session_open_marker(session, &fd, &reason);
         return r != 0 ? call_refuse(m, r, &reason) : sd_bus_reply_method_return(m, "h", fd);
@@ -243,7 +253,7 @@ static int method_subscribe(sd_bus_message *m, void *userdata, sd_bus_error *ret
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        int r = session_object_get_session(userdata, m, PURPOSE_OWN, &session, &reason);
         if (r == 0)
                 r = session_subscribe(session, sd_bus_message_get_sender(m), &reason);
         return r != 0 ? call_refuse(m, r, &reason) : sd_bus_reply_method_return(m, "");
@@ -254,13 +264,13 @@ static int call_json(Door *door, sd_bus_message *m, int (*get)(const Session *, 
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(door, m, PURPOSE_MANAGE, &session, &reason);
+        int r = session_object_get_session(door, m, PURPOSE_MANAGE, &session, &reason);
         if (r == 0)
                 r = get(session, &o);
         return call_reply_json(m, r, o, &reason);
 }
 
-static int answer_description(sd_bus_message *m, Request *request) {
+static int session_object_answer_description(sd_bus_message *m, Request *request) {
         return call_reply_json(m, 0, request->list, NULL);
 }
 
@@ -268,11 +278,15 @@ static int method_describe(sd_bus_message *m, void *userdata, sd_bus_error *ret_
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(userdata, m, PURPOSE_MANAGE, &session, &reason);
+        int r = session_object_get_session(userdata, m, PURPOSE_MANAGE, &session, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         if (session_has_windows(session))
-                return call_verb(userdata, m, PURPOSE_MANAGE, session_look, answer_description);
+                return session_object_call_verb(userdata,
+                                m,
+                                PURPOSE_MANAGE,
+                                session_look,
+                                session_object_answer_description);
         return call_json(userdata, m, session_describe);
 }
 
@@ -288,7 +302,7 @@ static int method_get_histogram(sd_bus_message *m, void *userdata, sd_bus_error 
 
         int r = sd_bus_message_read(m, "s", &name);
         if (r >= 0)
-                r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+                r = session_object_get_session(userdata, m, PURPOSE_OWN, &session, &reason);
         if (r == 0)
                 r = call_new(userdata, m, call_reply_list, &request, &reason);
         if (r == 0)
@@ -304,7 +318,7 @@ static int method_get_metadata(sd_bus_message *m, void *userdata, sd_bus_error *
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(userdata, m, PURPOSE_OWN, &session, &reason);
+        int r = session_object_get_session(userdata, m, PURPOSE_OWN, &session, &reason);
         if (r == 0)
                 r = session_metadata(session, &fd);
         if (r != 0)

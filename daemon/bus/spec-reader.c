@@ -183,7 +183,7 @@ static int read_entry_triggers(sd_bus_message *m,
         return r ?: spec_own_result(sd_bus_message_exit_container(m));
 }
 
-static int read_entry_key(sd_bus_message *m, Entry *entry, Reason *reason) {
+static int spec_reader_read_entry_key(sd_bus_message *m, Entry *entry, Reason *reason) {
         bool takes_triggers = strcmp(entry->field->name, "events") == 0;
         const char *key, *signature;
 
@@ -213,7 +213,7 @@ static int read_event_object(sd_bus_message *m,
         int r;
 
         while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                r = read_entry_key(m, &entry, reason);
+                r = spec_reader_read_entry_key(m, &entry, reason);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);
@@ -248,7 +248,7 @@ static int read_event_objects(sd_bus_message *m,
         return r;
 }
 
-static int read_events(sd_bus_message *m,
+static int spec_reader_read_events(sd_bus_message *m,
                 const char *signature,
                 Spec *spec,
                 const SpecField *field,
@@ -276,7 +276,10 @@ static int read_triggers(sd_bus_message *m, Spec *spec, const SpecField *field, 
         return r ?: spec_triggers_end(&list, NULL, reason);
 }
 
-static int read_names(sd_bus_message *m, Spec *spec, const SpecField *field, Reason *reason) {
+static int spec_reader_read_names(sd_bus_message *m,
+                Spec *spec,
+                const SpecField *field,
+                Reason *reason) {
         const char *name;
 
         int r = spec_begin_list(spec, field, reason);
@@ -326,7 +329,7 @@ static int read_spool(sd_bus_message *m, Spec *spec, const SpecField *field, Rea
 }
 
 /* The contents of the variant of one key. */
-static int read_value(sd_bus_message *m,
+static int spec_reader_read_value(sd_bus_message *m,
                 const SpecField *field,
                 const char *signature,
                 Spec *spec,
@@ -353,11 +356,11 @@ static int read_value(sd_bus_message *m,
                 return r < 0 ? r : spec_set_boolean(spec, field->name, flag, reason);
         case SPEC_WORDS:
                 if (strcmp(signature, "as") == 0)
-                        return read_names(m, spec, field, reason);
+                        return spec_reader_read_names(m, spec, field, reason);
                 break;
         case SPEC_EVENTS:
                 if (strcmp(signature, "as") == 0 || strcmp(signature, "aa{sv}") == 0)
-                        return read_events(m, signature, spec, field, reason);
+                        return spec_reader_read_events(m, signature, spec, field, reason);
                 break;
         case SPEC_TRIGGERS:
                 if (strcmp(signature, "aa{sv}") == 0)
@@ -406,7 +409,7 @@ static int read_as_user(sd_bus_message *m, uid_t *ret, Reason *reason) {
 }
 
 /* as_user: NULL where there is no such key. */
-static int read_key(sd_bus_message *m, Spec *spec, uid_t *as_user, Reason *reason) {
+static int spec_reader_read_key(sd_bus_message *m, Spec *spec, uid_t *as_user, Reason *reason) {
         const char *key, *signature;
         int r;
 
@@ -425,13 +428,13 @@ static int read_key(sd_bus_message *m, Spec *spec, uid_t *as_user, Reason *reaso
         r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);
         if (r < 0)
                 return r;
-        r = read_value(m, field, signature, spec, reason);
+        r = spec_reader_read_value(m, field, signature, spec, reason);
         if (r != 0)
                 return r;
         return spec_own_result(sd_bus_message_exit_container(m));
 }
 
-static int read_all(sd_bus_message *m, Spec **ret, uid_t *as_user, Reason *reason) {
+static int spec_reader_read_all(sd_bus_message *m, Spec **ret, uid_t *as_user, Reason *reason) {
         _cleanup_spec_ Spec *spec = spec_new();
         int r;
 
@@ -441,7 +444,7 @@ static int read_all(sd_bus_message *m, Spec **ret, uid_t *as_user, Reason *reaso
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                r = read_key(m, spec, as_user, reason);
+                r = spec_reader_read_key(m, spec, as_user, reason);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);
@@ -461,10 +464,10 @@ static int read_all(sd_bus_message *m, Spec **ret, uid_t *as_user, Reason *reaso
 }
 
 int spec_read_message(sd_bus_message *m, Spec **ret, Reason *reason) {
-        return read_all(m, ret, NULL, reason);
+        return spec_reader_read_all(m, ret, NULL, reason);
 }
 
 int spec_read_question(sd_bus_message *m, Spec **ret, uid_t *ret_as_user, Reason *reason) {
         *ret_as_user = (uid_t)-1;
-        return read_all(m, ret, ret_as_user, reason);
+        return spec_reader_read_all(m, ret, ret_as_user, reason);
 }

@@ -33,7 +33,9 @@ int method_list_spool(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
 }
 
 /* "file", a name or a number. */
-static int read_file(sd_bus_message *m, char file[static FILE_MAX + 1], Reason *reason) {
+static int spool_methods_read_file(sd_bus_message *m,
+                char file[static FILE_MAX + 1],
+                Reason *reason) {
         const char *key, *type, *text;
         uint64_t number = 0;
 
@@ -68,12 +70,14 @@ static int read_file(sd_bus_message *m, char file[static FILE_MAX + 1], Reason *
         return r;
 }
 
-static int read_options(sd_bus_message *m, char file[static FILE_MAX + 1], Reason *reason) {
+static int spool_methods_read_options(sd_bus_message *m,
+                char file[static FILE_MAX + 1],
+                Reason *reason) {
         int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
 
         while (r >= 0 &&
                         (r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                r = read_file(m, file, reason);
+                r = spool_methods_read_file(m, file, reason);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);
@@ -81,7 +85,7 @@ static int read_options(sd_bus_message *m, char file[static FILE_MAX + 1], Reaso
         return r < 0 ? r : 0;
 }
 
-static int answer_pipe(sd_bus_message *m, Request *request) {
+static int spool_methods_answer_pipe(sd_bus_message *m, Request *request) {
         return sd_bus_reply_method_return(m, "h", request->fd);
 }
 
@@ -93,8 +97,8 @@ int method_open_spool(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         const char *id;
 
         int r = sd_bus_message_read(m, "s", &id);
-        r = r < 0 ? r : read_options(m, file, &reason);
-        r = r ?: call_new(door, m, answer_pipe, &request, &reason);
+        r = r < 0 ? r : spool_methods_read_options(m, file, &reason);
+        r = r ?: call_new(door, m, spool_methods_answer_pipe, &request, &reason);
         if (r == 0)
                 r = spool_open(registry_get_spool(door->desk->registry),
                                 request,

@@ -29,7 +29,7 @@ static int read_words(sd_bus_message *m,
 }
 
 /* What is in the variant of a key. */
-static int read_value(sd_bus_message *m,
+static int trigger_reader_read_value(sd_bus_message *m,
                 SpecTriggerList *list,
                 const SpecField *field,
                 const char *signature,
@@ -51,7 +51,7 @@ static int read_value(sd_bus_message *m,
         return spec_triggers_refuse_type(list, field, spec_describe_signature(signature), reason);
 }
 
-static int read_key(sd_bus_message *m, SpecTriggerList *list, Reason *reason) {
+static int trigger_reader_read_key(sd_bus_message *m, SpecTriggerList *list, Reason *reason) {
         const char *key, *signature;
         const SpecField *field;
 
@@ -65,7 +65,7 @@ static int read_key(sd_bus_message *m, SpecTriggerList *list, Reason *reason) {
         r = r < 0 ? r : sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);
         if (r < 0)
                 return r;
-        r = read_value(m, list, field, signature, reason);
+        r = trigger_reader_read_value(m, list, field, signature, reason);
         return r ?: spec_own_result(sd_bus_message_exit_container(m));
 }
 
@@ -75,7 +75,7 @@ static int read_trigger(sd_bus_message *m, SpecTriggerList *list, Reason *reason
         if (r != 0)
                 return r;
         while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                r = read_key(m, list, reason);
+                r = trigger_reader_read_key(m, list, reason);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);

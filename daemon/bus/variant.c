@@ -43,7 +43,7 @@ static int append_numbers(sd_bus_message *m, json_object *list) {
         return 0;
 }
 
-static int append_objects(sd_bus_message *m, json_object *list) {
+static int variant_append_objects(sd_bus_message *m, json_object *list) {
         size_t n = json_object_array_length(list);
 
         for (size_t i = 0; i < n; i++) {
@@ -54,7 +54,7 @@ static int append_objects(sd_bus_message *m, json_object *list) {
         return 0;
 }
 
-static int append_list(sd_bus_message *m, json_object *list) {
+static int variant_append_array(sd_bus_message *m, json_object *list) {
         static const struct {
                 json_type first;
                 const char *contents;
@@ -62,7 +62,7 @@ static int append_list(sd_bus_message *m, json_object *list) {
         } kinds[] = {
                 { json_type_string, "s", append_strings },
                 { json_type_int, "x", append_numbers },
-                { json_type_object, "a{sv}", append_objects },
+                { json_type_object, "a{sv}", variant_append_objects },
         };
 
         char variant[16];
@@ -104,7 +104,7 @@ static int append_nested(sd_bus_message *m, json_object *o) {
         return sd_bus_message_close_container(m);
 }
 
-static int append_value(sd_bus_message *m, json_object *o) {
+static int variant_append_value(sd_bus_message *m, json_object *o) {
         switch (json_object_get_type(o)) {
         case json_type_boolean:
                 return sd_bus_message_append(m, "v", "b", json_object_get_boolean(o));
@@ -115,7 +115,7 @@ static int append_value(sd_bus_message *m, json_object *o) {
         case json_type_string:
                 return sd_bus_message_append(m, "v", "s", json_object_get_string(o));
         case json_type_array:
-                return append_list(m, o);
+                return variant_append_array(m, o);
         case json_type_object:
                 return append_nested(m, o);
         case json_type_null:
@@ -133,7 +133,7 @@ static int append_entry(sd_bus_message *m, const char *key, json_object *value) 
         r = sd_bus_message_append(m, "s", key);
         if (r < 0)
                 return r;
-        r = append_value(m, value);
+        r = variant_append_value(m, value);
         if (r < 0)
                 return r;
         return sd_bus_message_close_container(m);

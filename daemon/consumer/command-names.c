@@ -104,7 +104,7 @@ static uint32_t get_bucket(uint32_t tid) {
 }
 
 /* The newest name of the task up to then. */
-static const Name *find_name(const CommandNames *names, uint32_t tid, uint64_t nsec) {
+static const Name *command_names_find_name(const CommandNames *names, uint32_t tid, uint64_t nsec) {
         const Name *found = NULL;
 
         for (uint32_t i = names->buckets[get_bucket(tid)]; i != NO_NAME; i = names->names[i].next) {
@@ -120,7 +120,7 @@ void command_names_find(const CommandNames *names,
                 uint32_t tid,
                 uint64_t nsec,
                 char ret[static COUNT_NAME_SIZE]) {
-        const Name *name = find_name(names, tid, nsec);
+        const Name *name = command_names_find_name(names, tid, nsec);
 
         /* The number may be another task's by then, whose name had no room. */
         if (name && nsec >= names->full_since && name->nsec < names->full_since)
@@ -128,7 +128,7 @@ void command_names_find(const CommandNames *names,
         (void)snprintf(ret, COUNT_NAME_SIZE, "%s", name ? name->comm : "<...>");
 }
 
-static int compare_names(const void *a, const void *b) {
+static int command_names_compare_names(const void *a, const void *b) {
         const Name *x = a, *y = b;
 
         if (x->tid != y->tid)
@@ -153,7 +153,7 @@ static void sweep(CommandNames *names, uint64_t before, bool all_old) {
         for (uint32_t i = 0; i < names->n; i++)
                 names->names[i].next = i; /* of one time the last that was added counts */
         if (names->n > 0)
-                qsort(names->names, names->n, sizeof(*names->names), compare_names);
+                qsort(names->names, names->n, sizeof(*names->names), command_names_compare_names);
         memset(names->buckets, 0xff, sizeof(names->buckets));
         for (uint32_t i = 0; i < names->n; i++) {
                 if (names->names[i].nsec <= before && (all_old || is_replaced(names, i, before)))

@@ -73,7 +73,10 @@ Condition *condition_free(Condition *condition) {
         return NULL;
 }
 
-static int parse(json_object *object, const Format *format, unsigned depth, Condition *ret);
+static int condition_parse(json_object *object,
+                const Format *format,
+                unsigned depth,
+                Condition *ret);
 
 static int parse_parts(json_object *list, const Format *format, unsigned depth, Condition *ret) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
@@ -86,12 +89,15 @@ static int parse_parts(json_object *list, const Format *format, unsigned depth, 
                 return -ENOMEM;
         for (size_t i = 0; r == 0 && i < n; i++) {
                 ret->n_parts++;
-                r = parse(json_object_array_get_idx(list, i), format, depth + 1, &ret->parts[i]);
+                r = condition_parse(json_object_array_get_idx(list, i),
+                                format,
+                                depth + 1,
+                                &ret->parts[i]);
         }
         return r;
 }
 
-static int parse_value(json_object *object, Condition *ret) {
+static int condition_parse_value(json_object *object, Condition *ret) {
         json_object *value;
 
         if (json_object_object_get_ex(object, "number", &value)) {
@@ -123,10 +129,13 @@ static int parse_comparison(json_object *object, const Format *format, Condition
         if (ret->comparison == _COMPARISON_N ||
                         count_field_find(format, json_object_get_string(field), &ret->field) < 0)
                 return -EBADMSG;
-        return parse_value(object, ret);
+        return condition_parse_value(object, ret);
 }
 
-static int parse(json_object *object, const Format *format, unsigned depth, Condition *ret) {
+static int condition_parse(json_object *object,
+                const Format *format,
+                unsigned depth,
+                Condition *ret) {
         json_object *value;
 
         if (!json_object_is_type(object, json_type_object))
@@ -149,14 +158,14 @@ int condition_new(json_object *object, const Format *format, Condition **ret) {
 
         if (!condition)
                 return -ENOMEM;
-        int r = parse(object, format, 0, condition);
+        int r = condition_parse(object, format, 0, condition);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(condition);
         return 0;
 }
 
-static bool compare_numbers(const Condition *c, uint64_t number) {
+static bool condition_compare_numbers(const Condition *c, uint64_t number) {
         bool is_signed = c->field.is_signed;
         bool is_less = is_signed ? (int64_t)number < (int64_t)c->number : number < c->number;
 
@@ -208,7 +217,7 @@ bool condition_holds(const Condition *condition, const uint8_t *record, size_t s
                         }
                 break;
         case CONDITION_NUMBER:
-                holds = compare_numbers(condition,
+                holds = condition_compare_numbers(condition,
                                 condition->field.is_cpu
                                                 ? cpu
                                                 : count_field_read_number(

@@ -28,7 +28,7 @@ static int send_rose(Consumer *c, ControlMessage *message) {
         return r;
 }
 
-void consumer_tell_hits(Consumer *c) {
+void consumer_report_hits(Consumer *c) {
         ControlMessage message;
 
         while (c->pump.counts && c->is_control_open && !c->pump.is_tripped &&
@@ -40,7 +40,7 @@ void consumer_tell_hits(Consumer *c) {
 }
 
 void consumer_on_teller(Consumer *c) {
-        if (counts_teller_go_on(&c->teller, c->pump.counts) == 0)
+        if (counts_teller_continue(&c->teller, c->pump.counts) == 0)
                 c->teller_is_watched = false; /* it was closed */
 }
 
@@ -48,7 +48,7 @@ static int begin_telling(Consumer *c, uint32_t table, int fd) {
         counts_teller_end(&c->teller);
         c->teller_is_watched = false;
         int r = counts_teller_begin(&c->teller, c->pump.counts, table, pump_get_lost(&c->pump), fd);
-        if (r < 0 || counts_teller_go_on(&c->teller, c->pump.counts) == 0)
+        if (r < 0 || counts_teller_continue(&c->teller, c->pump.counts) == 0)
                 return r;
         c->teller_is_watched = true;
         return consumer_watch(c, c->teller.fd, SOURCE_TELLER, EPOLLOUT);
@@ -58,7 +58,7 @@ static int begin_telling(Consumer *c, uint32_t table, int fd) {
 static int catch_up(Consumer *c, int fd) {
         int r = c->is_released ? 0 : pump_catch_up(&c->pump);
 
-        consumer_tell_hits(c);
+        consumer_report_hits(c);
         if (r == 0 && !c->is_released && !c->pump.is_tripped)
                 return 0;
         if (fd >= 0)
@@ -88,7 +88,7 @@ static void keep_question(Consumer *c, const ControlMessage *message, int *fd) {
         c->question_fd = TAKE_FD(*fd);
 }
 
-static int take_question(Consumer *c, const ControlMessage *message, int *fd) {
+static int consumer_counts_take_question(Consumer *c, const ControlMessage *message, int *fd) {
         uint32_t table = message->counts.table;
         ControlCountsVerb verb = (ControlCountsVerb)message->counts.verb;
 
@@ -112,7 +112,7 @@ int consumer_answer_early(Consumer *c) {
         ControlMessage question = c->question;
 
         c->question.type = 0;
-        return question.type != 0 ? take_question(c, &question, &fd) : 0;
+        return question.type != 0 ? consumer_counts_take_question(c, &question, &fd) : 0;
 }
 
 int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
@@ -133,5 +133,5 @@ int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, siz
                 return 0;
         }
         int none = -1;
-        return take_question(c, message, n_fds > 0 ? &fds[0] : &none);
+        return consumer_counts_take_question(c, message, n_fds > 0 ? &fds[0] : &none);
 }

@@ -49,7 +49,7 @@ typedef struct Consumer {
         int question_fd;
 } Consumer;
 
-void consumer_tell(Consumer *c, ControlType type, int error, const char *text);
+void consumer_report(Consumer *c, ControlType type, int error, const char *text);
 int consumer_watch(Consumer *c, int fd, Source source, uint32_t events);
 /* The last frames. */
 int consumer_put_summary(Consumer *c,
@@ -69,7 +69,7 @@ bool consumer_awaits_proof(Consumer *c);
 /* There is room for more of an answer. */
 void consumer_on_teller(Consumer *c);
 /* Tells the daemon how often notify triggers were hit. */
-void consumer_tell_hits(Consumer *c);
+void consumer_report_hits(Consumer *c);
 
 /* consumer-spool.c */
 int consumer_set_up_spool(Consumer *c, const ControlMessage *message);
@@ -79,7 +79,7 @@ int consumer_leave_spool(Consumer *c);
 void consumer_on_sync(Consumer *c);
 void consumer_tick_spool(Consumer *c);
 /* userdata: the consumer */
-void consumer_tell_spool(void *userdata);
+void consumer_report_spool(void *userdata);
 /* While that can still be done: before the sandbox is closed. */
 void consumer_limit_spool(const ControlMessage *setup);
 /* To ADOPT: as things stand, with all that was given so far. */

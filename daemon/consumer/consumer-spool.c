@@ -29,21 +29,21 @@ static int make_tail(Queue *tail,
         return consumer_put_summary(userdata, tail, code, reason, names_max);
 }
 
-static void tell(Consumer *c, bool is_answer) {
+static void consumer_spool_report(Consumer *c, bool is_answer) {
         ControlMessage message;
 
-        spool_sink_tell(&c->spool, &message);
+        spool_sink_report(&c->spool, &message);
         message.spooled.is_answer = is_answer;
         if (c->is_control_open && fd_send(CONTROL_FD, &message, sizeof(message), NULL, 0) == -EPIPE)
                 c->is_control_open = false;
 }
 
-void consumer_tell_spool(void *userdata) {
-        tell(userdata, false);
+void consumer_report_spool(void *userdata) {
+        consumer_spool_report(userdata, false);
 }
 
 void consumer_answer_spool(Consumer *c) {
-        tell(c, true);
+        consumer_spool_report(c, true);
 }
 
 /* The kernel sees to it that no file becomes larger than what it was counted for, and that those
@@ -62,7 +62,7 @@ void consumer_limit_spool(const ControlMessage *setup) {
 }
 
 int consumer_set_up_spool(Consumer *c, const ControlMessage *message) {
-        static const SpoolSinkHandlers handlers = { make_tail, consumer_tell_spool };
+        static const SpoolSinkHandlers handlers = { make_tail, consumer_report_spool };
         struct itimerspec spec = {};
 
         int r = spool_sink_init(&c->spool,
@@ -73,7 +73,7 @@ int consumer_set_up_spool(Consumer *c, const ControlMessage *message) {
                         &handlers,
                         c);
         if (r < 0) {
-                consumer_tell(c,
+                consumer_report(c,
                                 CONTROL_REFUSED,
                                 -r,
                                 "spool.rotate-bytes: what describes these events leaves no room for them in a file of that size");
@@ -95,7 +95,7 @@ int consumer_on_spool_file(Consumer *c, const ControlMessage *message, int *fds,
         queue_flush(&c->queue);
         if (r == 0 && !c->has_sink) {
                 c->has_sink = true;
-                consumer_tell(c, CONTROL_ATTACHED, 0, "");
+                consumer_report(c, CONTROL_ATTACHED, 0, "");
         }
         return r;
 }
@@ -130,6 +130,6 @@ void consumer_tick_spool(Consumer *c) {
                 try_spool(c);
         else if (c->spool.written_bytes > c->told_bytes + SPOOL_TELL_BYTES) {
                 c->told_bytes = c->spool.written_bytes;
-                consumer_tell_spool(c);
+                consumer_report_spool(c);
         }
 }

@@ -40,7 +40,7 @@
 #define FLUSH_NSEC   (100 * 1000 * 1000)
 #define LINGER_TICKS 1200 /* 120 s without a byte taken */
 
-void consumer_tell(Consumer *c, ControlType type, int error, const char *text) {
+void consumer_report(Consumer *c, ControlType type, int error, const char *text) {
         ControlMessage message = {
                 .type = type,
                 .version = CONTROL_VERSION,
@@ -120,20 +120,20 @@ static void set_active(Consumer *c, bool active) {
         set_tick(c, active && !c->sink_is_watched);
 }
 
-static int finish(Consumer *c);
+static int consumer_finish(Consumer *c);
 
 static void ask_for_proof(Consumer *c) {
         if (c->pump.fence.wants_proof)
-                consumer_tell(c, CONTROL_DOUBT, 0, "");
+                consumer_report(c, CONTROL_DOUBT, 0, "");
         c->pump.fence.wants_proof = false;
 }
 
 static int drain_rings(Consumer *c) {
         int r = pump_run(&c->pump, c->is_flushing);
 
-        consumer_tell_hits(c);
+        consumer_report_hits(c);
         ask_for_proof(c);
-        return r == -ECANCELED ? finish(c) : r;
+        return r == -ECANCELED ? consumer_finish(c) : r;
 }
 
 static void release_rings(Consumer *c) {
@@ -144,17 +144,17 @@ static void release_rings(Consumer *c) {
         set_tick(c, true); /* counts how long the reader takes nothing */
         bool is_broken = c->pump.window.is_on && !c->pump.window.is_whole;
         if (rings_release(&c->pump.rings, &c->watchdog))
-                consumer_tell(c, CONTROL_RELEASED, is_broken ? EPIPE : 0, "");
+                consumer_report(c, CONTROL_RELEASED, is_broken ? EPIPE : 0, "");
 }
 
 /* Why it ended, beside what the daemon says. */
-static void tell_end(Consumer *c) {
+static void consumer_report_end(Consumer *c) {
         size_t at = strlen(c->end_text);
 
         if (c->pump.is_tripped) {
                 snprintf(c->end_code, sizeof(c->end_code), "guard");
                 snprintf(c->end_text, sizeof(c->end_text), "%s", c->pump.trip_text);
-                consumer_tell(c, CONTROL_TRIPPED, 0, c->pump.trip_text);
+                consumer_report(c, CONTROL_TRIPPED, 0, c->pump.trip_text);
         } else if (c->pump.tally.n_doubtful > 0)
                 snprintf(c->end_text + at,
                                 sizeof(c->end_text) - at,
@@ -189,7 +189,7 @@ int consumer_put_summary(Consumer *c,
 }
 
 /* The session has ended: all into memory, then the rings are nobody's any more. */
-static int finish(Consumer *c) {
+static int consumer_finish(Consumer *c) {
         if (c->is_finishing)
                 return 0;
         c->is_finishing = true;
@@ -199,7 +199,7 @@ static int finish(Consumer *c) {
                 r = c->is_discarding               ? pump_discard(&c->pump)
                     : c->is_left && c->queue.spool ? consumer_leave_spool(c)
                                                    : pump_end(&c->pump);
-                tell_end(c);
+                consumer_report_end(c);
                 size_t room = c->queue.spool && queue_is_empty(&c->queue)
                                               ? spool_sink_get_names_room(&c->spool)
                               : c->queue.spool ? c->spool.names_bytes
@@ -207,11 +207,12 @@ static int finish(Consumer *c) {
                 r = r ?: consumer_put_summary(c, &c->queue, c->end_code, c->end_text, room);
         } else if (c->pump.counts) {
                 if (!c->is_discarding && rings_are_complete(&c->pump.rings))
-                        (void)pump_catch_up(&c->pump); /* tell_end() tells of its guard */
-                tell_end(c);
+                        (void)pump_catch_up(
+                                        &c->pump); /* consumer_report_end() tells of its guard */
+                consumer_report_end(c);
         }
         if (!c->is_discarding)
-                consumer_tell_hits(c);
+                consumer_report_hits(c);
         release_rings(c);
         return r;
 }
@@ -220,7 +221,7 @@ static int flush(Consumer *c) {
         if (c->pump.window.is_on) {
                 int read = pump_read_window(&c->pump);
                 if (read == 0)
-                        consumer_tell(c, CONTROL_FLUSHED, 0, "");
+                        consumer_report(c, CONTROL_FLUSHED, 0, "");
                 return read;
         }
         int r = drain_rings(c);
@@ -228,7 +229,7 @@ static int flush(Consumer *c) {
         if (r == 0 && queue_is_empty(&c->queue) && !c->pump.is_tripped &&
                         c->pump.fence.waits_since == 0) {
                 c->is_flushing = false;
-                consumer_tell(c, CONTROL_FLUSHED, 0, "");
+                consumer_report(c, CONTROL_FLUSHED, 0, "");
         }
         return r;
 }
@@ -251,7 +252,7 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
                 free(c->metadata);
                 c->metadata = NULL;
         }
-        consumer_tell(c, CONTROL_ATTACHED, 0, "");
+        consumer_report(c, CONTROL_ATTACHED, 0, "");
         return r;
 }
 
@@ -265,7 +266,7 @@ static void detach(Consumer *c) {
         if (c->client_fd >= 0)
                 unwatch(c, c->client_fd);
         close_cleanup(&c->client_fd);
-        consumer_tell(c, CONTROL_DETACHED, error, error ? strerror(error) : "");
+        consumer_report(c, CONTROL_DETACHED, error, error ? strerror(error) : "");
         queue_init(&c->queue);
         c->has_sink = false;
         c->pump.is_muted = true;
@@ -333,13 +334,13 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
                 return r;
         c->pump.window.is_on = is_snapshot;
         c->pump.window.is_frozen = message->setup.snapshot == CONTROL_SNAPSHOT_FROZEN;
-        consumer_tell(c, CONTROL_READY, 0, "");
+        consumer_report(c, CONTROL_READY, 0, "");
         if (message->setup.sink == CONTROL_SINK_SPOOL)
                 return 0;
         if (message->setup.sink != CONTROL_SINK_NONE)
                 return take_sink(c, message->setup.sink, &fds[1]);
         c->pump.is_muted = true;
-        consumer_tell(c, CONTROL_ATTACHED, 0, "");
+        consumer_report(c, CONTROL_ATTACHED, 0, "");
         return 0;
 }
 
@@ -357,10 +358,10 @@ static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t
                 set_active(c, false);
         r = rings_guard(&c->pump.rings, &c->watchdog);
         r = r ?: consumer_answer_early(c);
-        return r == -ECANCELED ? finish(c) : r;
+        return r == -ECANCELED ? consumer_finish(c) : r;
 }
 
-static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+static int consumer_on_finish(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
         snprintf(c->end_code,
                         sizeof(c->end_code),
                         "%.*s",
@@ -376,7 +377,7 @@ static int on_finish(Consumer *c, const ControlMessage *message, int *fds, size_
         c->interference_nsec = message->finish.interference_nsec;
         if (n_fds > 0)
                 name_list_set(&c->names, TAKE_FD(fds[0]));
-        return finish(c);
+        return consumer_finish(c);
 }
 
 static int on_members(Consumer *c, const ControlMessage *message, int fd) {
@@ -403,7 +404,7 @@ static int on_control(Consumer *c) {
                 unwatch(c, CONTROL_FD);
                 c->is_control_open = false;
                 c->is_left = !c->is_finishing;
-                return finish(c);
+                return consumer_finish(c);
         }
         if (n != sizeof(message) || message.version != CONTROL_VERSION)
                 r = -EBADMSG;
@@ -415,7 +416,7 @@ static int on_control(Consumer *c) {
                 c->is_flushing = !c->pump.window.is_on;
                 r = flush(c);
         } else if (message.type == CONTROL_FINISH)
-                r = on_finish(c, &message, fds, n_fds);
+                r = consumer_on_finish(c, &message, fds, n_fds);
         else if (message.type == CONTROL_MEMBERS && n_fds == 1)
                 r = on_members(c, &message, fds[0]);
         else if (message.type == CONTROL_GUARD && c->pump.fence.is_on)
@@ -427,16 +428,16 @@ static int on_control(Consumer *c) {
                 if (c->queue.spool)
                         consumer_answer_spool(c);
                 if (c->is_released) /* the last daemon may not have heard it */
-                        consumer_tell(c, CONTROL_RELEASED, 0, "");
+                        consumer_report(c, CONTROL_RELEASED, 0, "");
                 else if (c->pump.counts && !c->has_sink && c->client_fd < 0)
-                        consumer_tell(c, CONTROL_DETACHED, 0, "");
+                        consumer_report(c, CONTROL_DETACHED, 0, "");
         } else if (message.type == CONTROL_SINK && n_fds == 1 && may_detach(c)) {
-                consumer_tell(c, CONTROL_READY, 0, "");
+                consumer_report(c, CONTROL_READY, 0, "");
                 r = take_sink(c, message.sink.kind, &fds[0]);
         } else if (message.type == CONTROL_COUNTS) {
                 r = consumer_on_counts(c, &message, fds, n_fds);
                 if (r == -ECANCELED) /* the guard has fired */
-                        r = finish(c);
+                        r = consumer_finish(c);
         } else if (message.type == CONTROL_SPOOL_FILE)
                 r = consumer_on_spool_file(c, &message, fds, n_fds);
         else if (message.type == CONTROL_WINDOW && n_fds == 2)
@@ -463,7 +464,7 @@ static int drop_file(Consumer *c, int fd) {
 /* No sink has come. */
 static int leave_client(Consumer *c) {
         if (!may_detach(c))
-                return finish(c);
+                return consumer_finish(c);
         detach(c);
         return 0;
 }
@@ -479,7 +480,7 @@ static int on_client(Consumer *c) {
         /* What comes after the first message is never received: to close a file can hang as well.
          * Nor is the first without a witness. */
         unwatch(c, c->client_fd);
-        consumer_tell(c, CONTROL_EXAMINING, 0, "");
+        consumer_report(c, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(c->client_fd, &byte, sizeof(byte), fds, ELEMENTSOF(fds), &n_fds);
         /* One reader after the other may come to a stream that is counted. */
         int r = c->pump.counts ? 0 : sandbox_end_receiving();
@@ -504,11 +505,11 @@ static int on_client(Consumer *c) {
                                                      : "one byte with one fd is wanted");
         answer_client(c, -r, text, false);
         close_cleanup(&c->client_fd);
-        consumer_tell(c, CONTROL_REFUSED, -r, text);
+        consumer_report(c, CONTROL_REFUSED, -r, text);
         return dropped ?: leave_client(c);
 }
 
-static int on_tick(Consumer *c) {
+static int consumer_on_tick(Consumer *c) {
         uint64_t count;
 
         if (read(c->timer_fd, &count, sizeof(count)) < 0)
@@ -576,12 +577,12 @@ static int on_sink(Consumer *c, uint32_t events) {
         return c->is_flushing && queue_is_empty(&c->queue) ? flush(c) : 0;
 }
 
-static int handle(Consumer *c, Source source, uint32_t events) {
+static int consumer_handle(Consumer *c, Source source, uint32_t events) {
         switch (source) {
         case SOURCE_CONTROL:
                 return on_control(c);
         case SOURCE_TIMER:
-                return on_tick(c);
+                return consumer_on_tick(c);
         case SOURCE_CLIENT:
                 return on_client(c);
         case SOURCE_SYNC:
@@ -614,10 +615,10 @@ static int answer_question(Consumer *c) {
                 if (!c->is_active) /* a tick asks again, and ends the wait */
                         set_active(c, true);
         }
-        return r == -ECANCELED ? finish(c) : r;
+        return r == -ECANCELED ? consumer_finish(c) : r;
 }
 
-static int run(Consumer *c) {
+static int consumer_run(Consumer *c) {
         while (!is_done(c)) {
                 struct epoll_event events[16];
 
@@ -634,7 +635,7 @@ static int run(Consumer *c) {
                         Source source = (Source)events[i].data.u64;
                         int r = source == SOURCE_RING && has_ring
                                                 ? 0
-                                                : handle(c, source, events[i].events);
+                                                : consumer_handle(c, source, events[i].events);
 
                         if (r < 0)
                                 return r;
@@ -664,17 +665,17 @@ static int init(Consumer *c) {
 }
 
 /* Everything that is left is given up and told. */
-static void conclude(Consumer *c, int result) {
+static void consumer_conclude(Consumer *c, int result) {
         int error = c->queue.error ?: result < 0 ? -result : 0;
 
         release_rings(c);
         queue_clear(&c->queue);
         if (c->queue.spool) {
-                consumer_tell_spool(c);
+                consumer_report_spool(c);
                 spool_sink_close(&c->spool);
         }
         answer_client(c, error, error ? strerror(error) : "", true);
-        consumer_tell(c, CONTROL_GONE, error, error ? strerror(error) : "");
+        consumer_report(c, CONTROL_GONE, error, error ? strerror(error) : "");
 }
 
 /* The first message says what this process is for. It stays in the socket. */
@@ -755,10 +756,10 @@ int main(int argc, char **argv) {
                                                    : strerror(-r);
 
                 fprintf(stderr, "ktrace-consumer: %s\n", why);
-                consumer_tell(&c, CONTROL_REFUSED, -r, why);
+                consumer_report(&c, CONTROL_REFUSED, -r, why);
                 return EXIT_FAILURE;
         }
-        r = run(&c);
-        conclude(&c, r);
+        r = consumer_run(&c);
+        consumer_conclude(&c, r);
         return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

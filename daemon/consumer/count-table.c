@@ -65,7 +65,7 @@ static bool row_has(const CountTable *table, const CountRow *row, const CountKey
 }
 
 /* The place in the index where the row is, or where it would be. */
-static uint32_t *find_place(const CountTable *table, const CountKey *keys) {
+static uint32_t *count_table_find_place(const CountTable *table, const CountKey *keys) {
         size_t at = hash_keys(table, keys) & (table->n_index - 1);
 
         while (table->index[at] != NO_ROW && !row_has(table, &table->rows[table->index[at]], keys))
@@ -92,11 +92,11 @@ static void index_rows(CountTable *table) {
                 CountKey keys[HIST_KEYS_MAX];
 
                 get_keys(table, &table->rows[i], keys);
-                *find_place(table, keys) = (uint32_t)i;
+                *count_table_find_place(table, keys) = (uint32_t)i;
         }
 }
 
-static int grow(CountTable *table) {
+static int count_table_grow(CountTable *table) {
         size_t n_room = MIN_OF(MAX_OF(table->n_room * 2, (size_t)ROWS_AT_FIRST), table->n_max);
         size_t n_index = ROWS_AT_FIRST;
 
@@ -127,7 +127,7 @@ int count_table_new(unsigned n_keys, size_t n_max, CountTable **ret) {
         table->n_max = n_max;
         if (getrandom(&table->seed, sizeof(table->seed), 0) != sizeof(table->seed))
                 return -errno;
-        int r = grow(table);
+        int r = count_table_grow(table);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(table);
@@ -169,7 +169,7 @@ static int row_make(const CountTable *table, const CountKey *keys, CountRow *ret
 }
 
 CountRow *count_table_get(CountTable *table, const CountKey *keys, bool *ret_is_new) {
-        uint32_t *place = find_place(table, keys);
+        uint32_t *place = count_table_find_place(table, keys);
 
         *ret_is_new = *place == NO_ROW;
         if (*place != NO_ROW)
@@ -177,9 +177,9 @@ CountRow *count_table_get(CountTable *table, const CountKey *keys, bool *ret_is_
         if (table->n == table->n_max)
                 return NULL;
         if (table->n == table->n_room) {
-                if (grow(table) < 0)
+                if (count_table_grow(table) < 0)
                         return NULL;
-                place = find_place(table, keys);
+                place = count_table_find_place(table, keys);
         }
         if (row_make(table, keys, &table->rows[table->n]) < 0)
                 return NULL;

@@ -36,7 +36,7 @@ int counts_teller_begin(CountsTeller *teller,
         return 0;
 }
 
-int counts_teller_go_on(CountsTeller *teller, const Counts *counts) {
+int counts_teller_continue(CountsTeller *teller, const Counts *counts) {
         int r = 0;
 
         while (r == 0 && teller->at < teller->n_rows) {

@@ -21,7 +21,7 @@ int counts_teller_begin(CountsTeller *teller,
                 uint64_t lost,
                 int fd);
 /* Sends what the socket takes. 1: there is more; 0: all was sent, or whoever asked has gone. */
-int counts_teller_go_on(CountsTeller *teller, const Counts *counts);
+int counts_teller_continue(CountsTeller *teller, const Counts *counts);
 void counts_teller_end(CountsTeller *teller);
 /* An answer of one message; error: errno, 0: none. Does not wait. */
 void counts_teller_answer(int fd, int error, const char *text);

@@ -74,21 +74,21 @@ static json_object *get_member(json_object *object, const char *key) {
         return json_object_object_get_ex(object, key, &value) ? value : NULL;
 }
 
-static uint64_t get_number(json_object *object, const char *key) {
+static uint64_t counts_get_number(json_object *object, const char *key) {
         return json_object_get_uint64(get_member(object, key)); /* NULL: 0 */
 }
 
-static size_t get_length(json_object *list) {
+static size_t counts_get_length(json_object *list) {
         return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 }
 
 static int find_format(json_object *lists[2], uint16_t id, Format **ret) {
         for (size_t k = 0; k < 2; k++)
-                for (size_t i = 0; i < get_length(lists[k]); i++) {
+                for (size_t i = 0; i < counts_get_length(lists[k]); i++) {
                         json_object *event = json_object_array_get_idx(lists[k], i);
                         json_object *text = get_member(event, "format");
 
-                        if (get_number(event, "id") != id || !text)
+                        if (counts_get_number(event, "id") != id || !text)
                                 continue;
                         int r = format_parse(json_object_get_string(text),
                                         (size_t)json_object_get_string_len(text),
@@ -104,7 +104,7 @@ static int take_columns(json_object *list,
                 CountColumn *columns,
                 unsigned n_max,
                 unsigned *ret_n) {
-        size_t n = get_length(list);
+        size_t n = counts_get_length(list);
 
         if (n > n_max)
                 return -EBADMSG;
@@ -113,8 +113,8 @@ static int take_columns(json_object *list,
                 json_object *name = get_member(entry, "field");
                 CountColumn *column = &columns[i];
 
-                column->kind = (HistKind)get_number(entry, "kind");
-                column->width = get_number(entry, "width");
+                column->kind = (HistKind)counts_get_number(entry, "kind");
+                column->width = counts_get_number(entry, "width");
                 if (!name || column->kind >= _HIST_KIND_N || column->kind == HIST_STACKTRACE ||
                                 column->kind == HIST_SYM ||
                                 (column->kind == HIST_BUCKETS && column->width == 0) ||
@@ -128,13 +128,13 @@ static int take_columns(json_object *list,
 }
 
 static int take_orders(json_object *list, CountHist *hist) {
-        size_t n = get_length(list);
+        size_t n = counts_get_length(list);
 
         if (n > SORT_MAX)
                 return -EBADMSG;
         for (size_t i = 0; i < n; i++) {
                 json_object *entry = json_object_array_get_idx(list, i);
-                uint64_t column = get_number(entry, "column");
+                uint64_t column = counts_get_number(entry, "column");
 
                 if (column > hist->n_keys + hist->n_values)
                         return -EBADMSG;
@@ -147,9 +147,9 @@ static int take_orders(json_object *list, CountHist *hist) {
 
 static int take_hist(json_object *entry, const Format *format, CountHist *hist) {
         json_object *condition = get_member(entry, "condition");
-        uint64_t n_rows = get_number(entry, "size");
+        uint64_t n_rows = counts_get_number(entry, "size");
 
-        hist->trigger = (uint32_t)get_number(entry, "trigger");
+        hist->trigger = (uint32_t)counts_get_number(entry, "trigger");
         hist->is_notify = json_object_get_boolean(get_member(entry, "notify"));
         int r = condition ? condition_new(condition, format, &hist->condition) : 0;
         r = r ?: count_field_find(format, "common_pid", &hist->pid);
@@ -176,7 +176,7 @@ static int take_hist(json_object *entry, const Format *format, CountHist *hist) 
 
 static int take_hists(Counts *counts, json_object *plan, json_object *formats[2]) {
         json_object *list = get_member(plan, "tables");
-        size_t n = get_length(list);
+        size_t n = counts_get_length(list);
         int r = 0;
 
         if (n == 0 || n > CONTROL_TABLES_MAX)
@@ -189,7 +189,7 @@ static int take_hists(Counts *counts, json_object *plan, json_object *formats[2]
                 json_object *entry = json_object_array_get_idx(list, i);
                 CountHist *hist = &counts->hists[counts->n_hists++];
 
-                hist->event_id = (uint16_t)get_number(entry, "event");
+                hist->event_id = (uint16_t)counts_get_number(entry, "event");
                 counts->is_counted[hist->event_id] = true;
                 r = find_format(formats, hist->event_id, &format);
                 r = r ?: take_hist(entry, format, hist);
@@ -199,7 +199,7 @@ static int take_hists(Counts *counts, json_object *plan, json_object *formats[2]
 
 static int take_filters(Counts *counts, json_object *plan, json_object *formats[2]) {
         json_object *list = get_member(plan, "filters");
-        size_t n = get_length(list);
+        size_t n = counts_get_length(list);
         int r = 0;
 
         counts->filters = calloc(n + 1, sizeof(*counts->filters));
@@ -210,7 +210,7 @@ static int take_filters(Counts *counts, json_object *plan, json_object *formats[
                 json_object *entry = json_object_array_get_idx(list, i);
                 ToldFilter *filter = &counts->filters[counts->n_filters++];
 
-                filter->event_id = (uint16_t)get_number(entry, "event");
+                filter->event_id = (uint16_t)counts_get_number(entry, "event");
                 r = find_format(formats, filter->event_id, &format);
                 r = r ?: condition_new(get_member(entry, "condition"), format, &filter->condition);
         }
@@ -224,10 +224,10 @@ int counts_new(json_object *plan, json_object *told, Counts **ret) {
 
         if (!counts)
                 return -ENOMEM;
-        for (size_t i = 0; i < get_length(told); i++)
-                counts->is_told[(uint16_t)get_number(json_object_array_get_idx(told, i), "id")] =
-                                true;
-        for (size_t i = 0; i < get_length(hidden); i++)
+        for (size_t i = 0; i < counts_get_length(told); i++)
+                counts->is_told[(uint16_t)counts_get_number(
+                                json_object_array_get_idx(told, i), "id")] = true;
+        for (size_t i = 0; i < counts_get_length(hidden); i++)
                 counts->is_told[(uint16_t)json_object_get_uint64(
                                 json_object_array_get_idx(hidden, i))] = false;
         int r = take_hists(counts, plan, formats);
@@ -258,7 +258,7 @@ Counts *counts_free(Counts *counts) {
 
 /* Counting */
 
-static uint64_t read_number(const CountField *field, const CountRecord *record) {
+static uint64_t counts_read_number(const CountField *field, const CountRecord *record) {
         return field->is_cpu ? record->cpu
                              : count_field_read_number(field, record->bytes, record->size);
 }
@@ -268,7 +268,7 @@ static uint64_t get_power(uint64_t number) {
         return number <= 1 ? 0 : 64 - (uint64_t)__builtin_clzll(number - 1);
 }
 
-static CountKey make_key(const CountColumn *column, const CountRecord *record) {
+static CountKey counts_make_key(const CountColumn *column, const CountRecord *record) {
         CountKey key = {};
 
         if (column->kind == HIST_STRING) {
@@ -276,7 +276,7 @@ static CountKey make_key(const CountColumn *column, const CountRecord *record) {
                                 &column->field, record->bytes, record->size, &key.text_size);
                 return key;
         }
-        key.number = read_number(&column->field, record);
+        key.number = counts_read_number(&column->field, record);
         if (column->kind == HIST_LOG2)
                 key.number = get_power(key.number);
         else if (column->kind == HIST_BUCKETS)
@@ -298,22 +298,22 @@ static void name_row(const Counts *counts,
                 CountRow *row) {
         if (counts->names && shows_names(hist))
                 command_names_find(counts->names,
-                                (uint32_t)read_number(&hist->pid, record),
+                                (uint32_t)counts_read_number(&hist->pid, record),
                                 record->nsec,
                                 row->comm);
 }
 
-static void count_record(const Counts *counts, CountHist *hist, const CountRecord *record) {
+static void counts_count_record(const Counts *counts, CountHist *hist, const CountRecord *record) {
         CountKey keys[HIST_KEYS_MAX];
         bool is_new;
 
         if (hist->is_notify) {
                 hist->n_new++;
-                hist->last_pid = (uint32_t)read_number(&hist->pid, record);
+                hist->last_pid = (uint32_t)counts_read_number(&hist->pid, record);
                 return;
         }
         for (unsigned i = 0; i < hist->n_keys; i++)
-                keys[i] = make_key(&hist->keys[i], record);
+                keys[i] = counts_make_key(&hist->keys[i], record);
         CountRow *row = count_table_get(hist->table, keys, &is_new);
         if (!row) {
                 hist->dropped++;
@@ -322,7 +322,7 @@ static void count_record(const Counts *counts, CountHist *hist, const CountRecor
         hist->hits++;
         row->hitcount++;
         for (unsigned i = 0; i < hist->n_values; i++)
-                row->values[i] += read_number(&hist->values[i].field, record);
+                row->values[i] += counts_read_number(&hist->values[i].field, record);
         if (record->nsec < row->first_nsec) {
                 row->first_nsec = record->nsec;
                 name_row(counts, hist, record, row);
@@ -351,7 +351,7 @@ bool counts_take(Counts *counts, const CountRecord *record) {
                                                 record->bytes,
                                                 record->size,
                                                 record->cpu))
-                        count_record(counts, hist, record);
+                        counts_count_record(counts, hist, record);
         }
         return counts->is_told[id] && is_for_reader(counts, id, record);
 }
@@ -394,13 +394,13 @@ void counts_change(Counts *counts, uint32_t table, ControlCountsVerb verb, uint6
         }
 }
 
-static int compare_numbers(uint64_t a, uint64_t b, bool is_signed) {
+static int counts_compare_numbers(uint64_t a, uint64_t b, bool is_signed) {
         if (is_signed)
                 return (int64_t)a < (int64_t)b ? -1 : (int64_t)a > (int64_t)b;
         return a < b ? -1 : a > b;
 }
 
-static const char *get_text(const CountRow *row, unsigned key, size_t *ret_size) {
+static const char *counts_get_text(const CountRow *row, unsigned key, size_t *ret_size) {
         const char *text = row->texts;
 
         for (unsigned i = 0; i < key; i++)
@@ -414,12 +414,13 @@ static int compare_keys(const CountHist *hist, const CountRow *a, const CountRow
 
         if (column->kind == HIST_STRING) {
                 size_t a_size, b_size;
-                const char *a_text = get_text(a, key, &a_size), *b_text = get_text(b, key, &b_size);
+                const char *a_text = counts_get_text(a, key, &a_size),
+                           *b_text = counts_get_text(b, key, &b_size);
                 int order = memcmp(a_text, b_text, MIN_OF(a_size, b_size));
 
-                return order ?: compare_numbers(a_size, b_size, false);
+                return order ?: counts_compare_numbers(a_size, b_size, false);
         }
-        return compare_numbers(a->numbers[key], b->numbers[key], column->field.is_signed);
+        return counts_compare_numbers(a->numbers[key], b->numbers[key], column->field.is_signed);
 }
 
 static int compare_by(const CountHist *hist,
@@ -430,11 +431,11 @@ static int compare_by(const CountHist *hist,
         int result;
 
         if (column == 0)
-                result = compare_numbers(a->hitcount, b->hitcount, false);
+                result = counts_compare_numbers(a->hitcount, b->hitcount, false);
         else if (column <= hist->n_keys)
                 result = compare_keys(hist, a, b, column - 1);
         else
-                result = compare_numbers(a->values[column - 1 - hist->n_keys],
+                result = counts_compare_numbers(a->values[column - 1 - hist->n_keys],
                                 b->values[column - 1 - hist->n_keys],
                                 false);
         return order->is_down ? -result : result;
@@ -478,7 +479,7 @@ int counts_list(const Counts *counts, uint32_t table, CountRow **ret, size_t *re
         return r;
 }
 
-static void put_text(ControlMessage *message, unsigned key, const char *text, size_t size) {
+static void counts_put_text(ControlMessage *message, unsigned key, const char *text, size_t size) {
         ControlKey *to = &message->entry.keys[key];
         size_t used = 0;
 
@@ -498,7 +499,7 @@ static void put_syscall(ControlMessage *message, unsigned key, uint64_t number) 
 
         (void)snprintf(text, sizeof(text), "%s%s", name ? "sys_" : "", name ?: "unknown_syscall");
         free(name);
-        put_text(message, key, text, strlen(text));
+        counts_put_text(message, key, text, strlen(text));
 }
 
 void counts_put_entry(const Counts *counts,
@@ -521,10 +522,10 @@ void counts_put_entry(const Counts *counts,
                 else if (column->kind == HIST_SYSCALL)
                         put_syscall(ret, i, row->numbers[i]);
                 else if (column->kind == HIST_EXECNAME)
-                        put_text(ret, i, row->comm, strnlen(row->comm, sizeof(row->comm)));
+                        counts_put_text(ret, i, row->comm, strnlen(row->comm, sizeof(row->comm)));
                 else if (column->kind == HIST_STRING) {
-                        const char *text = get_text(row, i, &size);
-                        put_text(ret, i, text, size);
+                        const char *text = counts_get_text(row, i, &size);
+                        counts_put_text(ret, i, text, size);
                 }
         }
 }

@@ -20,12 +20,12 @@
 
 #define HIST_MAX 16384 /* its head quotes the trigger, a command of 4095 bytes at most */
 
-static int refuse(char *text, size_t size, const char *why) {
+static int guard_refuse(char *text, size_t size, const char *why) {
         snprintf(text, size, "%s", why);
         return -ECANCELED;
 }
 
-static bool is_on(int fd) {
+static bool guard_is_on(int fd) {
         char state[2];
 
         return pread(fd, state, sizeof(state), 0) >= 1 && state[0] == '1';
@@ -50,13 +50,14 @@ static bool has_no_hits(int fd) {
 }
 
 int guard_check(const Guard *guard, char *text, size_t size) {
-        bool is_off = defence_is_on("latch") && guard->tracing_fd >= 0 && !is_on(guard->tracing_fd);
+        bool is_off = defence_is_on("latch") && guard->tracing_fd >= 0 &&
+                      !guard_is_on(guard->tracing_fd);
 
         /* Asked second: the guard that switches tracing off counts in the same moment, and then the
          * reason is certain. */
         if (defence_is_on("guard-hist") && guard->hist_fd >= 0 && !has_no_hits(guard->hist_fd))
-                return refuse(text, size, "a traced process changed its credentials");
-        return is_off ? refuse(text,
+                return guard_refuse(text, size, "a traced process changed its credentials");
+        return is_off ? guard_refuse(text,
                                         size,
                                         "tracing is off: a traced process changed its credentials, or another program switched it off")
                       : 0;

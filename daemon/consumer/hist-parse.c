@@ -51,7 +51,7 @@ static int digit(char byte) {
         return 16;
 }
 
-static bool read_number(Cursor *c, unsigned base, uint64_t *ret) {
+static bool hist_parse_read_number(Cursor *c, unsigned base, uint64_t *ret) {
         uint64_t number = 0;
         const char *begin = c->at;
 
@@ -66,10 +66,10 @@ static bool read_number(Cursor *c, unsigned base, uint64_t *ret) {
 /* Filled up on the left. */
 static bool read_column(Cursor *c, unsigned base, uint64_t *ret) {
         skip_blanks(c);
-        return read_number(c, base, ret);
+        return hist_parse_read_number(c, base, ret);
 }
 
-static void set_text(HistKey *key, const char *text, size_t size) {
+static void hist_parse_set_text(HistKey *key, const char *text, size_t size) {
         while (size > 0 && text[size - 1] == ' ')
                 size--;
         key->text = text;
@@ -80,7 +80,7 @@ static void set_text(HistKey *key, const char *text, size_t size) {
 static bool read_fixed(Cursor *c, size_t width, bool one_line, HistKey *key) {
         if ((size_t)(c->end - c->at) < width || (one_line && memchr(c->at, '\n', width)))
                 return false;
-        set_text(key, c->at, width);
+        hist_parse_set_text(key, c->at, width);
         c->at += width;
         return true;
 }
@@ -100,7 +100,7 @@ static bool read_syscall(Cursor *c, HistKey *key) {
 
         while (c->at < c->end && is_in_name(*c->at))
                 c->at++;
-        set_text(key, begin, (size_t)(c->at - begin));
+        hist_parse_set_text(key, begin, (size_t)(c->at - begin));
         skip_blanks(c);
         return key->size > 0 && skip(c, "[") && read_column(c, 10, &key->number) && skip(c, "]");
 }
@@ -109,14 +109,14 @@ static bool read_syscall(Cursor *c, HistKey *key) {
 static bool read_symbol(Cursor *c, HistKey *key) {
         const char *begin;
 
-        if (!skip(c, "[") || !read_number(c, 16, &key->number) || !skip(c, "] "))
+        if (!skip(c, "[") || !hist_parse_read_number(c, 16, &key->number) || !skip(c, "] "))
                 return false;
         begin = c->at;
         while (c->at < c->end && *c->at != ',' && *c->at != '}' && *c->at != '\n')
                 c->at++;
         if (c->at < c->end && *c->at == '}' && c->at > begin)
                 c->at--; /* its blank belongs to what follows */
-        set_text(key, begin, (size_t)(c->at - begin));
+        hist_parse_set_text(key, begin, (size_t)(c->at - begin));
         return c->at - begin >= SYMBOL_WIDTH && key->size > 0;
 }
 
@@ -126,16 +126,16 @@ static bool read_log2(Cursor *c, HistKey *key) {
         if (!skip(c, "~ 2^"))
                 return false;
         begin = c->at;
-        return read_number(c, 10, &key->number) && (c->at - begin >= 2 || skip(c, " "));
+        return hist_parse_read_number(c, 10, &key->number) && (c->at - begin >= 2 || skip(c, " "));
 }
 
 static bool read_buckets(Cursor *c, HistKey *key) {
-        return skip(c, "~ ") && read_number(c, 10, &key->number) && skip(c, "-") &&
-               read_number(c, 10, &key->last);
+        return skip(c, "~ ") && hist_parse_read_number(c, 10, &key->number) && skip(c, "-") &&
+               hist_parse_read_number(c, 10, &key->last);
 }
 
 /* "         alloc_pipe_info+0xd7/0x220 [module]": a symbol has none of the table's own signs. */
-static bool read_frame(Cursor *c) {
+static bool hist_parse_read_frame(Cursor *c) {
         const char *begin;
 
         skip_blanks(c);
@@ -155,19 +155,19 @@ static bool read_stack(Cursor *c, HistKey *key) {
         const char *begin = c->at;
 
         while (c->at < c->end && *c->at == ' ')
-                if (!read_frame(c))
+                if (!hist_parse_read_frame(c))
                         return false;
         key->text = begin;
         key->size = (size_t)(c->at - begin);
         return true;
 }
 
-static bool read_key(Cursor *c, HistKind kind, bool one_line, HistKey *key) {
+static bool hist_parse_read_key(Cursor *c, HistKind kind, bool one_line, HistKey *key) {
         switch (kind) {
         case HIST_NUMBER:
                 return read_column(c, 10, &key->number);
         case HIST_HEX:
-                return read_number(c, 16, &key->number);
+                return hist_parse_read_number(c, 16, &key->number);
         case HIST_SYM:
                 return read_symbol(c, key);
         case HIST_EXECNAME:
@@ -228,7 +228,10 @@ static bool read_values(Cursor *c, const HistLayout *layout, HistEntry *entry) {
         return skip(&next, "{ ") || skip(&next, "\n");
 }
 
-static unsigned read_keys(Cursor *c, const HistLayout *layout, unsigned i, HistEntry *entry);
+static unsigned hist_parse_read_keys(Cursor *c,
+                const HistLayout *layout,
+                unsigned i,
+                HistEntry *entry);
 
 /* Of each length that it can have, and what follows. */
 static unsigned read_string(Cursor *c, const HistLayout *layout, unsigned i, HistEntry *entry) {
@@ -243,7 +246,7 @@ static unsigned read_string(Cursor *c, const HistLayout *layout, unsigned i, His
 
                 if (!read_fixed(&behind, width, one_line, &other.keys[i]))
                         break;
-                unsigned more = read_keys(&behind, layout, i + 1, &other);
+                unsigned more = hist_parse_read_keys(&behind, layout, i + 1, &other);
                 if (n == 0 && more > 0) {
                         *entry = other;
                         *c = behind;
@@ -255,7 +258,10 @@ static unsigned read_string(Cursor *c, const HistLayout *layout, unsigned i, His
 
 /* In how many ways the entry can be read from key i on: 0, 1, or 2 for more than one. The cursor
  * and the entry are of the first. */
-static unsigned read_keys(Cursor *c, const HistLayout *layout, unsigned i, HistEntry *entry) {
+static unsigned hist_parse_read_keys(Cursor *c,
+                const HistLayout *layout,
+                unsigned i,
+                HistEntry *entry) {
         const HistColumn *column = &layout->keys[i];
 
         if (i == layout->n_keys)
@@ -265,15 +271,16 @@ static unsigned read_keys(Cursor *c, const HistLayout *layout, unsigned i, HistE
                 return 0;
         if (column->kind == HIST_STRING)
                 return read_string(c, layout, i, entry);
-        if (!read_key(c, (HistKind)column->kind, has_long(layout), &entry->keys[i]))
+        if (!hist_parse_read_key(c, (HistKind)column->kind, has_long(layout), &entry->keys[i]))
                 return 0;
-        return read_keys(c, layout, i + 1, entry);
+        return hist_parse_read_keys(c, layout, i + 1, entry);
 }
 
 static bool read_totals(Cursor *c, HistTotals *ret) {
-        return skip(c, "\nTotals:\n    Hits: ") && read_number(c, 10, &ret->hits) &&
-               skip(c, "\n    Entries: ") && read_number(c, 10, &ret->entries) &&
-               skip(c, "\n    Dropped: ") && read_number(c, 10, &ret->dropped) && skip(c, "\n");
+        return skip(c, "\nTotals:\n    Hits: ") && hist_parse_read_number(c, 10, &ret->hits) &&
+               skip(c, "\n    Entries: ") && hist_parse_read_number(c, 10, &ret->entries) &&
+               skip(c, "\n    Dropped: ") && hist_parse_read_number(c, 10, &ret->dropped) &&
+               skip(c, "\n");
 }
 
 static bool is_of_trigger(Cursor *c, const HistChoice *choice) {
@@ -324,7 +331,7 @@ int hist_parse(const char *text,
         for (; skip(&c, "{ "); n_entries++) {
                 HistEntry entry = {};
 
-                if (read_keys(&c, choice->layout, 0, &entry) != 1)
+                if (hist_parse_read_keys(&c, choice->layout, 0, &entry) != 1)
                         return -EBADMSG;
                 r = on_entry(&entry, userdata);
                 if (r != 0)

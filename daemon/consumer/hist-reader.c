@@ -86,7 +86,7 @@ static size_t put_stack(char *to, size_t room, const HistKey *key) {
         return size > 0 ? size - 1 : 0;
 }
 
-static size_t put_text(char *to, size_t room, const HistKey *key) {
+static size_t hist_reader_put_text(char *to, size_t room, const HistKey *key) {
         size_t size = MIN_OF(key->size, room);
 
         memcpy(to, key->text, size);
@@ -108,12 +108,14 @@ static void put_texts(ControlMessage *message, const HistEntry *entry, const His
                                 continue;
                         key->text_at = (uint32_t)used;
                         key->text_size = (uint32_t)(is_stack ? put_stack(to, room, &entry->keys[i])
-                                                             : put_text(to, room, &entry->keys[i]));
+                                                             : hist_reader_put_text(to,
+                                                                               room,
+                                                                               &entry->keys[i]));
                         used += key->text_size;
                 }
 }
 
-static int tell_entry(const HistEntry *entry, void *userdata) {
+static int report_entry(const HistEntry *entry, void *userdata) {
         Telling *telling = userdata;
         ControlMessage message = { .type = CONTROL_ENTRY };
 
@@ -130,22 +132,22 @@ static int tell_entry(const HistEntry *entry, void *userdata) {
         return order_answer(telling->reader->control_fd, &message);
 }
 
-static int read_text(const Table *table, char **ret, size_t *ret_size) {
+static int hist_reader_read_text(const Table *table, char **ret, size_t *ret_size) {
         if (lseek(table->fd, 0, SEEK_SET) < 0)
                 return -errno;
         int r = fd_read_all(table->fd, TEXT_MAX, ret, ret_size);
         return r == -ENODEV ? -ENOENT : r; /* the event is gone */
 }
 
-static int tell_table(const Reader *reader, const Table *table) {
+static int report_table(const Reader *reader, const Table *table) {
         _cleanup_free_ char *text = NULL;
         Telling telling = { .reader = reader, .table = table };
         HistTotals totals;
         size_t size = 0;
 
-        int r = read_text(table, &text, &size);
+        int r = hist_reader_read_text(table, &text, &size);
         if (r == 0)
-                r = hist_parse(text, size, &table->choice, tell_entry, &telling, &totals);
+                r = hist_parse(text, size, &table->choice, report_entry, &telling, &totals);
         if (r < 0)
                 return r;
         ControlMessage message = {
@@ -204,7 +206,7 @@ static uint64_t find_seen(const SeenList *list, uint64_t key, size_t *at) {
         return *at < list->n && list->all[*at].key == key ? list->all[*at].hitcount : 0;
 }
 
-static int tell_risen(const Reader *reader, const Table *table, uint64_t dropped) {
+static int report_risen(const Reader *reader, const Table *table, uint64_t dropped) {
         size_t at = 0;
 
         for (size_t i = 0; i < table->now.n; i++) {
@@ -235,7 +237,7 @@ static int watch_table(const Reader *reader, Table *table) {
         HistTotals totals;
         size_t size = 0;
 
-        int r = read_text(table, &text, &size);
+        int r = hist_reader_read_text(table, &text, &size);
         if (r < 0)
                 return r;
         if (table->text && table->text_size == size && memcmp(table->text, text, size) == 0)
@@ -245,7 +247,7 @@ static int watch_table(const Reader *reader, Table *table) {
         if (r < 0)
                 return r;
         join_same(&table->now);
-        r = tell_risen(reader, table, totals.dropped);
+        r = report_risen(reader, table, totals.dropped);
         SeenList seen = table->seen;
         table->seen = table->now;
         table->now = seen;
@@ -257,12 +259,12 @@ static int watch_table(const Reader *reader, Table *table) {
 
 /* Both */
 
-static int read_all(Reader *reader) {
+static int hist_reader_read_all(Reader *reader) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < reader->n_tables; i++)
                 r = reader->interval_msec > 0 ? watch_table(reader, &reader->tables[i])
-                                              : tell_table(reader, &reader->tables[i]);
+                                              : report_table(reader, &reader->tables[i]);
         return r;
 }
 
@@ -296,9 +298,9 @@ static int run_for_ever(Reader *reader) {
                 int asked = wait_for_time(reader, due_msec);
                 uint64_t begin_msec = get_msec();
 
-                r = asked < 0 ? asked : read_all(reader);
+                r = asked < 0 ? asked : hist_reader_read_all(reader);
                 if (r == 0 && asked > 0)
-                        order_tell(reader->control_fd, CONTROL_FLUSHED, 0, "");
+                        order_report(reader->control_fd, CONTROL_FLUSHED, 0, "");
                 /* Counted from the end of a reading, and never shorter than that took: the kernel
                  * changes nobody's events meanwhile. */
                 uint64_t end_msec = get_msec();
@@ -344,7 +346,7 @@ static int take_table(Reader *reader) {
         return 0;
 }
 
-static int set_limits(void) {
+static int hist_reader_set_limits(void) {
         const struct rlimit cpu = { CPU_SEC, CPU_SEC };
 
         /* Nobody's stream waits for this. */
@@ -352,7 +354,7 @@ static int set_limits(void) {
         return setrlimit(RLIMIT_CPU, &cpu) < 0 ? -errno : 0;
 }
 
-static int begin(Reader *reader) {
+static int hist_reader_begin(Reader *reader) {
         ControlMessage message;
 
         int r = order_take(reader->control_fd, CONTROL_TABLES, &message, NULL, 0);
@@ -362,16 +364,16 @@ static int begin(Reader *reader) {
         if (n == 0 || n > CONTROL_TABLES_MAX)
                 return -EBADMSG;
         reader->interval_msec = message.tables.interval_msec;
-        r = reader->interval_msec == 0 ? set_limits() : 0;
+        r = reader->interval_msec == 0 ? hist_reader_set_limits() : 0;
         if (r < 0)
                 return r;
-        order_tell(reader->control_fd, CONTROL_READY, 0, "");
+        order_report(reader->control_fd, CONTROL_READY, 0, "");
         while (r == 0 && reader->n_tables < n)
                 r = take_table(reader);
         return r ?: sandbox_close(SANDBOX_HIST_READER);
 }
 
-static const char *explain(int r) {
+static const char *hist_reader_explain(int r) {
         switch (-r) {
         case EBADMSG:
                 return "the kernel's table cannot be read: a string in it may have been meant to look like "
@@ -400,12 +402,16 @@ static void reader_clear(Reader *reader) {
 void hist_reader_run(int control_fd) {
         Reader reader = { .control_fd = control_fd };
 
-        int r = begin(&reader);
+        int r = hist_reader_begin(&reader);
         if (r == 0)
-                r = reader.interval_msec > 0 ? run_for_ever(&reader) : read_all(&reader);
+                r = reader.interval_msec > 0 ? run_for_ever(&reader)
+                                             : hist_reader_read_all(&reader);
         if (r == 0)
-                order_tell(control_fd, CONTROL_ANSWER, 0, "");
+                order_report(control_fd, CONTROL_ANSWER, 0, "");
         else if (r != -ECANCELED)
-                order_tell(control_fd, CONTROL_REFUSED, r == -ENOENT ? ENODATA : -r, explain(r));
+                order_report(control_fd,
+                                CONTROL_REFUSED,
+                                r == -ENOENT ? ENODATA : -r,
+                                hist_reader_explain(r));
         reader_clear(&reader);
 }

@@ -40,13 +40,13 @@ typedef struct Inspector {
         struct stat status; /* of the file, when it was told */
 } Inspector;
 
-static int refuse(char *text, const char *why) {
+static int inspector_refuse(char *text, const char *why) {
         snprintf(text, CONTROL_TEXT_MAX, "%s", why);
         return -EINVAL;
 }
 
 /* The client's file. -ECANCELED: the daemon or the client has gone. */
-static int take_file(Inspector *inspector, char *text) {
+static int inspector_take_file(Inspector *inspector, char *text) {
         struct pollfd wait[] = {
                 { .fd = inspector->control_fd, .events = POLLIN },
                 { .fd = inspector->client_fd, .events = POLLIN },
@@ -60,7 +60,7 @@ static int take_file(Inspector *inspector, char *text) {
         if (wait[0].revents != 0) /* no order is due */
                 return -ECANCELED;
         /* Not without a witness: to close what came can hang as well. */
-        order_tell(inspector->control_fd, CONTROL_EXAMINING, 0, "");
+        order_report(inspector->control_fd, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(
                         inspector->client_fd, &byte, sizeof(byte), &inspector->file_fd, 1, &n_fds);
         if (n == 0 || n == -ECONNRESET)
@@ -69,7 +69,8 @@ static int take_file(Inspector *inspector, char *text) {
                 snprintf(text, CONTROL_TEXT_MAX, "cannot open it: %s", strerror(byte));
                 return -byte;
         }
-        return n == 1 && n_fds == 1 ? 0 : refuse(text, "one byte with one file is wanted");
+        return n == 1 && n_fds == 1 ? 0
+                                    : inspector_refuse(text, "one byte with one file is wanted");
 }
 
 /* Those whose server is this kernel: reading never waits for another program or machine. */
@@ -103,12 +104,12 @@ static int examine(Inspector *inspector, uint64_t *ret_type, char *text) {
         if (flags < 0)
                 return -errno;
         if ((flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY)
-                return refuse(text, "the file was not opened for reading");
+                return inspector_refuse(text, "the file was not opened for reading");
         if (fstat(inspector->file_fd, &inspector->status) < 0 ||
                         fstatfs(inspector->file_fd, &system) < 0)
                 return -errno;
         if (!S_ISREG(inspector->status.st_mode))
-                return refuse(text, "it is no regular file");
+                return inspector_refuse(text, "it is no regular file");
         *ret_type = (uint64_t)system.f_type & UINT32_MAX; /* a long, sign-extended by some */
         if (is_local(*ret_type))
                 return 0;
@@ -136,7 +137,7 @@ static int pin(const Inspector *inspector, int *ret) {
         return 0;
 }
 
-static int tell_facts(Inspector *inspector, char *text) {
+static int report_facts(Inspector *inspector, char *text) {
         const struct stat *status = &inspector->status;
         _cleanup_close_ int pinned = -1;
         uint64_t type = 0;
@@ -180,7 +181,7 @@ static int check_unchanged(const Inspector *inspector, Reason *reason) {
         return reason_set(reason, KT_E_FAILED, "the file has changed meanwhile");
 }
 
-static int look(const Inspector *inspector,
+static int inspector_look(const Inspector *inspector,
                 ControlMessage *question,
                 UserPlace *places,
                 size_t *n,
@@ -201,12 +202,12 @@ static int look(const Inspector *inspector,
         return r ?: check_unchanged(inspector, reason);
 }
 
-static void answer(const Inspector *inspector, ControlMessage *question) {
+static void inspector_answer(const Inspector *inspector, ControlMessage *question) {
         UserPlace places[USER_PLACES_MAX];
         Reason reason = {};
         size_t n = 0;
 
-        int r = look(inspector, question, places, &n, &reason);
+        int r = inspector_look(inspector, question, places, &n, &reason);
         for (size_t i = 0; r == 0 && i < n; i++) {
                 const ControlMessage message = {
                         .type = CONTROL_PLACE,
@@ -216,7 +217,7 @@ static void answer(const Inspector *inspector, ControlMessage *question) {
 
                 r = fd_send(inspector->control_fd, &message, sizeof(message), NULL, 0);
         }
-        order_tell(inspector->control_fd,
+        order_report(inspector->control_fd,
                         CONTROL_ANSWER,
                         r > 0 ? EINVAL : -r,
                         r > 0   ? reason.text
@@ -224,7 +225,7 @@ static void answer(const Inspector *inspector, ControlMessage *question) {
                                 : "");
 }
 
-static int set_limits(void) {
+static int inspector_set_limits(void) {
         const struct rlimit cpu = { CPU_SEC, CPU_SEC };
 
         /* Nobody's stream waits for this. */
@@ -232,25 +233,25 @@ static int set_limits(void) {
         return setrlimit(RLIMIT_CPU, &cpu) < 0 ? -errno : 0;
 }
 
-static int run(Inspector *inspector, char *text) {
+static int inspector_run_order(Inspector *inspector, char *text) {
         ControlMessage message;
 
         int r = order_take(
                         inspector->control_fd, CONTROL_INSPECT, &message, &inspector->client_fd, 1);
         if (r == 0)
-                r = set_limits();
+                r = inspector_set_limits();
         if (r < 0)
                 return r;
-        order_tell(inspector->control_fd, CONTROL_READY, 0, "");
-        r = take_file(inspector, text);
+        order_report(inspector->control_fd, CONTROL_READY, 0, "");
+        r = inspector_take_file(inspector, text);
         if (r == 0)
-                r = tell_facts(inspector, text);
+                r = report_facts(inspector, text);
         if (r == 0)
                 r = sandbox_close(SANDBOX_INSPECTOR);
         if (r == 0)
                 r = order_take(inspector->control_fd, CONTROL_QUESTION, &message, NULL, 0);
         if (r == 0)
-                answer(inspector, &message);
+                inspector_answer(inspector, &message);
         return r;
 }
 
@@ -258,7 +259,7 @@ void inspector_run(int control_fd) {
         Inspector inspector = { .control_fd = control_fd, .client_fd = -1, .file_fd = -1 };
         char text[CONTROL_TEXT_MAX] = "";
 
-        int r = run(&inspector, text);
+        int r = inspector_run_order(&inspector, text);
         if (r < 0 && r != -ECANCELED)
-                order_tell(control_fd, CONTROL_REFUSED, -r, text[0] ? text : strerror(-r));
+                order_report(control_fd, CONTROL_REFUSED, -r, text[0] ? text : strerror(-r));
 }

@@ -77,12 +77,12 @@ static int lives_grow(Lives *lives) {
         return 0;
 }
 
-static uint32_t *find_bucket(const Lives *lives, uint32_t tid) {
+static uint32_t *lives_find_bucket(const Lives *lives, uint32_t tid) {
         return &lives->buckets[(tid * 0x9e3779b1U >> 7) & (lives->n_buckets - 1)];
 }
 
 static void lives_link(Lives *lives, uint32_t at) {
-        uint32_t *bucket = find_bucket(lives, lives->lives[at].tid);
+        uint32_t *bucket = lives_find_bucket(lives, lives->lives[at].tid);
 
         lives->lives[at].next = *bucket;
         *bucket = at;
@@ -197,7 +197,7 @@ uint64_t lives_find_loss(const Lives *lives, uint64_t horizon) {
 
 /* The newest life of that number that had begun by then. */
 static Life *find_life(const Lives *lives, uint32_t tid, uint64_t nsec) {
-        for (uint32_t i = *find_bucket(lives, tid); i != NO_LIFE; i = lives->lives[i].next)
+        for (uint32_t i = *lives_find_bucket(lives, tid); i != NO_LIFE; i = lives->lives[i].next)
                 if (lives->lives[i].tid == tid && lives->lives[i].birth <= nsec)
                         return &lives->lives[i];
         return NULL;

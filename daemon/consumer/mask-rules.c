@@ -63,7 +63,7 @@ static Mask *mask_free(Mask *mask) {
 
 DEFINE_CLEANUP(Mask, mask_free);
 
-static const char *find_text(json_object *object, const char *key) {
+static const char *mask_rules_find_text(json_object *object, const char *key) {
         json_object *value;
 
         return json_object_object_get_ex(object, key, &value) &&
@@ -78,7 +78,8 @@ static int check_cuts(json_object *cuts, const Format *format) {
                 return -EBADMSG;
         for (size_t i = 0; i < json_object_array_length(cuts); i++) {
                 json_object *entry = json_object_array_get_idx(cuts, i);
-                const char *name = find_text(entry, "field"), *how = find_text(entry, "how");
+                const char *name = mask_rules_find_text(entry, "field"),
+                           *how = mask_rules_find_text(entry, "how");
                 const FormatField *field = name ? format_field_find(format, name) : NULL;
                 bool is_known = false;
 
@@ -87,8 +88,9 @@ static int check_cuts(json_object *cuts, const Format *format) {
                 if (!field || field->is_common || !is_known)
                         return -EBADMSG;
                 for (size_t k = 0; k < i; k++)
-                        if (strcmp(name, find_text(json_object_array_get_idx(cuts, k), "field")) ==
-                                        0)
+                        if (strcmp(name,
+                                            mask_rules_find_text(json_object_array_get_idx(cuts, k),
+                                                            "field")) == 0)
                                 return -EBADMSG;
         }
         return 0;
@@ -98,7 +100,7 @@ static json_object *find_entry(const Maker *maker, const char *name) {
         for (size_t i = 0; maker->cuts && i < json_object_array_length(maker->cuts); i++) {
                 json_object *entry = json_object_array_get_idx(maker->cuts, i);
 
-                if (strcmp(name, find_text(entry, "field")) == 0)
+                if (strcmp(name, mask_rules_find_text(entry, "field")) == 0)
                         return entry;
         }
         return NULL;
@@ -106,7 +108,7 @@ static json_object *find_entry(const Maker *maker, const char *name) {
 
 /* The group of the task that the entry names. */
 static int find_group(Maker *maker, json_object *entry, size_t *ret) {
-        const char *name = find_text(entry, "pid");
+        const char *name = mask_rules_find_text(entry, "pid");
         const FormatField *pid = name ? format_field_find(maker->format, name) : NULL;
         Mask *mask = maker->mask;
 
@@ -133,7 +135,7 @@ static int find_cut(Maker *maker, const FormatField *field, Cut *ret, size_t *re
         if (!entry || !defence_is_on("redaction"))
                 return 0;
         for (Cut cut = CUT_ALL; cut < _CUT_N; cut++)
-                if (strcmp(find_text(entry, "how"), cut_names[cut]) == 0)
+                if (strcmp(mask_rules_find_text(entry, "how"), cut_names[cut]) == 0)
                         *ret = cut;
         if (*ret == CUT_MEMBER) {
                 r = find_group(maker, entry, ret_group);
@@ -233,7 +235,7 @@ static void add_plain(Maker *maker, const FormatField *field, Cut cut, size_t gr
 }
 
 /* In the order of their places. */
-static int add_field(Maker *maker, const FormatField *field) {
+static int mask_rules_add_field(Maker *maker, const FormatField *field) {
         MaskRules *rules = maker->rules;
         bool is_plain = field->kind == FIELD_PLAIN, is_behind = field->offset >= rules->fixed_end;
         size_t group;
@@ -341,7 +343,7 @@ static int make_rules(Maker *maker, size_t n) {
                 sorted[i] = &maker->format->fields[i];
         qsort(sorted, n, sizeof(*sorted), compare_places);
         for (size_t i = 0; i < n; i++) {
-                int r = add_field(maker, sorted[i]);
+                int r = mask_rules_add_field(maker, sorted[i]);
                 if (r < 0)
                         return r;
         }
@@ -443,7 +445,7 @@ static int masks_add(Masks *masks, json_object *event, bool has_members) {
         json_object *cuts = NULL;
         Mask *mask = NULL;
 
-        const char *text = find_text(event, "format");
+        const char *text = mask_rules_find_text(event, "format");
         if (!text)
                 return -EBADMSG;
         int r = format_parse(text, strlen(text), &format, NULL);

@@ -22,14 +22,14 @@
 #define BYTES_BEGIN 0xffff800000000000
 #define KERNEL_END  0xfffffffffffff000
 
-static uint32_t get_u32(const uint8_t *at) {
+static uint32_t mask_get_u32(const uint8_t *at) {
         uint32_t value;
 
         memcpy(&value, at, sizeof(value));
         return value;
 }
 
-static void put_u32(uint8_t *at, uint32_t value) {
+static void mask_put_u32(uint8_t *at, uint32_t value) {
         memcpy(at, &value, sizeof(value));
 }
 
@@ -51,7 +51,7 @@ static bool find_located(const Located *located,
         *ret = (Range){};
         if (located->offset + 4 > size)
                 return false;
-        uint32_t loc = get_u32(record + located->offset);
+        uint32_t loc = mask_get_u32(record + located->offset);
         uint32_t begin = (loc & 0xffff) + (located->is_relative ? located->offset + 4 : 0),
                  length = loc >> 16;
         if (begin < fixed_end || begin > size || length > size - begin)
@@ -134,13 +134,13 @@ static void cut_located(const MaskRules *rules,
         if (located->offset + 4 > size)
                 return;
         if (!find_located(located, record, size, rules->fixed_end, &range)) {
-                put_u32(record + located->offset, 0);
+                mask_put_u32(record + located->offset, 0);
                 return;
         }
         memset(record + range.begin, 0, range.end - range.begin);
         uint32_t length = located->is_string ? MIN_OF(range.end - range.begin, 1U) : 0;
-        put_u32(record + located->offset,
-                        (get_u32(record + located->offset) & 0xffff) | length << 16);
+        mask_put_u32(record + located->offset,
+                        (mask_get_u32(record + located->offset) & 0xffff) | length << 16);
 }
 
 static void search_located(const MaskRules *rules,
@@ -288,8 +288,8 @@ void mask_clean(const Masks *masks, const Mask *mask, uint8_t *record, size_t si
         else if (rules->fixed_end >= size || rules->are_holes_told)
                 return;
         else if (size - rules->fixed_end < sizeof(uint32_t)) /* to align the next record */
-                put_u32(record + size - 4,
-                                get_u32(record + size - 4) &
+                mask_put_u32(record + size - 4,
+                                mask_get_u32(record + size - 4) &
                                                 UINT32_MAX >> 8 * (size - rules->fixed_end));
         else
                 memset(record + rules->fixed_end, 0, size - rules->fixed_end);

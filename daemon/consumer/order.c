@@ -49,7 +49,7 @@ int order_answer(int control_fd, ControlMessage *message) {
         }
 }
 
-void order_tell(int control_fd, ControlType type, int error, const char *text) {
+void order_report(int control_fd, ControlType type, int error, const char *text) {
         ControlMessage message = {
                 .type = type,
                 .status = { .error = error },

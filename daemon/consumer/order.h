@@ -11,4 +11,4 @@ int order_take(int control_fd, ControlType type, ControlMessage *ret, int *ret_f
 /* Waits until the daemon takes it. -errno where it has gone. */
 int order_answer(int control_fd, ControlMessage *message);
 /* One of those with a status. A daemon that has gone is told nothing. */
-void order_tell(int control_fd, ControlType type, int error, const char *text);
+void order_report(int control_fd, ControlType type, int error, const char *text);

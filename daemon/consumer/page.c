@@ -53,19 +53,19 @@ typedef struct Record {
         size_t whole, size;
 } Record;
 
-static inline uint32_t get_u32(const uint8_t *at) {
+static inline uint32_t page_get_u32(const uint8_t *at) {
         uint32_t value;
 
         memcpy(&value, at, sizeof(value));
         return value;
 }
 
-static inline void put_u32(uint8_t *at, uint32_t value) {
+static inline void page_put_u32(uint8_t *at, uint32_t value) {
         memcpy(at, &value, sizeof(value));
 }
 
 static size_t page_get_commit(const uint8_t *page, size_t size) {
-        size_t commit = get_u32(page + 8) & COMMIT_MASK;
+        size_t commit = page_get_u32(page + 8) & COMMIT_MASK;
 
         return MIN_OF(commit, size - PAGE_HEADER_SIZE);
 }
@@ -77,7 +77,7 @@ size_t page_get_used(const uint8_t *page, size_t size) {
                 return 0;
         used = PAGE_HEADER_SIZE + page_get_commit(page, size);
         uint32_t stored = COMMIT_MISSED | COMMIT_MISSED_STORED;
-        if ((get_u32(page + 8) & stored) == stored && size - used >= sizeof(uint64_t))
+        if ((page_get_u32(page + 8) & stored) == stored && size - used >= sizeof(uint64_t))
                 used += sizeof(uint64_t);
         return used;
 }
@@ -85,15 +85,15 @@ size_t page_get_used(const uint8_t *page, size_t size) {
 bool page_forget_missed(uint8_t *page, size_t size) {
         size_t used = page_get_used(page, size), end;
 
-        if (used == 0 || !(get_u32(page + 8) & COMMIT_MISSED))
+        if (used == 0 || !(page_get_u32(page + 8) & COMMIT_MISSED))
                 return false;
         end = PAGE_HEADER_SIZE + page_get_commit(page, size);
         memset(page + end, 0, used - end); /* their count */
-        put_u32(page + 8, get_u32(page + 8) & ~(COMMIT_MISSED | COMMIT_MISSED_STORED));
+        page_put_u32(page + 8, page_get_u32(page + 8) & ~(COMMIT_MISSED | COMMIT_MISSED_STORED));
         return true;
 }
 
-static Walk walk_begin(const uint8_t *page, size_t size, bool is_cleaning) {
+static Walk page_walk_begin(const uint8_t *page, size_t size, bool is_cleaning) {
         Walk walk = { .page = (uint8_t *)page, .is_cleaning = is_cleaning };
 
         if (size < PAGE_HEADER_SIZE)
@@ -117,7 +117,7 @@ static inline uint32_t walk_pay(Walk *walk, uint8_t *at, uint32_t word) {
                 walk->owes_nsec = false;
         else if (word >> 5 >= least) {
                 word -= DELTA_ONE;
-                put_u32(at, word);
+                page_put_u32(at, word);
                 walk->owes_nsec = false;
         }
         return word;
@@ -138,7 +138,7 @@ static __attribute__((noinline)) bool walk_long(Walk *walk, uint32_t word, Recor
         }
         if (left < 8)
                 return false;
-        uint64_t second = get_u32(at + 4);
+        uint64_t second = page_get_u32(at + 4);
         if (type >= TYPE_EXTEND) {
                 uint64_t time = (second << DELTA_BITS) + (word >> 5);
 
@@ -174,7 +174,7 @@ static inline bool walk_slowly(Walk *walk, uint32_t word, Record *ret) {
 static inline bool walk_next(Walk *walk, Record *ret) {
         while (walk->end - walk->at >= 4) {
                 uint8_t *at = walk->page + walk->at;
-                uint32_t word = get_u32(at), type = word & TYPE_MASK;
+                uint32_t word = page_get_u32(at), type = word & TYPE_MASK;
 
                 if (__builtin_expect(walk->owes_nsec, 0))
                         word = walk_pay(walk, at, word);
@@ -204,14 +204,14 @@ static inline void walk_end(const Walk *walk, size_t size, PageTally *tally) {
                 tally->n_unparsed++;
                 memset(walk->page + walk->at, 0, walk->end - walk->at);
                 if (walk->end - walk->at >= 4)
-                        put_u32(walk->page + walk->at, TYPE_PADDING);
+                        page_put_u32(walk->page + walk->at, TYPE_PADDING);
         }
         if (defence_is_on("holes"))
                 memset(walk->page + used, 0, size - used);
 }
 
 /* A multiple of four; a call of memset() costs more than most records have. */
-static inline void clear_words(uint8_t *at, size_t size) {
+static inline void page_clear_words(uint8_t *at, size_t size) {
         const uint64_t none = 0;
 
         if (size >= 256) {
@@ -221,21 +221,21 @@ static inline void clear_words(uint8_t *at, size_t size) {
         for (; size >= sizeof(none); size -= sizeof(none), at += sizeof(none))
                 memcpy(at, &none, sizeof(none));
         if (size > 0)
-                put_u32(at, 0);
+                page_put_u32(at, 0);
 }
 
 /* Padding of the same length. A delta of 0 would mean "to the end of the sub-buffer". */
 static inline void drop_record(Walk *walk, const Record *record) {
-        uint32_t delta = get_u32(record->word) & ~TYPE_MASK;
+        uint32_t delta = page_get_u32(record->word) & ~TYPE_MASK;
 
         if (delta == 0) {
                 delta = DELTA_ONE;
                 walk->nsec++;
                 walk->owes_nsec = true;
         }
-        put_u32(record->word, delta | TYPE_PADDING);
-        put_u32(record->word + 4, (uint32_t)record->whole - 4);
-        clear_words(record->word + 8, record->whole - 8);
+        page_put_u32(record->word, delta | TYPE_PADDING);
+        page_put_u32(record->word + 4, (uint32_t)record->whole - 4);
+        page_clear_words(record->word + 8, record->whole - 8);
 }
 
 /* None of its records is told: one padding of all that was committed. */
@@ -244,10 +244,10 @@ static void drop_all(uint8_t *page, size_t size) {
 
         memset(page + PAGE_HEADER_SIZE, 0, end - PAGE_HEADER_SIZE);
         if (end - PAGE_HEADER_SIZE >= 4)
-                put_u32(page + PAGE_HEADER_SIZE, TYPE_PADDING);
+                page_put_u32(page + PAGE_HEADER_SIZE, TYPE_PADDING);
 }
 
-static inline uint16_t get_id(const Record *record) {
+static inline uint16_t page_get_id(const Record *record) {
         uint16_t id;
 
         memcpy(&id, record->body, sizeof(id)); /* a body has 4 bytes at least */
@@ -269,15 +269,15 @@ static inline void clean_record(const Masks *masks, const Mask *mask, const Reco
 }
 
 void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally) {
-        Walk walk = walk_begin(page, size, true);
+        Walk walk = page_walk_begin(page, size, true);
         Record record;
 
         while (walk_next(&walk, &record)) {
-                const Mask *mask = masks_find(masks, get_id(&record));
+                const Mask *mask = masks_find(masks, page_get_id(&record));
 
                 if (mask) {
                         if (tally->pids && record.size >= COMMON_SIZE)
-                                tally_pid(tally, get_u32(record.body + 4));
+                                tally_pid(tally, page_get_u32(record.body + 4));
                         clean_record(masks, mask, &record);
                 } else {
                         drop_record(&walk, &record);
@@ -288,7 +288,7 @@ void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally
 }
 
 uint32_t page_count(const uint8_t *page, size_t size) {
-        Walk walk = walk_begin(page, size, false);
+        Walk walk = page_walk_begin(page, size, false);
         uint32_t n = 0;
         Record record;
 
@@ -324,11 +324,11 @@ static inline bool is_life(const PageJudge *judge, uint16_t id) {
                (id == judge->exec_id && judge->exec_id != 0);
 }
 
-static inline bool gives_name(const PageJudge *judge, uint16_t id) {
+static inline bool page_event_has_name(const PageJudge *judge, uint16_t id) {
         return judge->names && command_names_has_event(judge->names, id);
 }
 
-static void read_name(const Record *record,
+static void page_read_name(const Record *record,
                 const ControlText *place,
                 bool is_path,
                 char ret[TASK_NAME_MAX]) {
@@ -337,7 +337,7 @@ static void read_name(const Record *record,
         if (place->is_located) {
                 if (at + 4 > record->size)
                         return;
-                uint32_t location = get_u32(record->body + at);
+                uint32_t location = page_get_u32(record->body + at);
                 at = location & UINT16_MAX;
                 size = location >> 16;
         }
@@ -355,21 +355,21 @@ static void read_name(const Record *record,
 
 /* A fork, an exit, or an exec? */
 static int note_life(const PageJudge *judge, const Record *record, uint64_t nsec) {
-        uint16_t id = get_id(record);
+        uint16_t id = page_get_id(record);
         LifeEvent event = { .nsec = nsec, .kind = LIFE_EXIT };
         uint32_t other = id == judge->fork_id ? judge->fork_child_offset : judge->exec_old_offset;
 
-        event.tid = get_u32(record->body + 4);
+        event.tid = page_get_u32(record->body + 4);
         if (id != judge->exit_id) {
                 if (other + 4 > record->size)
                         return 0;
                 event.kind = id == judge->fork_id ? LIFE_FORK : LIFE_EXEC;
-                event.other = get_u32(record->body + other);
+                event.other = page_get_u32(record->body + other);
         }
         const ControlText *place = event.kind == LIFE_EXIT   ? &judge->exit_name
                                    : event.kind == LIFE_FORK ? &judge->fork_name
                                                              : &judge->exec_file;
-        read_name(record, place, event.kind == LIFE_EXEC, event.name);
+        page_read_name(record, place, event.kind == LIFE_EXEC, event.name);
         return lives_note(judge->lives, &event);
 }
 
@@ -378,7 +378,7 @@ int page_scan(const PageJudge *judge,
                 size_t size,
                 PageTally *tally,
                 PageSummary *ret) {
-        Walk walk = walk_begin(page, size, true);
+        Walk walk = page_walk_begin(page, size, true);
         PageSight *sight = NULL;
         uint8_t flags = 0;
         Record record;
@@ -388,8 +388,8 @@ int page_scan(const PageJudge *judge,
         ret->has_others = ret->has_interrupts = ret->has_pairs = ret->is_crowded = false;
         ret->first_nsec = walk.nsec;
         while (r == 0 && walk_next(&walk, &record)) {
-                uint16_t id = get_id(&record);
-                bool is_noted = is_life(judge, id), has_name = gives_name(judge, id);
+                uint16_t id = page_get_id(&record);
+                bool is_noted = is_life(judge, id), has_name = page_event_has_name(judge, id);
                 const Mask *mask = masks_find(judge->masks, id);
 
                 if (is_noted && record.size >= COMMON_SIZE)
@@ -405,7 +405,7 @@ int page_scan(const PageJudge *judge,
                         drop_record(&walk, &record);
                         continue;
                 }
-                uint32_t pid = get_u32(record.body + 4);
+                uint32_t pid = page_get_u32(record.body + 4);
                 flags |= record.body[2] & mask->interrupts;
                 if (!sight || sight->pid != pid)
                         sight = add_sight(ret, pid, walk.nsec);
@@ -459,7 +459,7 @@ static inline Standing ask_author(const Asking *asking, uint32_t pid, uint16_t i
         return ask_now(asking, pid);
 }
 
-static bool is_member(MaskTasks *tasks, uint32_t pid) {
+static bool page_is_member(MaskTasks *tasks, uint32_t pid) {
         const Asking *asking = tasks->userdata;
         const PageSummary *summary = asking->summary;
         unsigned at = pid % ELEMENTSOF(tasks->known);
@@ -497,9 +497,9 @@ static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, 
         Record record;
 
         while (walk_next(walk, &record)) {
-                uint16_t id = get_id(&record);
+                uint16_t id = page_get_id(&record);
                 const Mask *mask = masks_find(judge->masks, id);
-                uint32_t pid = get_u32(record.body + 4);
+                uint32_t pid = page_get_u32(record.body + 4);
 
                 asking->nsec = walk->nsec;
                 Standing standing = ask_author(asking, pid, id);
@@ -524,7 +524,7 @@ static void cut_others(const PageJudge *judge, Walk *walk, Asking *asking) {
         Record record;
 
         while (walk_next(walk, &record)) {
-                const Mask *mask = masks_find(judge->masks, get_id(&record));
+                const Mask *mask = masks_find(judge->masks, page_get_id(&record));
 
                 asking->nsec = walk->nsec;
                 if (mask && mask->has_members)
@@ -568,13 +568,13 @@ void page_judge(const PageJudge *judge,
                 tally->n_foreign += summary->n_records;
         } else if (all != STANDING_MEMBER || summary->has_others || summary->has_interrupts ||
                         summary->has_pairs) {
-                Walk walk = walk_begin(page, size, false);
+                Walk walk = page_walk_begin(page, size, false);
                 Asking asking = { .summary = summary,
                         .judge = judge,
                         .lives = judge->lives,
                         .standings = standings,
                         .is_tallying = tally->pids && all == STANDING_MIXED,
-                        .tasks = { .is_member = is_member } };
+                        .tasks = { .is_member = page_is_member } };
 
                 asking.tasks.userdata = &asking;
                 if (all == STANDING_MEMBER && !summary->has_interrupts && !summary->has_pairs)
@@ -589,7 +589,7 @@ void page_judge(const PageJudge *judge,
 }
 
 uint32_t page_visit(uint8_t *page, size_t size, PageVisit visit, void *userdata) {
-        Walk walk = walk_begin(page, size, false);
+        Walk walk = page_walk_begin(page, size, false);
         Record record;
         uint32_t n = 0;
 

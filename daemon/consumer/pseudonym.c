@@ -23,22 +23,22 @@ int pseudonyms_init(Pseudonyms *pseudonyms) {
         return 0;
 }
 
-static uint64_t rotate(uint64_t word, unsigned bits) {
+static uint64_t pseudonym_rotate(uint64_t word, unsigned bits) {
         return word << bits | word >> (64 - bits);
 }
 
 static void sip_rounds(uint64_t v[static 4], unsigned n) {
         for (; n > 0; n--) {
                 v[0] += v[1];
-                v[1] = rotate(v[1], 13) ^ v[0];
-                v[0] = rotate(v[0], 32);
+                v[1] = pseudonym_rotate(v[1], 13) ^ v[0];
+                v[0] = pseudonym_rotate(v[0], 32);
                 v[2] += v[3];
-                v[3] = rotate(v[3], 16) ^ v[2];
+                v[3] = pseudonym_rotate(v[3], 16) ^ v[2];
                 v[0] += v[3];
-                v[3] = rotate(v[3], 21) ^ v[0];
+                v[3] = pseudonym_rotate(v[3], 21) ^ v[0];
                 v[2] += v[1];
-                v[1] = rotate(v[1], 17) ^ v[2];
-                v[2] = rotate(v[2], 32);
+                v[1] = pseudonym_rotate(v[1], 17) ^ v[2];
+                v[2] = pseudonym_rotate(v[2], 32);
         }
 }
 

@@ -70,7 +70,7 @@ typedef struct Visit {
         unsigned cpu;
 } Visit;
 
-static bool count_record(const uint8_t *record, size_t size, uint64_t nsec, void *userdata) {
+static bool pump_count_record(const uint8_t *record, size_t size, uint64_t nsec, void *userdata) {
         const Visit *visit = userdata;
 
         return counts_take(visit->pump->counts, &(CountRecord){ record, size, visit->cpu, nsec }) &&
@@ -80,7 +80,7 @@ static bool count_record(const uint8_t *record, size_t size, uint64_t nsec, void
 static uint32_t count_page(unsigned cpu, uint8_t *page, size_t size, void *userdata) {
         Visit visit = { userdata, cpu };
 
-        return page_visit(page, size, count_record, &visit);
+        return page_visit(page, size, pump_count_record, &visit);
 }
 
 static void count_members(Pump *pump) {
@@ -149,7 +149,11 @@ static size_t clean_batch(Pump *pump, Ring *ring, size_t n) {
         return kept == 0 ? 0 : kept - pump->subbuf_size + last;
 }
 
-static int put_data(unsigned cpu, const uint8_t *data, size_t size, uint64_t lost, void *userdata) {
+static int pump_put_data(unsigned cpu,
+                const uint8_t *data,
+                size_t size,
+                uint64_t lost,
+                void *userdata) {
         FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size, .lost = lost };
         Pump *pump = userdata;
 
@@ -180,7 +184,7 @@ static int run_ring(Pump *pump, Ring *ring, bool is_all) {
                 size_t size = clean_batch(pump, ring, (size_t)n);
                 if (size == 0)
                         continue;
-                r = put_data(ring->cpu, pump->batch, size, ring_take_lost(ring), pump);
+                r = pump_put_data(ring->cpu, pump->batch, size, ring_take_lost(ring), pump);
                 if (r != 0)
                         return MIN_OF(r, 0);
         } while (bytes < pump->ring_bytes && pump->queue->kept_bytes < KEPT_BYTES_MAX &&
@@ -216,7 +220,7 @@ static int run_fence(Pump *pump) {
                         pump->found_any = true;
                         return 0;
                 }
-                r = hold_release(hold, put_data, pump);
+                r = hold_release(hold, pump_put_data, pump);
         } while (r == 0 && !hold_is_read(hold, now) && bytes > before &&
                         (pump->is_ending || queue_is_empty(pump->queue)) &&
                         pump->queue->kept_bytes < KEPT_BYTES_MAX);

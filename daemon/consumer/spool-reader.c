@@ -27,7 +27,7 @@
 #define PATIENCE_MSEC (120 * 1000)
 
 /* Where its last whole frame ends; 0: it holds none. */
-static uint64_t find_end(int fd, uint64_t size) {
+static uint64_t spool_reader_find_end(int fd, uint64_t size) {
         uint8_t head[sizeof(StreamHeader)], frame[sizeof(FrameHeader)];
         uint64_t at = sizeof(head), end = 0;
         FrameHeader header;
@@ -85,13 +85,14 @@ static int write_all(int control_fd, int fd, const uint8_t *data, size_t size) {
         return 0;
 }
 
-static int copy(int control_fd, int from, int to, bool is_raw, uint8_t *buffer) {
+static int spool_reader_copy(int control_fd, int from, int to, bool is_raw, uint8_t *buffer) {
         struct stat status;
 
         int r = fd_stat(from, &status);
         if (r < 0)
                 return r;
-        uint64_t end = is_raw ? (uint64_t)status.st_size : find_end(from, (uint64_t)status.st_size);
+        uint64_t end = is_raw ? (uint64_t)status.st_size
+                              : spool_reader_find_end(from, (uint64_t)status.st_size);
         for (uint64_t at = 0; at < end;) {
                 ssize_t n = pread(from, buffer, MIN_OF(CHUNK_BYTES, end - at), (off_t)at);
 
@@ -114,9 +115,9 @@ static int pass_next(int control_fd, int pipe_fd, uint8_t *buffer) {
         _cleanup_close_ int from = fd;
         if (r < 0)
                 return r;
-        r = copy(control_fd, from, pipe_fd, message.spool_file.is_raw, buffer);
+        r = spool_reader_copy(control_fd, from, pipe_fd, message.spool_file.is_raw, buffer);
         if (r == 0)
-                order_tell(control_fd, CONTROL_SPOOLED, 0, "");
+                order_report(control_fd, CONTROL_SPOOLED, 0, "");
         return r;
 }
 
@@ -132,9 +133,9 @@ void spool_reader_run(int control_fd) {
         r = r ?: buffer ? 0 : -ENOMEM;
         r = r ?: sandbox_close(SANDBOX_SPOOL_READER);
         if (r == 0)
-                order_tell(control_fd, CONTROL_READY, 0, "");
+                order_report(control_fd, CONTROL_READY, 0, "");
         while (r == 0)
                 r = pass_next(control_fd, to, buffer);
         if (r != -ECANCELED)
-                order_tell(control_fd, CONTROL_GONE, -r, strerror(-r));
+                order_report(control_fd, CONTROL_GONE, -r, strerror(-r));
 }

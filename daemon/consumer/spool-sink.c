@@ -51,12 +51,12 @@ int spool_sink_init(SpoolSink *sink,
         return least > sink->max_bytes ? -EFBIG : 0;
 }
 
-static void tell_news(SpoolSink *sink) {
+static void report_news(SpoolSink *sink) {
         sink->handlers->on_news(sink->userdata);
 }
 
 /* Without what was written of a frame that broke off. */
-static void cut(SpoolSink *sink, int error) {
+static void spool_sink_cut(SpoolSink *sink, int error) {
         bool is_passing = error == ENOSPC || error == EDQUOT || error == EFBIG;
 
         (void)ftruncate(sink->fd, (off_t)sink->bytes);
@@ -65,7 +65,7 @@ static void cut(SpoolSink *sink, int error) {
                 sink->fatal = error;
         if (sink->error == 0) {
                 sink->error = error;
-                tell_news(sink);
+                report_news(sink);
         }
 }
 
@@ -81,7 +81,7 @@ static bool write_whole(SpoolSink *sink, const struct iovec *whole, int n_iov) {
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n <= 0) {
-                        cut(sink, n < 0 ? errno : ENOSPC);
+                        spool_sink_cut(sink, n < 0 ? errno : ENOSPC);
                         return false;
                 }
                 size += (uint64_t)n;
@@ -97,7 +97,7 @@ static bool write_whole(SpoolSink *sink, const struct iovec *whole, int n_iov) {
         sink->is_dirty = true;
         if (sink->error != 0) {
                 sink->error = 0;
-                tell_news(sink);
+                report_news(sink);
         }
         return true;
 }
@@ -155,13 +155,13 @@ void spool_sink_sync(SpoolSink *sink) {
         syncer_push(sink->syncer, sink->fd, true, false);
 }
 
-static void take_next(SpoolSink *sink) {
+static void spool_sink_take_next(SpoolSink *sink) {
         sink->closed_bytes = sink->bytes;
         sink->fd = TAKE_FD(sink->next_fd);
         sink->number = sink->next_number;
         sink->bytes = 0;
         sink->has_head = false;
-        tell_news(sink);
+        report_news(sink);
 }
 
 int spool_sink_add(SpoolSink *sink, unsigned number, int fd) {
@@ -177,7 +177,7 @@ int spool_sink_add(SpoolSink *sink, unsigned number, int fd) {
         sink->next_number = number;
         sink->wants_next = false;
         if (sink->fd < 0) {
-                take_next(sink);
+                spool_sink_take_next(sink);
                 (void)write_head(sink); /* or with the first frame */
         }
         return 0;
@@ -191,17 +191,17 @@ static void close_file(SpoolSink *sink) {
                                 true);
 }
 
-static bool rotate(SpoolSink *sink) {
+static bool spool_sink_rotate(SpoolSink *sink) {
         if (sink->fd >= 0) {
                 if (!write_tail(sink))
                         return false;
                 close_file(sink);
         }
-        take_next(sink);
+        spool_sink_take_next(sink);
         return true;
 }
 
-static SpoolPut refuse(const SpoolSink *sink, FrameType type) {
+static SpoolPut spool_sink_refuse(const SpoolSink *sink, FrameType type) {
         return sink->gives_up || (sink->is_last && sink->next_fd < 0 && type == FRAME_DATA)
                                ? SPOOL_PUT_DROPPED
                                : SPOOL_PUT_LATER;
@@ -226,19 +226,19 @@ static SpoolPut find_room(SpoolSink *sink, FrameType type, uint64_t size) {
                 return SPOOL_PUT_DROPPED;
         for (;;) {
                 if (sink->fd >= 0 && !sink->has_head && !write_head(sink))
-                        return refuse(sink, FRAME_END);
+                        return spool_sink_refuse(sink, FRAME_END);
                 if (sink->fd >= 0 && sink->bytes + size + kept <= sink->max_bytes)
                         return SPOOL_PUT_DONE;
                 if (sink->fd >= 0 && type == FRAME_COMMANDS) /* a stream reads well without */
                         return SPOOL_PUT_DROPPED;
                 if (sink->next_fd < 0 && !sink->wants_next) {
                         sink->wants_next = true;
-                        tell_news(sink);
+                        report_news(sink);
                 }
                 if (sink->next_fd < 0)
-                        return refuse(sink, type);
-                if (!rotate(sink))
-                        return refuse(sink, FRAME_END);
+                        return spool_sink_refuse(sink, type);
+                if (!spool_sink_rotate(sink))
+                        return spool_sink_refuse(sink, FRAME_END);
         }
 }
 
@@ -250,7 +250,7 @@ SpoolPut spool_sink_put(SpoolSink *sink, FrameType type, const struct iovec *iov
         SpoolPut room = find_room(sink, type, size);
         if (room != SPOOL_PUT_DONE)
                 return room;
-        return write_whole(sink, iov, n_iov) ? SPOOL_PUT_DONE : refuse(sink, FRAME_END);
+        return write_whole(sink, iov, n_iov) ? SPOOL_PUT_DONE : spool_sink_refuse(sink, FRAME_END);
 }
 
 void spool_sink_close(SpoolSink *sink) {
@@ -258,7 +258,7 @@ void spool_sink_close(SpoolSink *sink) {
         syncer_wait(sink->syncer);
 }
 
-void spool_sink_tell(const SpoolSink *sink, ControlMessage *ret) {
+void spool_sink_report(const SpoolSink *sink, ControlMessage *ret) {
         *ret = (ControlMessage){
                 .type = CONTROL_SPOOLED,
                 .version = CONTROL_VERSION,

@@ -20,7 +20,7 @@ typedef struct SpoolSinkHandlers {
                         const char *reason,
                         size_t names_max, /* bytes that command names may have */
                         void *userdata);
-        /* Something that the daemon is told: see spool_sink_tell(). */
+        /* Something that the daemon is told: see spool_sink_report(). */
         void (*on_news)(void *userdata);
 } SpoolSinkHandlers;
 
@@ -74,4 +74,4 @@ void spool_sink_end(SpoolSink *sink);
 /* What was written so far lasts. */
 void spool_sink_sync(SpoolSink *sink);
 void spool_sink_close(SpoolSink *sink);
-void spool_sink_tell(const SpoolSink *sink, ControlMessage *ret);
+void spool_sink_report(const SpoolSink *sink, ControlMessage *ret);

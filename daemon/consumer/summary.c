@@ -30,7 +30,7 @@ static int put_json(Queue *queue, FrameType type, json_object *object) {
         return queue_put(queue, &header, text, header.size);
 }
 
-static void add_number(json_object *object, const char *key, uint64_t value) {
+static void summary_add_number(json_object *object, const char *key, uint64_t value) {
         json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
@@ -40,17 +40,17 @@ static int add_cpu(json_object *cpus, const Ring *ring) {
 
         if (!cpu)
                 return -ENOMEM;
-        add_number(cpu, "cpu", ring->cpu);
-        add_number(cpu, "recorded", s->read + s->entries + s->overrun);
-        add_number(cpu, "read", s->read);
-        add_number(cpu, "lost", s->dropped + s->commit_overrun);
-        add_number(cpu, "overwritten", s->overrun);
-        add_number(cpu, "bytes", s->bytes);
-        add_number(cpu, "entries", s->entries);
+        summary_add_number(cpu, "cpu", ring->cpu);
+        summary_add_number(cpu, "recorded", s->read + s->entries + s->overrun);
+        summary_add_number(cpu, "read", s->read);
+        summary_add_number(cpu, "lost", s->dropped + s->commit_overrun);
+        summary_add_number(cpu, "overwritten", s->overrun);
+        summary_add_number(cpu, "bytes", s->bytes);
+        summary_add_number(cpu, "entries", s->entries);
         return json_object_array_add(cpus, cpu) < 0 ? -ENOMEM : 0;
 }
 
-static int put_statistics(Queue *queue, const Summary *summary) {
+static int summary_put_statistics(Queue *queue, const Summary *summary) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *cpus = json_object_new_array();
 
@@ -62,18 +62,18 @@ static int put_statistics(Queue *queue, const Summary *summary) {
                 if (r < 0)
                         return r;
         }
-        add_number(object, "discarded-bytes", summary->discarded_bytes);
-        add_number(object, "unknown-records", summary->tally->n_unknown);
-        add_number(object, "unparsed", summary->tally->n_unparsed);
+        summary_add_number(object, "discarded-bytes", summary->discarded_bytes);
+        summary_add_number(object, "unknown-records", summary->tally->n_unknown);
+        summary_add_number(object, "unparsed", summary->tally->n_unparsed);
         if (summary->is_judged) {
-                add_number(object, "foreign", summary->tally->n_foreign);
-                add_number(object, "doubtful", summary->tally->n_doubtful);
+                summary_add_number(object, "foreign", summary->tally->n_foreign);
+                summary_add_number(object, "doubtful", summary->tally->n_doubtful);
         }
         if (summary->is_limited)
-                add_number(object, "limited", summary->tally->n_limited);
+                summary_add_number(object, "limited", summary->tally->n_limited);
         if (summary->n_interferences > 0) {
-                add_number(object, "interference", summary->n_interferences);
-                add_number(object, "interference-nsec", summary->interference_nsec);
+                summary_add_number(object, "interference", summary->n_interferences);
+                summary_add_number(object, "interference-nsec", summary->interference_nsec);
         }
         return put_json(queue, FRAME_STATISTICS, object);
 }
@@ -85,7 +85,7 @@ static bool was_seen(const PageTally *tally, unsigned long pid) {
 }
 
 /* A process names itself with any bytes; JSON is UTF-8. */
-static void make_text(char *name) {
+static void summary_make_text(char *name) {
         for (size_t n; *name; name += n) {
                 n = utf8_length(name, strnlen(name, 4));
                 if (n > 1 || (n == 1 && (unsigned char)*name >= ' ' && *name != 0x7f))
@@ -121,7 +121,7 @@ static void add_name(Names *names, unsigned long pid, const char *name) {
         names->n++;
 }
 
-static void add_names(Names *names, char *text, const PageTally *tally) {
+static void summary_add_names(Names *names, char *text, const PageTally *tally) {
         char *rest;
 
         for (char *line = strtok_r(text, "\n", &rest); line && names->n < N_NAMES_MAX;
@@ -132,7 +132,7 @@ static void add_names(Names *names, char *text, const PageTally *tally) {
                 if (name == line || *name != ' ' || pid >= PAGE_PIDS_MAX ||
                                 (defence_is_on("metadata") && !was_seen(tally, pid)))
                         continue;
-                make_text(++name);
+                summary_make_text(++name);
                 add_name(names, pid, name);
         }
 }
@@ -146,12 +146,12 @@ static void add_task_names(Names *names, const TaskNames *own, const PageTally *
 
                 if (task.tid >= PAGE_PIDS_MAX || !was_seen(tally, task.tid))
                         continue;
-                make_text(task.text);
+                summary_make_text(task.text);
                 add_name(names, task.tid, task.text);
         }
 }
 
-static int put_names(Queue *queue, const Summary *summary) {
+static int summary_put_names(Queue *queue, const Summary *summary) {
         _cleanup_free_ char *text = NULL, *json = NULL;
         _cleanup_free_ uint8_t *told = NULL;
         bool has_own = summary->task_names && defence_is_on("names") && defence_is_on("metadata");
@@ -183,13 +183,13 @@ static int put_names(Queue *queue, const Summary *summary) {
         if (has_own)
                 add_task_names(&names, summary->task_names, summary->tally);
         else
-                add_names(&names, text, summary->tally);
+                summary_add_names(&names, text, summary->tally);
         json[names.used++] = '}';
         FrameHeader header = { .type = FRAME_COMMANDS, .size = names.used };
         return queue_put(queue, &header, json, names.used);
 }
 
-static int put_end(Queue *queue, const Summary *summary) {
+static int summary_put_end(Queue *queue, const Summary *summary) {
         _cleanup_json_ json_object *object = json_object_new_object();
 
         if (!object)
@@ -200,7 +200,7 @@ static int put_end(Queue *queue, const Summary *summary) {
 }
 
 int summary_put(Queue *queue, const Summary *summary) {
-        int r = put_names(queue, summary);
-        r = r ?: put_statistics(queue, summary);
-        return r ?: put_end(queue, summary);
+        int r = summary_put_names(queue, summary);
+        r = r ?: summary_put_statistics(queue, summary);
+        return r ?: summary_put_end(queue, summary);
 }

@@ -12,7 +12,7 @@
 
 #define STACK_BYTES ((size_t)128 * 1024)
 
-static void *run(void *userdata) {
+static void *syncer_run(void *userdata) {
         Syncer *syncer = userdata;
 
         sem_post(&syncer->is_up);
@@ -50,7 +50,7 @@ int syncer_start(Syncer *syncer) {
         if (r != 0)
                 return -r;
         (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* the default does as well */
-        r = pthread_create(&thread, &attributes, run, syncer);
+        r = pthread_create(&thread, &attributes, syncer_run, syncer);
         (void)pthread_attr_destroy(&attributes);
         if (r != 0)
                 return -r;

@@ -88,7 +88,7 @@ static void bite(Watchdog *watchdog) {
         (void)fd_send(watchdog->control_fd, &message, sizeof(message), NULL, 0); /* gone: no news */
 }
 
-static void *run(void *p) {
+static void *watchdog_run(void *p) {
         Watchdog *watchdog = p;
         struct epoll_event event;
 
@@ -126,7 +126,7 @@ int watchdog_start(Watchdog *watchdog, int control_fd) {
         if (r != 0)
                 return -r;
         (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* the default does as well */
-        r = pthread_create(&thread, &attributes, run, watchdog);
+        r = pthread_create(&thread, &attributes, watchdog_run, watchdog);
         (void)pthread_attr_destroy(&attributes);
         if (r != 0)
                 return -r;

@@ -29,7 +29,9 @@
 /* Named words would read otherwise. */
 static const char *const reserved[] = { "stacktrace", "hitcount", "cpu" };
 
-static int check_key(const ProbeTree *tree, const Word *word, const FormatField *field) {
+static int compile_pair_check_key(const ProbeTree *tree,
+                const Word *word,
+                const FormatField *field) {
         bool is_number = field->kind == FIELD_PLAIN && !field->is_string && !field->is_pointer &&
                          field->n_elements == 0 &&
                          (field->size == 1 || field->size == 2 || field->size == 4 ||
@@ -68,7 +70,7 @@ static int parse_key(ProbeTree *tree, Word *ret_from, Word *ret_to) {
         return r;
 }
 
-static int compile_key(ProbeForm *form,
+static int compile_pair_key(ProbeForm *form,
                 const CompileContext *context,
                 size_t index,
                 const char *text,
@@ -87,8 +89,8 @@ static int compile_key(ProbeForm *form,
         int r = parse_key(&tree, &from_word, &to_word);
         r = r ?: probe_find_field(&tree, context->format, &from_word, &from);
         r = r ?: probe_find_field(&tree, context->to, &to_word, &to);
-        r = r ?: check_key(&tree, &from_word, from);
-        r = r ?: check_key(&tree, &to_word, to);
+        r = r ?: compile_pair_check_key(&tree, &from_word, from);
+        r = r ?: compile_pair_check_key(&tree, &to_word, to);
         if (r != 0)
                 return r;
         if (from->size != to->size || from->is_signed != to->is_signed)
@@ -111,7 +113,7 @@ static int compile_key(ProbeForm *form,
         return key->from && key->to ? 0 : -ENOMEM;
 }
 
-static int check_values(const ProbeForm *form, Reason *reason) {
+static int compile_pair_check_values(const ProbeForm *form, Reason *reason) {
         size_t n[SIDE_LATENCY + 1] = {}, n_texts[SIDE_LATENCY + 1] = {};
 
         for (size_t i = 0; i < form->n_fields; i++) {
@@ -155,9 +157,9 @@ int probe_compile_pair(const Definition *definition,
                 return -ENOMEM;
         form->is_pair = true;
         for (size_t i = 0; r == 0 && i < definition->n_keys; i++)
-                r = compile_key(form, &context, i, definition->keys[i], reason);
+                r = compile_pair_key(form, &context, i, definition->keys[i], reason);
         r = r ?: probe_compile_args(form, &context, definition, reason);
-        r = r ?: check_values(form, reason);
+        r = r ?: compile_pair_check_values(form, reason);
         if (r == 0)
                 *ret = TAKE_PTR(form);
         return r;

@@ -63,7 +63,7 @@ static int take_all(const Definition *definition,
         return r;
 }
 
-static int make_place(const char *file, const UserPlace *place, char **ret) {
+static int compile_user_make_place(const char *file, const UserPlace *place, char **ret) {
         char semaphore[24] = "";
 
         if (place->semaphore > 0)
@@ -75,7 +75,7 @@ static int make_place(const char *file, const UserPlace *place, char **ret) {
         return 0;
 }
 
-static int check_same(const ProbeForm *a, const ProbeForm *b, Reason *reason) {
+static int compile_user_check_same(const ProbeForm *a, const ProbeForm *b, Reason *reason) {
         for (size_t i = 0; i < a->n_fields; i++)
                 if (strcmp(a->fields[i].type, b->fields[i].type) != 0)
                         return reason_set(reason,
@@ -96,7 +96,7 @@ static int compile_place(const Definition *definition,
                 Reason *reason) {
         _cleanup_(probe_form_free_cleanup) ProbeForm *form = calloc(1, sizeof(*form));
 
-        int r = form ? make_place(file, context->place, &form->place) : -ENOMEM;
+        int r = form ? compile_user_make_place(file, context->place, &form->place) : -ENOMEM;
         r = r ?: probe_compile_args(form, context, definition, reason);
         if (r == 0)
                 *ret = TAKE_PTR(form);
@@ -122,7 +122,7 @@ static int compile_places(const Definition *definition,
                 };
 
                 r = compile_place(definition, file, &context, next, reason);
-                r = r ?: check_same(first, *next, reason);
+                r = r ?: compile_user_check_same(first, *next, reason);
                 next = r == 0 ? &(*next)->next : next;
         }
         if (r == 0)

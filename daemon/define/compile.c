@@ -117,7 +117,7 @@ int probe_compile_args(ProbeForm *form,
         return r;
 }
 
-static int make_place(const ProbeFunction *f, char **ret) {
+static int compile_make_place(const ProbeFunction *f, char **ret) {
         char offset[32] = "";
 
         if (f->offset > 0)
@@ -144,7 +144,7 @@ int probe_compile(ProbeKernel *kernel,
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "on: a function returns as a whole: leave the offset away");
-        r = r ?: make_place(&function, &form->place);
+        r = r ?: compile_make_place(&function, &form->place);
         if (r != 0)
                 return r;
         r = probe_compile_args(form, &context, definition, reason);
@@ -174,7 +174,10 @@ int probe_compile_event(const Definition *definition,
 }
 
 /* "p:GROUP/NAME PLACE NAME=FETCH …" */
-static void print_line(FILE *f, const ProbeForm *form, const char *group, const char *name) {
+static void compile_print_line(FILE *f,
+                const ProbeForm *form,
+                const char *group,
+                const char *name) {
         fprintf(f,
                         "%c:%s/%s %s",
                         form->is_event    ? 'e'
@@ -202,7 +205,7 @@ int probe_form_to_line(const ProbeForm *form,
                 long before = ftell(f);
 
                 fprintf(f, "%s", at != form ? "\n" : "");
-                print_line(f, at, group, name);
+                compile_print_line(f, at, group, name);
                 longest = MAX_OF(longest, (size_t)(ftell(f) - before));
         }
         if (fclose(f) != 0) {

@@ -73,13 +73,13 @@ bool definition_is_same(const Definition *a, const Definition *b) {
         return true;
 }
 
-static bool is_letter(char c) {
+static bool definition_is_letter(char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static int check_name(const char *name, Reason *reason) {
+static int definition_check_name(const char *name, Reason *reason) {
         for (const char *p = name; *p; p++)
-                if (!is_letter(*p) && (p == name || *p < '0' || *p > '9'))
+                if (!definition_is_letter(*p) && (p == name || *p < '0' || *p > '9'))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "name: %s: letters, digits and '_' are wanted, a letter "
@@ -88,7 +88,7 @@ static int check_name(const char *name, Reason *reason) {
         return 0;
 }
 
-static int check_text(const char *key, const char *value, size_t max, Reason *reason) {
+static int definition_check_text(const char *key, const char *value, size_t max, Reason *reason) {
         size_t size = strnlen(value, max + 1);
 
         if (size == 0)
@@ -126,9 +126,9 @@ int definition_set_string(Definition *d, const char *key, const char *value, Rea
                         continue;
                 if (*strings[i].value)
                         return reason_set(reason, KT_E_INVALID_SPEC, "%s: given twice", key);
-                int r = check_text(key, value, strings[i].max, reason);
+                int r = definition_check_text(key, value, strings[i].max, reason);
                 if (r == 0 && strings[i].value == &d->name)
-                        r = check_name(value, reason);
+                        r = definition_check_name(value, reason);
                 if (r != 0)
                         return r;
                 *strings[i].value = strdup(value);
@@ -180,7 +180,7 @@ int definition_set_path(Definition *d, const char *path, Reason *reason) {
                 on = NULL;
                 return -ENOMEM;
         }
-        r = check_text("on", on, DEFINITION_ON_MAX, reason);
+        r = definition_check_text("on", on, DEFINITION_ON_MAX, reason);
         if (r != 0)
                 return r;
         free(d->on);
@@ -207,7 +207,7 @@ int definition_add_arg(Definition *d, const char *value, Reason *reason) {
                                 "args: more than %d, the most that the kernel takes",
                                 DEFINITION_ARGS_MAX);
         (void)snprintf(key, sizeof(key), "args[%zu]", d->n_args);
-        int r = check_text(key, value, DEFINITION_ARG_MAX, reason);
+        int r = definition_check_text(key, value, DEFINITION_ARG_MAX, reason);
         if (r != 0)
                 return r;
         char **args = reallocarray(d->args, d->n_args + 1, sizeof(char *));
@@ -230,7 +230,7 @@ int definition_add_key(Definition *d, const char *value, Reason *reason) {
                                 "key: more than %d, the most that the kernel takes",
                                 DEFINITION_KEYS_MAX);
         (void)snprintf(key, sizeof(key), "key[%zu]", d->n_keys);
-        int r = check_text(key, value, DEFINITION_ARG_MAX, reason);
+        int r = definition_check_text(key, value, DEFINITION_ARG_MAX, reason);
         if (r != 0)
                 return r;
         d->keys[d->n_keys] = strdup(value);
@@ -352,16 +352,16 @@ int definition_from_json(json_object *object, Definition **ret, Reason *reason) 
 }
 
 /* Takes value, NULL is -ENOMEM. */
-static int put(json_object *object, const char *key, json_object *value) {
+static int definition_put(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
                 return 0;
         json_object_put(value);
         return -ENOMEM;
 }
 
-static int put_list(json_object *object, const char *key, char *const *texts, size_t n) {
+static int definition_put_list(json_object *object, const char *key, char *const *texts, size_t n) {
         json_object *list = json_object_new_array();
-        int r = put(object, key, list);
+        int r = definition_put(object, key, list);
 
         for (size_t i = 0; r == 0 && i < n; i++) {
                 json_object *text = json_object_new_string(texts[i]);
@@ -393,13 +393,15 @@ int definition_to_json(const Definition *d, json_object **ret) {
 
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(strings); i++)
                 if (strings[i].value)
-                        r = put(object, strings[i].key, json_object_new_string(strings[i].value));
+                        r = definition_put(object,
+                                        strings[i].key,
+                                        json_object_new_string(strings[i].value));
         if (r == 0 && d->is_return)
-                r = put(object, "return", json_object_new_boolean(true));
+                r = definition_put(object, "return", json_object_new_boolean(true));
         if (r == 0 && d->n_keys > 0)
-                r = put_list(object, "key", d->keys, d->n_keys);
+                r = definition_put_list(object, "key", d->keys, d->n_keys);
         if (r == 0 && d->n_args > 0)
-                r = put_list(object, "args", d->args, d->n_args);
+                r = definition_put_list(object, "args", d->args, d->n_args);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

@@ -20,7 +20,7 @@ typedef struct Listing {
         unsigned depth;
 } Listing;
 
-static int put(json_object *o, const char *key, const char *text) {
+static int describe_function_put(json_object *o, const char *key, const char *text) {
         return json_object_object_add(o, key, json_object_new_string(text)) < 0 ? -ENOMEM : 0;
 }
 
@@ -31,8 +31,8 @@ static int add_pair(json_object *list, const char *key, const char *name, const 
                 json_object_put(o);
                 return -ENOMEM;
         }
-        int r = put(o, key, name);
-        return r ?: put(o, "type", type);
+        int r = describe_function_put(o, key, name);
+        return r ?: describe_function_put(o, "type", type);
 }
 
 static int list_structure(const Listing *listing, const Type *structure, const char *prefix);
@@ -95,7 +95,7 @@ static int list_value(json_object *takes, const struct btf *btf, const char *nam
         return r < 0 ? r : 0;
 }
 
-static void append(char *out, size_t size, const char *text) {
+static void describe_function_append(char *out, size_t size, const char *text) {
         size_t used = strlen(out);
 
         (void)snprintf(out + used, size - used, "%s", text);
@@ -105,10 +105,10 @@ static void append(char *out, size_t size, const char *text) {
 static void append_declaration(char *out, size_t size, const char *type, const char *name) {
         size_t length = strlen(type);
 
-        append(out, size, type);
+        describe_function_append(out, size, type);
         if (*name && length > 0 && type[length - 1] != '*')
-                append(out, size, " ");
-        append(out, size, name);
+                describe_function_append(out, size, " ");
+        describe_function_append(out, size, name);
 }
 
 static int describe_prototype(const ProbeFunction *f, json_object *o, json_object *takes) {
@@ -123,13 +123,13 @@ static int describe_prototype(const ProbeFunction *f, json_object *o, json_objec
                         sizeof(signature),
                         type_format(f->btf, f->proto->type, type),
                         f->name);
-        append(signature, sizeof(signature), "(");
+        describe_function_append(signature, sizeof(signature), "(");
         for (uint16_t i = 0; r == 0 && i < MIN_OF(btf_vlen(f->proto), FUNCTION_ARGS_MAX); i++) {
                 const char *name = btf__name_by_offset(f->btf, params[i].name_off) ?: "";
 
-                append(signature, sizeof(signature), i > 0 ? ", " : "");
+                describe_function_append(signature, sizeof(signature), i > 0 ? ", " : "");
                 if (params[i].type == 0) { /* the last one of a variable list */
-                        append(signature, sizeof(signature), "...");
+                        describe_function_append(signature, sizeof(signature), "...");
                         break;
                 }
                 type_format(f->btf, params[i].type, type);
@@ -138,8 +138,9 @@ static int describe_prototype(const ProbeFunction *f, json_object *o, json_objec
                 if (r == 0 && *name)
                         r = list_value(takes, f->btf, name, params[i].type);
         }
-        append(signature, sizeof(signature), btf_vlen(f->proto) == 0 ? "void)" : ")");
-        r = r ?: put(o, "signature", signature);
+        describe_function_append(
+                        signature, sizeof(signature), btf_vlen(f->proto) == 0 ? "void)" : ")");
+        r = r ?: describe_function_put(o, "signature", signature);
         return r ?: list_value(takes, f->btf, "$retval", f->proto->type);
 }
 
@@ -147,12 +148,12 @@ int probe_function_describe(const ProbeFunction *function, json_object **ret) {
         json_object *o = json_object_new_object(), *takes = json_object_new_array();
         int r = o && takes ? 0 : -ENOMEM;
 
-        r = r ?: put(o, "name", function->name);
-        r = r ?: put(o, "module", function->module);
+        r = r ?: describe_function_put(o, "name", function->name);
+        r = r ?: describe_function_put(o, "module", function->module);
         if (r == 0 && function->proto)
                 r = describe_prototype(function, o, takes);
         else if (r == 0)
-                r = put(o,
+                r = describe_function_put(o,
                                 "note",
                                 "the kernel tells nothing of its arguments: take registers, as "
                                 "%di, or nothing");

@@ -15,14 +15,14 @@
 #define POINTER_SIZE 8
 #define STACK_MAX    255 /* words up from the top */
 
-static int evaluate(ProbeTree *tree, const ProbeNode *node, Place *place);
+static int evaluate_user_evaluate(ProbeTree *tree, const ProbeNode *node, Place *place);
 
-static bool is_named(const Word *word, const char *name) {
+static bool evaluate_user_is_named(const Word *word, const char *name) {
         return strlen(name) == word->size && memcmp(name, word->p, word->size) == 0;
 }
 
 /* "$arg12": the number behind `prefix`. */
-static bool read_number(const Word *word, const char *prefix, unsigned *ret) {
+static bool evaluate_user_read_number(const Word *word, const char *prefix, unsigned *ret) {
         size_t n = strlen(prefix);
         unsigned number = 0;
 
@@ -37,7 +37,7 @@ static bool read_number(const Word *word, const char *prefix, unsigned *ret) {
         return true;
 }
 
-static void set_number(Place *place, int size) {
+static void evaluate_user_set_number(Place *place, int size) {
         place->type = (Type){
                 .class = TYPE_INTEGER,
                 .size = (uint32_t)(size < 0 ? -size : size),
@@ -73,7 +73,7 @@ static int evaluate_marker_argument(ProbeTree *tree,
                                 number);
         place->in_memory = arg->kind == USER_ARG_MEMORY;
         place->offset = place->in_memory ? arg->value : 0;
-        set_number(place, arg->size);
+        evaluate_user_set_number(place, arg->size);
         return 0;
 }
 
@@ -113,18 +113,18 @@ static int evaluate_function_argument(ProbeTree *tree,
         return 0;
 }
 
-static int evaluate_special(ProbeTree *tree, const ProbeNode *node, Place *place) {
+static int evaluate_user_special(ProbeTree *tree, const ProbeNode *node, Place *place) {
         const Word *word = &node->word;
         unsigned number;
 
         place->label = word->p + 1;
         place->label_size = word->size - 1;
-        if (is_named(word, "$comm")) {
+        if (evaluate_user_is_named(word, "$comm")) {
                 (void)snprintf(place->base, sizeof(place->base), "$comm");
                 place->is_text = true;
                 return 0;
         }
-        if (is_named(word, "$retval")) {
+        if (evaluate_user_is_named(word, "$retval")) {
                 place->label = "ret";
                 place->label_size = strlen("ret");
                 (void)snprintf(place->base, sizeof(place->base), "$retval");
@@ -135,11 +135,11 @@ static int evaluate_special(ProbeTree *tree, const ProbeNode *node, Place *place
                                                          "$retval is known when the function "
                                                          "returns: define the probe with --return");
         }
-        if (read_number(word, "$stack", &number) && number <= STACK_MAX) {
+        if (evaluate_user_read_number(word, "$stack", &number) && number <= STACK_MAX) {
                 (void)snprintf(place->base, sizeof(place->base), "$stack%u", number);
                 return 0;
         }
-        if (read_number(word, "$arg", &number))
+        if (evaluate_user_read_number(word, "$arg", &number))
                 return tree->context->is_marker
                                        ? evaluate_marker_argument(tree, word, number, place)
                                        : evaluate_function_argument(tree, word, number, place);
@@ -169,7 +169,10 @@ static int evaluate_register(ProbeTree *tree, const ProbeNode *node, Place *plac
 }
 
 /* What lies so many bytes behind where the value points to. */
-static int dereference(ProbeTree *tree, const Word *word, uint64_t offset, Place *place) {
+static int evaluate_user_dereference(ProbeTree *tree,
+                const Word *word,
+                uint64_t offset,
+                Place *place) {
         if (place->is_text || (place->has_type && place->type.size != POINTER_SIZE))
                 return probe_refuse(tree, word->p, "what stands behind it is no pointer");
         int r = probe_follow(tree, word, place);
@@ -183,33 +186,33 @@ static int dereference(ProbeTree *tree, const Word *word, uint64_t offset, Place
 }
 
 /* The outermost counts elements of the wished type, those within it, and texts, are pointers. */
-static int evaluate_index(ProbeTree *tree, const ProbeNode *node, Place *place) {
+static int evaluate_user_index(ProbeTree *tree, const ProbeNode *node, Place *place) {
         uint32_t size = POINTER_SIZE;
         Wish wish;
 
         int r = probe_read_wish(tree, &wish);
         if (r == 0 && node == tree->root && wish.size > 0)
                 size = wish.size;
-        r = r ?: evaluate(tree, node->inner, place);
-        return r ?: dereference(tree, &node->word, node->number * size, place);
+        r = r ?: evaluate_user_evaluate(tree, node->inner, place);
+        return r ?: evaluate_user_dereference(tree, &node->word, node->number * size, place);
 }
 
-static int evaluate(ProbeTree *tree, const ProbeNode *node, Place *place) {
+static int evaluate_user_evaluate(ProbeTree *tree, const ProbeNode *node, Place *place) {
         int r;
 
         switch (node->type) {
         case PROBE_NODE_SPECIAL:
-                return evaluate_special(tree, node, place);
+                return evaluate_user_special(tree, node, place);
         case PROBE_NODE_REGISTER:
                 return evaluate_register(tree, node, place);
         case PROBE_NODE_INDEX:
-                return evaluate_index(tree, node, place);
+                return evaluate_user_index(tree, node, place);
         case PROBE_NODE_STAR:
-                r = evaluate(tree, node->inner, place);
-                return r ?: dereference(tree, &node->word, 0, place);
+                r = evaluate_user_evaluate(tree, node->inner, place);
+                return r ?: evaluate_user_dereference(tree, &node->word, 0, place);
         case PROBE_NODE_OFFSET:
-                r = evaluate(tree, node->inner, place);
-                r = r ?: dereference(tree, &node->word, node->number, place);
+                r = evaluate_user_evaluate(tree, node->inner, place);
+                r = r ?: evaluate_user_dereference(tree, &node->word, node->number, place);
                 place->is_bytes = true;
                 return r;
         case PROBE_NODE_ARGUMENT:
@@ -227,5 +230,5 @@ static int evaluate(ProbeTree *tree, const ProbeNode *node, Place *place) {
 
 int probe_evaluate_user(ProbeTree *tree, Place *ret) {
         *ret = (Place){};
-        return evaluate(tree, tree->root, ret);
+        return evaluate_user_evaluate(tree, tree->root, ret);
 }

@@ -23,7 +23,7 @@ static void set_type(Place *place, const struct btf *btf, uint32_t id) {
         place->bitfield_size = 0;
 }
 
-static bool is_named(const Word *word, const char *name) {
+static bool evaluate_is_named(const Word *word, const char *name) {
         return name && strlen(name) == word->size && memcmp(name, word->p, word->size) == 0;
 }
 
@@ -31,7 +31,7 @@ typedef struct Name {
         char text[NEAREST_NAME_MAX + 1];
 } Name;
 
-static Name get_name(const Word *word) {
+static Name evaluate_get_name(const Word *word) {
         Name name;
 
         (void)snprintf(name.text, sizeof(name.text), "%.*s", (int)word->size, word->p);
@@ -53,7 +53,7 @@ static int near_member(const char *name, const TypeMember *member _unused_, void
 static int refuse_argument(ProbeTree *tree, const Word *word) {
         const ProbeFunction *f = tree->context->function;
         const struct btf_param *params = btf_params(f->proto);
-        Name wanted = get_name(word);
+        Name wanted = evaluate_get_name(word);
         Nearest near = near_to(&wanted);
         char names[256] = "";
 
@@ -79,7 +79,7 @@ static int refuse_argument(ProbeTree *tree, const Word *word) {
                         names[0] ? names : "none");
 }
 
-static int check_entry(ProbeTree *tree, const Word *word) {
+static int evaluate_check_entry(ProbeTree *tree, const Word *word) {
         const ProbeFunction *f = tree->context->function;
 
         if (f->offset == 0)
@@ -119,13 +119,13 @@ static int evaluate_argument(ProbeTree *tree, const ProbeNode *node, Place *plac
                                 "the kernel tells nothing of the arguments of %s: write $arg1, or "
                                 "((struct x *)$arg1).member",
                                 f->name);
-        int r = check_entry(tree, &node->word);
+        int r = evaluate_check_entry(tree, &node->word);
         if (r != 0)
                 return r;
         place->label = node->word.p;
         place->label_size = node->word.size;
         for (uint16_t i = 0; i < btf_vlen(f->proto); i++)
-                if (is_named(&node->word,
+                if (evaluate_is_named(&node->word,
                                     btf__name_by_offset(f->btf, btf_params(f->proto)[i].name_off)))
                         return evaluate_parameter(tree, &node->word, i, place);
         return refuse_argument(tree, &node->word);
@@ -153,16 +153,16 @@ static int evaluate_special(ProbeTree *tree, const ProbeNode *node, Place *place
         const ProbeFunction *f = tree->context->function;
         const Word *word = &node->word;
 
-        if (is_named(word, "$retval"))
+        if (evaluate_is_named(word, "$retval"))
                 return evaluate_retval(tree, word, place);
-        if (is_named(word, "$comm")) {
+        if (evaluate_is_named(word, "$comm")) {
                 (void)snprintf(place->base, sizeof(place->base), "$comm");
                 place->is_text = true;
         } else if (word->size == strlen("$arg1") && memcmp(word->p, "$arg", 4) == 0 &&
                         word->p[4] >= '1' && word->p[4] <= '6') {
                 uint32_t index = (uint32_t)(word->p[4] - '1');
 
-                int r = check_entry(tree, word);
+                int r = evaluate_check_entry(tree, word);
                 if (r != 0)
                         return r;
                 (void)snprintf(place->base, sizeof(place->base), "$arg%u", index + 1);
@@ -193,7 +193,10 @@ int probe_follow(ProbeTree *tree, const Word *word, Place *place) {
         return 0;
 }
 
-static int refuse_type(ProbeTree *tree, const Word *word, const Place *place, const char *wanted) {
+static int evaluate_refuse_type(ProbeTree *tree,
+                const Word *word,
+                const Place *place,
+                const char *wanted) {
         char type[TYPE_NAME_MAX];
 
         if (!place->has_type)
@@ -212,7 +215,7 @@ static int refuse_type(ProbeTree *tree, const Word *word, const Place *place, co
 }
 
 /* What a pointer points to. */
-static int dereference(ProbeTree *tree, const Word *word, Place *place) {
+static int evaluate_dereference(ProbeTree *tree, const Word *word, Place *place) {
         uint32_t target = place->type.target;
 
         int r = probe_follow(tree, word, place);
@@ -229,12 +232,13 @@ static int evaluate_member(ProbeTree *tree, const ProbeNode *node, Place *place)
 
         int r = evaluate(tree, node->inner, place);
         if (r == 0 && place->has_type && place->type.class == TYPE_POINTER)
-                r = dereference(tree, &node->word, place);
+                r = evaluate_dereference(tree, &node->word, place);
         if (r != 0)
                 return r;
         if (!place->has_type || place->type.class != TYPE_STRUCT)
-                return refuse_type(tree, &node->word, place, "has no members that are known");
-        Name wanted = get_name(&node->word);
+                return evaluate_refuse_type(
+                                tree, &node->word, place, "has no members that are known");
+        Name wanted = evaluate_get_name(&node->word);
         if (!type_find_member(&place->type, wanted.text, &member)) {
                 Nearest near = near_to(&wanted);
 
@@ -263,7 +267,7 @@ static int evaluate_index(ProbeTree *tree, const ProbeNode *node, Place *place) 
         if (r != 0)
                 return r;
         if (place->has_type && place->type.class == TYPE_POINTER)
-                r = dereference(tree, &node->word, place);
+                r = evaluate_dereference(tree, &node->word, place);
         else if (place->has_type && place->type.class == TYPE_ARRAY) {
                 if (place->type.n_items > 0 && node->number >= place->type.n_items)
                         return probe_refuse(tree,
@@ -272,7 +276,7 @@ static int evaluate_index(ProbeTree *tree, const ProbeNode *node, Place *place) 
                                         place->type.n_items);
                 set_type(place, place->type.btf, place->type.target);
         } else
-                return refuse_type(tree, &node->word, place, "is no array and no pointer");
+                return evaluate_refuse_type(tree, &node->word, place, "is no array and no pointer");
         if (r == 0 && place->type.size == 0)
                 return probe_refuse(tree, node->word.p, "the size of an element is not known");
         place->offset += (int64_t)node->number * place->type.size;
@@ -284,13 +288,13 @@ static int evaluate_star(ProbeTree *tree, const ProbeNode *node, Place *place) {
         if (r != 0)
                 return r;
         if (!place->has_type || place->type.class != TYPE_POINTER)
-                return refuse_type(tree, &node->word, place, "is no pointer");
-        return dereference(tree, &node->word, place);
+                return evaluate_refuse_type(tree, &node->word, place, "is no pointer");
+        return evaluate_dereference(tree, &node->word, place);
 }
 
 static int evaluate_cast(ProbeTree *tree, const ProbeNode *node, Place *place) {
         const struct btf *btf = tree->context->function->btf;
-        Name name = get_name(&node->word);
+        Name name = evaluate_get_name(&node->word);
 
         int r = evaluate(tree, node->inner, place);
         if (r != 0)

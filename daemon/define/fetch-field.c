@@ -21,7 +21,7 @@
 #define NEAR_DISTANCE 3
 #define NAMES_SIZE    256
 
-static int refuse_absent(const ProbeTree *tree,
+static int fetch_field_refuse_absent(const ProbeTree *tree,
                 const Format *format,
                 const Word *word,
                 const char *name) {
@@ -65,12 +65,12 @@ int probe_find_field(const ProbeTree *tree,
         (void)snprintf(name, sizeof(name), "%.*s", (int)word->size, word->p);
         const FormatField *field = format_field_find(format, name);
         if (!field || strlen(field->name) != word->size)
-                return refuse_absent(tree, format, word, name);
+                return fetch_field_refuse_absent(tree, format, word, name);
         *ret = field;
         return 0;
 }
 
-static int find_field(const ProbeTree *tree, const FormatField **ret) {
+static int fetch_field_find_field(const ProbeTree *tree, const FormatField **ret) {
         const Word *word = &tree->root->word;
         bool is_foreign = tree->root->type == PROBE_NODE_SPECIAL ||
                           tree->root->type == PROBE_NODE_REGISTER;
@@ -90,7 +90,7 @@ static int find_field(const ProbeTree *tree, const FormatField **ret) {
         return r;
 }
 
-static int set_fetch(const ProbeTree *tree, const char *source, ProbeField *field) {
+static int fetch_field_set_fetch(const ProbeTree *tree, const char *source, ProbeField *field) {
         int n = snprintf(field->fetch, sizeof(field->fetch), "$%s:%s", source, field->type);
 
         if (n < 0 || n > PROBE_FETCH_MAX)
@@ -102,7 +102,7 @@ static int set_fetch(const ProbeTree *tree, const char *source, ProbeField *fiel
         return 0;
 }
 
-static int fetch_text(const ProbeTree *tree,
+static int fetch_field_text(const ProbeTree *tree,
                 const FormatField *source,
                 const Wish *wish,
                 ProbeField *ret) {
@@ -120,7 +120,7 @@ static int fetch_text(const ProbeTree *tree,
         /* Where a pointer leads that is not told to be a program's: anywhere. */
         ret->is_free = source->is_pointer && !wish->is_user;
         (void)snprintf(ret->type, sizeof(ret->type), wish->is_user ? "ustring" : "string");
-        return set_fetch(tree, source->name, ret);
+        return fetch_field_set_fetch(tree, source->name, ret);
 }
 
 /* Arguments of system calls have eight bytes whatever they are. */
@@ -130,7 +130,7 @@ static uint32_t get_size(const FormatField *source) {
                                : source->size;
 }
 
-static int fetch_number(const ProbeTree *tree,
+static int fetch_field_number(const ProbeTree *tree,
                 const FormatField *source,
                 const Wish *wish,
                 ProbeField *ret) {
@@ -157,10 +157,10 @@ static int fetch_number(const ProbeTree *tree,
                                 : source->is_signed || strcmp(source->type, "int") == 0 ? 's'
                                                                                         : 'u',
                                 size * 8);
-        return set_fetch(tree, source->name, ret);
+        return fetch_field_set_fetch(tree, source->name, ret);
 }
 
-static int fetch(const ProbeTree *tree,
+static int fetch_field_fetch(const ProbeTree *tree,
                 const FormatField *source,
                 const Wish *wish,
                 ProbeField *ret) {
@@ -175,7 +175,7 @@ static int fetch(const ProbeTree *tree,
         if (source->is_string && wish->type && !wants_text)
                 return probe_refuse(tree, wish->at, "%s is text, and no number", source->name);
         if (source->is_string || wants_text || (wish->is_user && source->is_pointer))
-                return fetch_text(tree, source, wish, ret);
+                return fetch_field_text(tree, source, wish, ret);
         if (wish->is_user)
                 return probe_refuse(tree,
                                 wish->at,
@@ -189,7 +189,7 @@ static int fetch(const ProbeTree *tree,
                                 source->name,
                                 source->type,
                                 source->size);
-        return fetch_number(tree, source, wish, ret);
+        return fetch_field_number(tree, source, wish, ret);
 }
 
 static int fetch_comm(const ProbeTree *tree, const Wish *wish, ProbeField *ret) {
@@ -198,7 +198,7 @@ static int fetch_comm(const ProbeTree *tree, const Wish *wish, ProbeField *ret) 
         if (wish->at)
                 return probe_refuse(tree, wish->at, "$comm is text and nothing else");
         (void)snprintf(ret->type, sizeof(ret->type), "string");
-        int r = set_fetch(tree, "COMM", ret);
+        int r = fetch_field_set_fetch(tree, "COMM", ret);
         return r ?: probe_set_name(tree, word->p + 1, word->size - 1, ret);
 }
 
@@ -213,9 +213,9 @@ int probe_fetch_field(ProbeTree *tree, ProbeField *ret) {
         if (tree->root->type == PROBE_NODE_SPECIAL && word->size == strlen("$comm") &&
                         memcmp(word->p, "$comm", word->size) == 0)
                 return fetch_comm(tree, &wish, ret);
-        r = find_field(tree, &source);
+        r = fetch_field_find_field(tree, &source);
         r = r ?: probe_set_name(tree, word->p, word->size, ret);
-        r = r ?: fetch(tree, source, &wish, ret);
+        r = r ?: fetch_field_fetch(tree, source, &wish, ret);
         if (r != 0)
                 return r;
         ret->source = strdup(source->name);

@@ -14,7 +14,7 @@
 
 #include "define/probe-tree.h"
 
-static bool is_named(const Word *word, const char *name) {
+static bool fetch_pair_is_named(const Word *word, const char *name) {
         return word->size == strlen(name) && memcmp(word->p, name, word->size) == 0;
 }
 
@@ -22,8 +22,8 @@ static bool is_named(const Word *word, const char *name) {
 static int fetch_latency(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
         const Word *unit = &tree->words[0];
 
-        if (tree->n_words > 1 ||
-                        (tree->n_words == 1 && !is_named(unit, "us") && !is_named(unit, "ns")))
+        if (tree->n_words > 1 || (tree->n_words == 1 && !fetch_pair_is_named(unit, "us") &&
+                                                 !fetch_pair_is_named(unit, "ns")))
                 return probe_refuse(tree,
                                 tree->words[tree->n_words - 1].p,
                                 "$latency is a number of ns or, with : us, of us, and nothing else");
@@ -33,7 +33,7 @@ static int fetch_latency(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
                                         tree->root->word.p,
                                         "$latency is taken by args[%zu] already",
                                         i);
-        form->in_usec = tree->n_words == 1 && is_named(unit, "us");
+        form->in_usec = tree->n_words == 1 && fetch_pair_is_named(unit, "us");
         ret->side = SIDE_LATENCY;
         (void)snprintf(ret->type, sizeof(ret->type), "u64");
         return probe_set_name(tree, "latency", strlen("latency"), ret);
@@ -49,16 +49,16 @@ static int find_side(const ProbeTree *tree, FieldSide *ret) {
 
         if (tree->root->type != PROBE_NODE_MEMBER || inner->type != PROBE_NODE_ARGUMENT)
                 return refuse_place(tree);
-        if (is_named(&inner->word, "from"))
+        if (fetch_pair_is_named(&inner->word, "from"))
                 *ret = SIDE_FROM;
-        else if (is_named(&inner->word, "to"))
+        else if (fetch_pair_is_named(&inner->word, "to"))
                 *ret = SIDE_TO;
         else
                 return refuse_place(tree);
         return 0;
 }
 
-static int fetch_number(const ProbeTree *tree,
+static int fetch_pair_number(const ProbeTree *tree,
                 const FormatField *source,
                 const Wish *wish,
                 ProbeField *ret) {
@@ -90,7 +90,7 @@ static int fetch_number(const ProbeTree *tree,
         return 0;
 }
 
-static int fetch_text(const ProbeTree *tree, const Wish *wish, ProbeField *ret) {
+static int fetch_pair_text(const ProbeTree *tree, const Wish *wish, ProbeField *ret) {
         if (wish->at && (!wish->type || wish->size > 0 || wish->is_user))
                 return probe_refuse(tree, wish->at, "it is text, and nothing else");
         (void)snprintf(ret->type, sizeof(ret->type), "string");
@@ -98,14 +98,14 @@ static int fetch_text(const ProbeTree *tree, const Wish *wish, ProbeField *ret) 
         return 0;
 }
 
-static int fetch(const ProbeTree *tree,
+static int fetch_pair_fetch(const ProbeTree *tree,
                 const FormatField *source,
                 const Wish *wish,
                 ProbeField *ret) {
         const char *at = tree->root->word.p;
 
         if (source->is_string)
-                return fetch_text(tree, wish, ret);
+                return fetch_pair_text(tree, wish, ret);
         if (source->is_pointer && strstr(source->type, "char"))
                 return probe_refuse(tree,
                                 at,
@@ -123,7 +123,7 @@ static int fetch(const ProbeTree *tree,
                                 source->size);
         if (wish->is_user || (wish->type && wish->size == 0))
                 return probe_refuse(tree, wish->at, "%s is a number", source->name);
-        return fetch_number(tree, source, wish, ret);
+        return fetch_pair_number(tree, source, wish, ret);
 }
 
 int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
@@ -131,7 +131,7 @@ int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
         const FormatField *source = NULL;
         Wish wish;
 
-        if (tree->root->type == PROBE_NODE_SPECIAL && is_named(word, "$latency"))
+        if (tree->root->type == PROBE_NODE_SPECIAL && fetch_pair_is_named(word, "$latency"))
                 return fetch_latency(tree, form, ret);
         int r = find_side(tree, &ret->side);
         r = r ?: probe_read_wish(tree, &wish);
@@ -150,7 +150,7 @@ int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
                                 "common_pid can be had",
                                 source->name);
         r = probe_set_name(tree, word->p, word->size, ret);
-        r = r ?: fetch(tree, source, &wish, ret);
+        r = r ?: fetch_pair_fetch(tree, source, &wish, ret);
         if (r != 0)
                 return r;
         ret->source = strdup(source->name);

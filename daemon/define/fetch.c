@@ -121,7 +121,10 @@ static void print_place(const Place *place, bool is_user, char *out, size_t size
                 *out = '\0';
 }
 
-static int set_fetch(const ProbeTree *tree, const Place *place, bool is_user, ProbeField *field) {
+static int fetch_set_fetch(const ProbeTree *tree,
+                const Place *place,
+                bool is_user,
+                ProbeField *field) {
         char text[256], whole[256 + sizeof(field->type) + 1];
 
         print_place(place, is_user, text, sizeof(text));
@@ -158,7 +161,7 @@ static int fetch_text(ProbeTree *tree, Place *place, const Wish *wish, ProbeFiel
         } else
                 return probe_refuse(tree, at, "text is in an array or behind a pointer");
         (void)snprintf(field->type, sizeof(field->type), wish->is_user ? "ustring" : "string");
-        return set_fetch(tree, place, false, field);
+        return fetch_set_fetch(tree, place, false, field);
 }
 
 static bool is_text(const Place *place) {
@@ -184,7 +187,7 @@ static int fetch_number(ProbeTree *tree, const Place *place, const Wish *wish, P
         field->show = wish->show;
         /* Half of an address is not known for one by those who cut them. */
         field->is_free = natural >= sizeof(uint64_t) && wish->size < sizeof(uint64_t);
-        return set_fetch(tree, place, wish->is_user, field);
+        return fetch_set_fetch(tree, place, wish->is_user, field);
 }
 
 /* The kernel counts bits in a container that is read whole. */
@@ -208,7 +211,7 @@ static int fetch_bits(ProbeTree *tree, Place *place, const Wish *wish, ProbeFiel
                         place->bitfield_size,
                         bits % size,
                         size);
-        return set_fetch(tree, place, wish->is_user, field);
+        return fetch_set_fetch(tree, place, wish->is_user, field);
 }
 
 /* An enum's names as the last line of a format has them. */
@@ -280,7 +283,7 @@ static int fetch_scalar(ProbeTree *tree, Place *place, const Wish *wish, ProbeFi
                 r = set_names(type, field);
         else if (type->class == TYPE_INTEGER && type_is_big_endian(type->btf, place->declared))
                 field->show = SHOW_SWAPPED;
-        return r ?: set_fetch(tree, place, wish->is_user, field);
+        return r ?: fetch_set_fetch(tree, place, wish->is_user, field);
 }
 
 static int fetch_array(ProbeTree *tree, const Place *place, const Wish *wish, ProbeField *field) {
@@ -303,7 +306,7 @@ static int fetch_array(ProbeTree *tree, const Place *place, const Wish *wish, Pr
                                                    : 'u',
                         item.size * 8,
                         place->type.n_items);
-        return set_fetch(tree, place, wish->is_user, field);
+        return fetch_set_fetch(tree, place, wish->is_user, field);
 }
 
 static int fetch_natural(ProbeTree *tree, Place *place, const Wish *wish, ProbeField *field) {
@@ -325,7 +328,7 @@ static int fetch(ProbeTree *tree, Place *place, Wish *wish, ProbeField *field) {
                 if (wish->at)
                         return probe_refuse(tree, wish->at, "$comm is text and nothing else");
                 (void)snprintf(field->type, sizeof(field->type), "string");
-                return set_fetch(tree, place, false, field);
+                return fetch_set_fetch(tree, place, false, field);
         }
         if (wish->type && strcmp(wish->type, "string") == 0)
                 return fetch_text(tree, place, wish, field);

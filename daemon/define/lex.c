@@ -11,16 +11,16 @@
 
 #include "define/probe-tree.h"
 
-static bool is_name_char(char c, bool is_first) {
+static bool lex_is_name_char(char c, bool is_first) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
                (!is_first && c >= '0' && c <= '9');
 }
 
-static bool is_digit(char c) {
+static bool lex_is_digit(char c) {
         return c >= '0' && c <= '9';
 }
 
-static void take(ProbeTree *tree, WordType type, char symbol, size_t size) {
+static void lex_take(ProbeTree *tree, WordType type, char symbol, size_t size) {
         tree->word = (Word){ .type = type, .symbol = symbol, .p = tree->next, .size = size };
         tree->next += size;
 }
@@ -28,7 +28,7 @@ static void take(ProbeTree *tree, WordType type, char symbol, size_t size) {
 static size_t name_size(const char *p) {
         size_t n = 0;
 
-        while (is_name_char(p[n], n == 0))
+        while (lex_is_name_char(p[n], n == 0))
                 n++;
         return n;
 }
@@ -37,14 +37,14 @@ static int lex_sigil(ProbeTree *tree) {
         bool is_register = *tree->next == '%';
         size_t n = 1;
 
-        while (is_name_char(tree->next[n], false))
+        while (lex_is_name_char(tree->next[n], false))
                 n++;
         if (n == 1)
                 return probe_refuse(tree,
                                 tree->next,
                                 is_register ? "the name of a register is wanted behind the %%"
                                             : "$retval, $comm or $arg1 and the like is wanted");
-        take(tree, is_register ? WORD_REGISTER : WORD_SPECIAL, 0, n);
+        lex_take(tree, is_register ? WORD_REGISTER : WORD_SPECIAL, 0, n);
         return 0;
 }
 
@@ -52,11 +52,11 @@ static int lex_symbol(ProbeTree *tree) {
         const char *p = tree->next;
 
         if (p[0] == '-' && p[1] == '>') {
-                take(tree, WORD_SYMBOL, '.', 2);
+                lex_take(tree, WORD_SYMBOL, '.', 2);
                 return 0;
         }
         if (*p && strchr(tree->context->place ? "=:.[]()*+-" : "=:.[]()*", *p)) {
-                take(tree, WORD_SYMBOL, *p, 1);
+                lex_take(tree, WORD_SYMBOL, *p, 1);
                 return 0;
         }
         if (*p == '&')
@@ -71,20 +71,20 @@ int probe_lex(ProbeTree *tree) {
 
         tree->next += strspn(tree->next, " \t");
         if (!*tree->next) {
-                take(tree, WORD_END, 0, 0);
+                lex_take(tree, WORD_END, 0, 0);
                 return 0;
         }
         if (*tree->next == '$' || *tree->next == '%')
                 return lex_sigil(tree);
-        if (is_digit(*tree->next)) {
-                while (is_name_char(tree->next[n], false))
+        if (lex_is_digit(*tree->next)) {
+                while (lex_is_name_char(tree->next[n], false))
                         n++;
-                take(tree, WORD_NUMBER, 0, n);
+                lex_take(tree, WORD_NUMBER, 0, n);
                 return 0;
         }
         n = name_size(tree->next);
         if (n == 0)
                 return lex_symbol(tree);
-        take(tree, WORD_NAME, 0, n);
+        lex_take(tree, WORD_NAME, 0, n);
         return 0;
 }

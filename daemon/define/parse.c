@@ -26,12 +26,12 @@ static bool is_symbol(const ProbeTree *tree, char symbol) {
         return tree->word.type == WORD_SYMBOL && tree->word.symbol == symbol;
 }
 
-static bool is_word(const Word *word, const char *text) {
+static bool parse_is_word(const Word *word, const char *text) {
         return word->type == WORD_NAME && word->size == strlen(text) &&
                memcmp(word->p, text, word->size) == 0;
 }
 
-static int refuse_here(const ProbeTree *tree, const char *wanted) {
+static int parse_refuse_here(const ProbeTree *tree, const char *wanted) {
         if (tree->word.type == WORD_END)
                 return probe_refuse(tree, tree->word.p, "%s is wanted, not the end", wanted);
         return probe_refuse(tree,
@@ -43,10 +43,10 @@ static int refuse_here(const ProbeTree *tree, const char *wanted) {
 }
 
 static int expect(ProbeTree *tree, char symbol, const char *wanted) {
-        return is_symbol(tree, symbol) ? probe_lex(tree) : refuse_here(tree, wanted);
+        return is_symbol(tree, symbol) ? probe_lex(tree) : parse_refuse_here(tree, wanted);
 }
 
-static int add_node(ProbeTree *tree, ProbeNodeType type, ProbeNode *inner, ProbeNode **ret) {
+static int parse_add_node(ProbeTree *tree, ProbeNodeType type, ProbeNode *inner, ProbeNode **ret) {
         if (tree->n_nodes == PROBE_NODES_MAX)
                 return probe_refuse(tree,
                                 tree->word.p,
@@ -58,11 +58,11 @@ static int add_node(ProbeTree *tree, ProbeNodeType type, ProbeNode *inner, Probe
 }
 
 /* The number in hand. */
-static int read_number(ProbeTree *tree, uint64_t max, uint64_t *ret) {
+static int parse_read_number(ProbeTree *tree, uint64_t max, uint64_t *ret) {
         char text[24], *end;
 
         if (tree->word.type != WORD_NUMBER || tree->word.size >= sizeof(text))
-                return refuse_here(tree, "a number");
+                return parse_refuse_here(tree, "a number");
         memcpy(text, tree->word.p, tree->word.size);
         text[tree->word.size] = '\0';
         *ret = strtoull(text, &end, 0);
@@ -80,15 +80,15 @@ static int parse_postfix(ProbeTree *tree, ProbeNode **node) {
 
                 r = probe_lex(tree);
                 if (r == 0 && !is_index && tree->word.type != WORD_NAME)
-                        r = refuse_here(tree, "the name of a member");
+                        r = parse_refuse_here(tree, "the name of a member");
                 r = r
-                                    ?: add_node(tree,
+                                    ?: parse_add_node(tree,
                                                        is_index ? PROBE_NODE_INDEX
                                                                 : PROBE_NODE_MEMBER,
                                                        *node,
                                                        node);
                 if (r == 0 && is_index) {
-                        r = read_number(tree, INDEX_MAX, &(*node)->number);
+                        r = parse_read_number(tree, INDEX_MAX, &(*node)->number);
                         r = r ?: expect(tree, ']', "]");
                 } else
                         r = r ?: probe_lex(tree);
@@ -117,9 +117,9 @@ static int parse_one(ProbeTree *tree, ProbeNode **ret) {
                 type = PROBE_NODE_REGISTER;
                 break;
         default:
-                return refuse_here(tree, "the name of an argument");
+                return parse_refuse_here(tree, "the name of an argument");
         }
-        r = add_node(tree, type, NULL, ret);
+        r = parse_add_node(tree, type, NULL, ret);
         r = r ?: probe_lex(tree);
         return r ?: parse_postfix(tree, ret);
 }
@@ -130,8 +130,8 @@ static int parse_cast(ProbeTree *tree, bool is_union, ProbeNode **ret) {
 
         int r = probe_lex(tree);
         if (r == 0 && tree->word.type != WORD_NAME)
-                r = refuse_here(tree, "the name of a structure");
-        r = r ?: add_node(tree, PROBE_NODE_CAST, NULL, &node);
+                r = parse_refuse_here(tree, "the name of a structure");
+        r = r ?: parse_add_node(tree, PROBE_NODE_CAST, NULL, &node);
         r = r ?: probe_lex(tree);
         r = r ?: expect(tree, '*', "* (only pointers are cast)");
         r = r ?: expect(tree, ')', ")");
@@ -150,8 +150,8 @@ static int parse_parenthesis(ProbeTree *tree, ProbeNode **ret) {
         int r = probe_lex(tree);
         if (r != 0)
                 return r;
-        if (is_word(&tree->word, "struct") || is_word(&tree->word, "union"))
-                return parse_cast(tree, is_word(&tree->word, "union"), ret);
+        if (parse_is_word(&tree->word, "struct") || parse_is_word(&tree->word, "union"))
+                return parse_cast(tree, parse_is_word(&tree->word, "union"), ret);
         tree->next = next;
         tree->word = open;
         return parse_one(tree, ret);
@@ -162,9 +162,9 @@ static int parse_offset(ProbeTree *tree, ProbeNode **ret) {
         bool is_negative = is_symbol(tree, '-');
         ProbeNode *node;
 
-        int r = add_node(tree, PROBE_NODE_OFFSET, NULL, &node);
+        int r = parse_add_node(tree, PROBE_NODE_OFFSET, NULL, &node);
         r = r ?: probe_lex(tree);
-        r = r ?: read_number(tree, OFFSET_MAX, &node->number);
+        r = r ?: parse_read_number(tree, OFFSET_MAX, &node->number);
         r = r ?: expect(tree, '(', "(");
         r = r ?: parse_value(tree, &node->inner);
         r = r ?: expect(tree, ')', ")");
@@ -186,7 +186,7 @@ static int parse_value(ProbeTree *tree, ProbeNode **ret) {
                                 "more than %d parentheses and stars within each other",
                                 PROBE_DEPTH_MAX);
         if (is_symbol(tree, '*')) {
-                r = add_node(tree, PROBE_NODE_STAR, NULL, &node);
+                r = parse_add_node(tree, PROBE_NODE_STAR, NULL, &node);
                 r = r ?: probe_lex(tree);
                 r = r ?: parse_value(tree, &node->inner);
                 if (r == 0)
@@ -231,7 +231,7 @@ static int parse_words(ProbeTree *tree) {
                 r = probe_lex(tree);
         }
         if (r == 0 && tree->n_words == 0)
-                return refuse_here(tree,
+                return parse_refuse_here(tree,
                                 "a type (u8 to u64, s8 to s64, x8 to x64, string, be16, user)");
         return r;
 }
@@ -244,6 +244,6 @@ int probe_parse(ProbeTree *tree) {
         if (r == 0 && is_symbol(tree, ':'))
                 r = parse_words(tree);
         if (r == 0 && tree->word.type != WORD_END)
-                r = refuse_here(tree, ".MEMBER, [NUMBER], : TYPE or the end");
+                r = parse_refuse_here(tree, ".MEMBER, [NUMBER], : TYPE or the end");
         return r;
 }

@@ -19,16 +19,16 @@
 
 #define MARKER_MAX 256 /* bytes of PROVIDER:NAME */
 
-static bool is_name_char(char c) {
+static bool user_spot_is_name_char(char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                strchr("_.$-@", c);
 }
 
-static bool is_name(const char *text, size_t size) {
+static bool user_spot_is_name(const char *text, size_t size) {
         if (size == 0)
                 return false;
         for (size_t i = 0; i < size; i++)
-                if (!is_name_char(text[i]))
+                if (!user_spot_is_name_char(text[i]))
                         return false;
         return true;
 }
@@ -51,15 +51,16 @@ static const char *find_colon_before(const char *text, const char *end) {
 }
 
 /* The path's end; NULL: there is no place behind it. */
-static const char *find_place(const char *on, uint64_t *ret_offset, bool *ret_is_marker) {
+static const char *user_spot_find_place(const char *on, uint64_t *ret_offset, bool *ret_is_marker) {
         const char *colon = strrchr(on, ':');
 
         *ret_is_marker = false;
         if (!colon || read_offset(colon + 1, ret_offset))
                 return colon;
         const char *first = find_colon_before(on, colon);
-        if (!first || !is_name(first + 1, (size_t)(colon - first - 1)) ||
-                        !is_name(colon + 1, strlen(colon + 1)) || strlen(first) > MARKER_MAX)
+        if (!first || !user_spot_is_name(first + 1, (size_t)(colon - first - 1)) ||
+                        !user_spot_is_name(colon + 1, strlen(colon + 1)) ||
+                        strlen(first) > MARKER_MAX)
                 return NULL;
         *ret_is_marker = true;
         return first;
@@ -68,7 +69,7 @@ static const char *find_place(const char *on, uint64_t *ret_offset, bool *ret_is
 int user_spot_parse(const char *on, UserSpot *ret, Reason *reason) {
         UserSpot spot = {};
         bool is_marker;
-        const char *end = find_place(on, &spot.offset, &is_marker);
+        const char *end = user_spot_find_place(on, &spot.offset, &is_marker);
 
         if (*on != '/' || !end || end < on + 2)
                 return reason_set(reason,
@@ -102,7 +103,7 @@ static const char *const arguments[USER_FUNCTION_MAX] = { "x0", "x1", "x2", "x3"
 #error "say how this machine passes arguments"
 #endif
 
-static bool is_called(const char *name, const char *kernel, const char *prefix) {
+static bool user_spot_is_called(const char *name, const char *kernel, const char *prefix) {
         size_t n = strlen(prefix);
 
         return strncmp(name, prefix, n) == 0 && strcmp(name + n, kernel) == 0;
@@ -117,8 +118,8 @@ const char *user_register_find(const char *text, size_t size) {
         memcpy(name, text, size);
         name[size] = '\0';
         for (unsigned i = 0; (known = user_register_name(i)); i++)
-                if (is_called(name, known, "") ||
-                                (known[0] != 'r' && is_called(name, known, PREFIX)))
+                if (user_spot_is_called(name, known, "") ||
+                                (known[0] != 'r' && user_spot_is_called(name, known, PREFIX)))
                         return known;
         return NULL;
 }

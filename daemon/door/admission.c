@@ -35,7 +35,7 @@ static Admission *admission_free(Admission *admission) {
 
 DEFINE_CLEANUP(Admission, admission_free);
 
-static int admit(Admission *admission, Reason *reason) {
+static int admission_admit(Admission *admission, Reason *reason) {
         int r = desk_renew_subject(admission->desk, admission->request);
 
         if (r != 0)
@@ -50,7 +50,7 @@ static int admit(Admission *admission, Reason *reason) {
         return 0;
 }
 
-static void on_polkit(int result, const Reason *said, void *userdata) {
+static void admission_on_polkit(int result, const Reason *said, void *userdata) {
         _cleanup_(admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
@@ -62,7 +62,7 @@ static void on_polkit(int result, const Reason *said, void *userdata) {
                                 said,
                                 admission->spec);
         if (result == 0)
-                result = admit(admission, &reason);
+                result = admission_admit(admission, &reason);
         if (result == 0)
                 return;
         Request *request = TAKE_PTR(admission->request);
@@ -70,7 +70,7 @@ static void on_polkit(int result, const Reason *said, void *userdata) {
 }
 
 /* "sched:*, raw_syscalls:sys_enter and 7 more", as text that a dialog may show. */
-static void describe_events(const Spec *spec, Reason *ret) {
+static void admission_describe_events(const Spec *spec, Reason *ret) {
         char text[EVENTS_SHOWN_MAX + SPEC_EVENT_NAME_MAX + 8] = "";
         size_t length = 0, n = 0;
 
@@ -96,7 +96,7 @@ static const char *get_message(SpecScope scope) {
                "$(ktrace.events)";
 }
 
-static int ask(Admission *admission, Reason *reason) {
+static int admission_ask_polkit(Admission *admission, Reason *reason) {
         const Request *request = admission->request;
         const Spec *spec = admission->spec;
         _cleanup_free_ char *scope = NULL;
@@ -107,7 +107,7 @@ static int ask(Admission *admission, Reason *reason) {
         if (r < 0)
                 return r;
         reason_set(&scope_text, 0, "%.200s", scope);
-        describe_events(spec, &events);
+        admission_describe_events(spec, &events);
         /* Whoever decides by this text decides about all of it. */
         spec_summarize_rest(spec, &events);
         snprintf(owner, sizeof(owner), "%" PRIu32, (uint32_t)request->subject.uid);
@@ -125,7 +125,8 @@ static int ask(Admission *admission, Reason *reason) {
                 .details = details,
                 .n_details = ELEMENTSOF(details),
         };
-        return auth_ask_polkit(admission->desk->auth, &query, on_polkit, admission, reason);
+        return auth_ask_polkit(
+                        admission->desk->auth, &query, admission_on_polkit, admission, reason);
 }
 
 /* Request.ask: takes over request and spec on 0. */
@@ -138,7 +139,7 @@ static int admission_ask(Request *request, Spec *spec, Reason *reason) {
         if (!admission)
                 return -ENOMEM;
         *admission = (Admission){ desk, request, spec };
-        int r = ask(admission, reason);
+        int r = admission_ask_polkit(admission, reason);
         if (r != 0)
                 free(admission); /* not what is in it */
         return r;

@@ -59,7 +59,10 @@ int change_check_patterns(const Change *change, const char *key, Reason *reason)
         return 0;
 }
 
-static int read_patterns(json_object *list, const char *key, Change *change, Reason *reason) {
+static int change_read_patterns(json_object *list,
+                const char *key,
+                Change *change,
+                Reason *reason) {
         if (!json_object_is_type(list, json_type_array))
                 return reason_set(reason, KT_E_INVALID_SPEC, "%s: a list of names is wanted", key);
         size_t n = json_object_array_length(list);
@@ -84,14 +87,14 @@ static int read_patterns(json_object *list, const char *key, Change *change, Rea
         return change_check_patterns(change, key, reason);
 }
 
-static int read_value(json_object *value,
+static int change_read_value(json_object *value,
                 ChangeKind kind,
                 const char *key,
                 Change *change,
                 Reason *reason) {
         switch (kind) {
         case CHANGE_EVENTS:
-                return read_patterns(value, key, change, reason);
+                return change_read_patterns(value, key, change, reason);
         case CHANGE_BUFFER:
                 if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
                         return reason_set(reason,
@@ -124,7 +127,7 @@ int change_from_json(json_object *object, Change *change, Reason *reason) {
                 content = value;
         }
         int r = change_set_key(change, found, &kind, reason);
-        return r != 0 ? r : read_value(content, kind, found, change, reason);
+        return r != 0 ? r : change_read_value(content, kind, found, change, reason);
 }
 
 int change_apply(Session *session, const Change *change, Request *request, Reason *reason) {

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-static uint64_t now_usec(clockid_t clock) {
+static uint64_t desk_now_usec(clockid_t clock) {
         struct timespec now = {};
 
         (void)clock_gettime(clock, &now);
@@ -24,29 +24,29 @@ void desk_charge(Desk *desk, uid_t uid, uint64_t usec) {
                                 uid,
                                 usec,
                                 registry_get_limits(desk->registry)->max_call_usec_per_sec,
-                                now_usec(CLOCK_MONOTONIC));
+                                desk_now_usec(CLOCK_MONOTONIC));
 }
 
 bool desk_has_time(const Desk *desk, uid_t uid) {
-        return uid == 0 || pace_has_left(&desk->pace, uid, now_usec(CLOCK_MONOTONIC));
+        return uid == 0 || pace_has_left(&desk->pace, uid, desk_now_usec(CLOCK_MONOTONIC));
 }
 
-static void take_time(Desk *desk) {
+static void desk_take_time(Desk *desk) {
         if (desk->is_paced)
                 desk_charge(desk,
                                 desk->paced_uid,
-                                now_usec(CLOCK_THREAD_CPUTIME_ID) - desk->paced_usec);
+                                desk_now_usec(CLOCK_THREAD_CPUTIME_ID) - desk->paced_usec);
         desk->is_paced = false;
 }
 
 /* After each turn of the loop, in which calls of one user were handled at most. */
-static int on_turn(sd_event_source *source _unused_, void *userdata) {
-        take_time(userdata);
+static int desk_on_turn(sd_event_source *source _unused_, void *userdata) {
+        desk_take_time(userdata);
         return 0;
 }
 
 int desk_admit(Desk *desk, uid_t uid, Reason *reason) {
-        take_time(desk);
+        desk_take_time(desk);
         if (uid == 0)
                 return 0;
         if (!desk_has_time(desk, uid))
@@ -57,7 +57,7 @@ int desk_admit(Desk *desk, uid_t uid, Reason *reason) {
                                 registry_get_limits(desk->registry)->max_call_usec_per_sec);
         desk->is_paced = true;
         desk->paced_uid = uid;
-        desk->paced_usec = now_usec(CLOCK_THREAD_CPUTIME_ID);
+        desk->paced_usec = desk_now_usec(CLOCK_THREAD_CPUTIME_ID);
         return 0;
 }
 
@@ -154,7 +154,7 @@ int desk_new(sd_event *event,
         desk->handlers = *handlers;
         desk->userdata = userdata;
         TAILQ_INIT(&desk->waiting);
-        int r = sd_event_add_post(event, &desk->turn_source, on_turn, desk);
+        int r = sd_event_add_post(event, &desk->turn_source, desk_on_turn, desk);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(desk);

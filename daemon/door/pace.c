@@ -18,7 +18,7 @@
 #define USEC_PER_SEC UINT64_C(1000000)
 
 /* That user's place, or the one to be given to them. */
-static size_t find_place(const Pace *pace, uid_t uid) {
+static size_t pace_find_place(const Pace *pace, uid_t uid) {
         size_t least = 0;
 
         for (size_t i = 0; i < PACE_USERS; i++) {
@@ -31,14 +31,14 @@ static size_t find_place(const Pace *pace, uid_t uid) {
 }
 
 /* How far ahead of the time they are. */
-static uint64_t find_ahead(const Pace *pace, size_t at, uid_t uid, uint64_t now_usec) {
+static uint64_t pace_get_debt_usec(const Pace *pace, size_t at, uid_t uid, uint64_t now_usec) {
         bool is_ahead = pace->users[at].uid == uid && pace->users[at].due_usec > now_usec;
 
         return is_ahead ? pace->users[at].due_usec - now_usec : 0;
 }
 
 bool pace_has_left(const Pace *pace, uid_t uid, uint64_t now_usec) {
-        return find_ahead(pace, find_place(pace, uid), uid, now_usec) < USEC_PER_SEC;
+        return pace_get_debt_usec(pace, pace_find_place(pace, uid), uid, now_usec) < USEC_PER_SEC;
 }
 
 void pace_take(Pace *pace,
@@ -46,8 +46,8 @@ void pace_take(Pace *pace,
                 uint64_t spent_usec,
                 uint64_t usec_per_sec,
                 uint64_t now_usec) {
-        size_t at = find_place(pace, uid);
-        uint64_t ahead = find_ahead(pace, at, uid, now_usec);
+        size_t at = pace_find_place(pace, uid);
+        uint64_t ahead = pace_get_debt_usec(pace, at, uid, now_usec);
 
         pace->users[at].uid = uid;
         pace->users[at].due_usec = now_usec + ahead + spent_usec * USEC_PER_SEC / usec_per_sec;

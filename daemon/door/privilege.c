@@ -19,7 +19,7 @@ typedef struct Asking {
         const Privilege *privilege;
 } Asking;
 
-static void finish(const Asking *asking, int result, const Reason *said) {
+static void privilege_finish(const Asking *asking, int result, const Reason *said) {
         Reason reason = *said;
 
         if (result == 0)
@@ -28,7 +28,7 @@ static void finish(const Asking *asking, int result, const Reason *said) {
                 asking->request->done(asking->request, result, &reason); /* frees it */
 }
 
-static void on_polkit(int result, const Reason *said, void *userdata) {
+static void privilege_on_polkit(int result, const Reason *said, void *userdata) {
         _cleanup_free_ Asking *asking = userdata;
 
         if (result != KT_E_CANCELLED)
@@ -38,10 +38,10 @@ static void on_polkit(int result, const Reason *said, void *userdata) {
                                 result,
                                 said,
                                 NULL);
-        finish(asking, result, said);
+        privilege_finish(asking, result, said);
 }
 
-static int ask(Desk *desk, Request *request, const Privilege *privilege, Reason *reason) {
+static int privilege_ask(Desk *desk, Request *request, const Privilege *privilege, Reason *reason) {
         _cleanup_free_ Asking *asking = NULL;
         const PolkitQuery query = {
                 .action = privilege->action,
@@ -50,14 +50,14 @@ static int ask(Desk *desk, Request *request, const Privilege *privilege, Reason 
         };
 
         if (request->subject.uid == 0) {
-                finish(&(Asking){ desk, request, privilege }, 0, &(Reason){ "" });
+                privilege_finish(&(Asking){ desk, request, privilege }, 0, &(Reason){ "" });
                 return 0;
         }
         asking = malloc(sizeof(*asking));
         if (!asking)
                 return -ENOMEM;
         *asking = (Asking){ desk, request, privilege };
-        int r = auth_ask_polkit(desk->auth, &query, on_polkit, asking, reason);
+        int r = auth_ask_polkit(desk->auth, &query, privilege_on_polkit, asking, reason);
         if (r == 0)
                 asking = NULL; /* the question's now */
         return r;
@@ -70,7 +70,7 @@ static int use_reload(Desk *desk, Request *request, Reason *reason) {
 int privilege_reload(Desk *desk, Request *request, Reason *reason) {
         static const Privilege reload = { KT_BUS_NAME ".reload", use_reload };
 
-        return ask(desk, request, &reload, reason);
+        return privilege_ask(desk, request, &reload, reason);
 }
 
 static int use_administrate(Desk *desk, Request *request, Reason *reason) {
@@ -84,5 +84,5 @@ static int use_administrate(Desk *desk, Request *request, Reason *reason) {
 int privilege_administrate(Desk *desk, Request *request, Reason *reason) {
         static const Privilege administrate = { KT_BUS_NAME ".manage-sessions", use_administrate };
 
-        return ask(desk, request, &administrate, reason);
+        return privilege_ask(desk, request, &administrate, reason);
 }

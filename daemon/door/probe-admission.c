@@ -23,7 +23,7 @@ typedef struct Admission {
         Definition *definition;
 } Admission;
 
-static Admission *admission_free(Admission *admission) {
+static Admission *probe_admission_free(Admission *admission) {
         if (!admission)
                 return NULL;
         waiting_free(admission->request);
@@ -32,9 +32,9 @@ static Admission *admission_free(Admission *admission) {
         return NULL;
 }
 
-DEFINE_CLEANUP(Admission, admission_free);
+DEFINE_CLEANUP(Admission, probe_admission_free);
 
-static int admit(Admission *admission, Reason *reason) {
+static int probe_admission_admit(Admission *admission, Reason *reason) {
         int r = desk_renew_subject(admission->desk, admission->request);
 
         if (r != 0)
@@ -50,26 +50,26 @@ static int admit(Admission *admission, Reason *reason) {
         return 0;
 }
 
-static void refuse(Admission *admission, int result, const Reason *reason) {
+static void probe_admission_refuse(Admission *admission, int result, const Reason *reason) {
         Request *request = TAKE_PTR(admission->request);
 
         request->done(request, result, reason); /* frees it */
 }
 
-static void on_polkit(int result, const Reason *said, void *userdata) {
-        _cleanup_(admission_free_cleanup) Admission *admission = userdata;
+static void probe_admission_on_polkit(int result, const Reason *said, void *userdata) {
+        _cleanup_(probe_admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
         if (result != KT_E_CANCELLED) /* nobody has answered, and the desk may be gone */
                 desk_record_polkit(admission->desk, admission->request, ACTION, result, said, NULL);
         admission->request->is_authorized = result == 0;
         if (result == 0)
-                result = admit(admission, &reason);
+                result = probe_admission_admit(admission, &reason);
         if (result != 0)
-                refuse(admission, result, &reason);
+                probe_admission_refuse(admission, result, &reason);
 }
 
-static int ask(Admission *admission, Reason *reason) {
+static int probe_admission_ask(Admission *admission, Reason *reason) {
         const Request *request = admission->request;
         _cleanup_free_ char *text = NULL;
         Reason shown; /* made printable */
@@ -101,38 +101,45 @@ static int ask(Admission *admission, Reason *reason) {
                 .details = details,
                 .n_details = ELEMENTSOF(details),
         };
-        return auth_ask_polkit(admission->desk->auth, &query, on_polkit, admission, reason);
+        return auth_ask_polkit(admission->desk->auth,
+                        &query,
+                        probe_admission_on_polkit,
+                        admission,
+                        reason);
 }
 
-static void on_inspected(int result, const Reason *said, ProbeFile *file, void *userdata) {
-        _cleanup_(admission_free_cleanup) Admission *admission = userdata;
+static void probe_admission_on_inspected(int result,
+                const Reason *said,
+                ProbeFile *file,
+                void *userdata) {
+        _cleanup_(probe_admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
         admission->request->file = file;
         admission->request->free_file = probe_file_free;
         if (result == 0)
-                result = admit(admission, &reason);
+                result = probe_admission_admit(admission, &reason);
         if (result == KT_E_AUTH_REQUIRED) {
                 reason = (Reason){ "" };
-                result = ask(admission, &reason);
+                result = probe_admission_ask(admission, &reason);
                 if (result == 0) {
                         admission = NULL; /* the question's now */
                         return;
                 }
         }
         if (result != 0)
-                refuse(admission, result, &reason);
+                probe_admission_refuse(admission, result, &reason);
 }
 
 /* Takes the admission when it returns 0. */
-static int begin(Admission *admission, Reason *reason) {
+static int probe_admission_begin(Admission *admission, Reason *reason) {
         const Definition *d = admission->definition;
 
         if (definition_is_user(d) && !d->raw)
                 return probe_inspect(registry_get_probes(admission->desk->registry),
                                 admission->request,
                                 admission->definition,
-                                on_inspected,
+                                probe_admission_on_inspected,
                                 admission,
                                 reason);
         int r = probe_set_define(registry_get_probes(admission->desk->registry),
@@ -144,7 +151,7 @@ static int begin(Admission *admission, Reason *reason) {
         if (r != KT_E_AUTH_REQUIRED)
                 return r;
         *reason = (Reason){ "" };
-        return ask(admission, reason);
+        return probe_admission_ask(admission, reason);
 }
 
 int probe_admission_add(Desk *desk, Request *request, Definition *definition, Reason *reason) {
@@ -153,7 +160,7 @@ int probe_admission_add(Desk *desk, Request *request, Definition *definition, Re
         if (!admission)
                 return -ENOMEM;
         *admission = (Admission){ desk, request, definition };
-        int r = begin(admission, reason);
+        int r = probe_admission_begin(admission, reason);
         if (r != 0)
                 free(admission); /* not what is in it, which is the caller's */
         return r;

@@ -20,7 +20,7 @@ Request *waiting_free(Request *request) {
         return request_free(request);
 }
 
-static void on_done(Request *request, int result, const Reason *reason) {
+static void waiting_on_done(Request *request, int result, const Reason *reason) {
         Waiting *waiting = request->userdata;
 
         waiting->answer(waiting, request, result, reason);
@@ -28,7 +28,7 @@ static void on_done(Request *request, int result, const Reason *reason) {
 }
 
 /* Before any work is done for it. root serves itself. */
-static int check_number(const Desk *desk, uid_t uid, Reason *reason) {
+static int waiting_check_number(const Desk *desk, uid_t uid, Reason *reason) {
         uint64_t limit = registry_get_limits(desk->registry)->max_calls_per_uid, n = 0;
         const Waiting *waiting;
 
@@ -45,10 +45,10 @@ static int check_number(const Desk *desk, uid_t uid, Reason *reason) {
                         n);
 }
 
-static int make_request(Desk *desk, const Peer *peer, Request **ret, Reason *reason) {
+static int waiting_make_request(Desk *desk, const Peer *peer, Request **ret, Reason *reason) {
         if (!peer)
                 return KT_E_ACCESS_DENIED;
-        int r = check_number(desk, peer->subject.uid, reason);
+        int r = waiting_check_number(desk, peer->subject.uid, reason);
         if (r != 0)
                 return r;
         *ret = request_new(&peer->subject, peer->unique_name);
@@ -58,7 +58,7 @@ static int make_request(Desk *desk, const Peer *peer, Request **ret, Reason *rea
 int waiting_new(Desk *desk, const Peer *peer, Waiting *waiting, Request **ret, Reason *reason) {
         Request *request = NULL;
 
-        int r = make_request(desk, peer, &request, reason);
+        int r = waiting_make_request(desk, peer, &request, reason);
         if (r != 0) {
                 waiting->free(waiting);
                 return r;
@@ -67,7 +67,7 @@ int waiting_new(Desk *desk, const Peer *peer, Waiting *waiting, Request **ret, R
         waiting->uid = peer->subject.uid;
         TAILQ_INSERT_TAIL(&desk->waiting, waiting, others);
         request->userdata = waiting;
-        request->done = on_done;
+        request->done = waiting_on_done;
         request->is_administrator = peer->is_administrator;
         request->caller = (Caller){ peer->pid, peer->start };
         *ret = request;

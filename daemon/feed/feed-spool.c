@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "feed/feed-parts.h"
 
-static void send_file(Feed *feed, unsigned number, int fd) {
+static void feed_spool_send_file(Feed *feed, unsigned number, int fd) {
         ControlMessage message = {
                 .type = CONTROL_SPOOL_FILE,
                 .version = CONTROL_VERSION,
@@ -38,13 +38,13 @@ static void on_gift(SpoolEntry *entry _unused_,
         switch (gift) {
         case SPOOL_FILE:
                 feed->wants_file = false;
-                send_file(feed, number, fd);
+                feed_spool_send_file(feed, number, fd);
                 close(fd); /* a regular file that nobody wrote to */
                 break;
         case SPOOL_FULL:
                 feed->is_full = true;
                 (void)snprintf(feed->full_text, sizeof(feed->full_text), "%s", text);
-                send_file(feed, 0, -1);
+                feed_spool_send_file(feed, 0, -1);
                 end_when_full(feed);
                 break;
         case SPOOL_WAIT:

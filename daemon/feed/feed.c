@@ -540,7 +540,7 @@ bool feed_is_taking(const Feed *feed) {
         return feed->has_rings;
 }
 
-void feed_go_on(Feed *feed) {
+void feed_continue(Feed *feed) {
         feed_open_rings(feed);
 }
 
@@ -573,7 +573,7 @@ void feed_flush(Feed *feed) {
                 feed_send_flush(feed);
 }
 
-void feed_tell_interference(Feed *feed, uint64_t n, uint64_t nsec) {
+void feed_report_interference(Feed *feed, uint64_t n, uint64_t nsec) {
         feed->n_interferences = n;
         feed->interference_nsec = nsec;
 }

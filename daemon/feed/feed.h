@@ -114,7 +114,7 @@ void feed_arm(Feed *feed, const FeedMembers *members);
 /* A snapshot's turn has come. */
 bool feed_is_taking(const Feed *feed);
 /* Another snapshot is over: it may be this one's turn. */
-void feed_go_on(Feed *feed);
+void feed_continue(Feed *feed);
 /* What its consumer has not passed on yet is discarded: the stream ends with this code and text.
  * The rest follows. */
 void feed_discard(Feed *feed, const char *code, const char *text);
@@ -125,7 +125,7 @@ void feed_add_members(Feed *feed, const FeedMembers *members);
 /* Reads out the rings, partial sub-buffers too. */
 void feed_flush(Feed *feed);
 /* For the stream's statistics: what others have changed so far, and how long that stood. */
-void feed_tell_interference(Feed *feed, uint64_t n, uint64_t nsec);
+void feed_report_interference(Feed *feed, uint64_t n, uint64_t nsec);
 /* Reads out the rings into memory, lets them go, writes the rest at the reader's pace and ends. */
 void feed_finish(Feed *feed, int names_fd, const char *code, const char *text);
 /* It was killed and may hang in the kernel for ever: on_released has come, on_closed may never.

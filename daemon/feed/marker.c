@@ -40,7 +40,7 @@ struct Marker {
         TAILQ_ENTRY(Marker) markers;
 };
 
-static bool is_printable(const char *text, size_t left, size_t *ret_length) {
+static bool marker_is_printable(const char *text, size_t left, size_t *ret_length) {
         size_t n = utf8_length(text, left);
 
         *ret_length = MAX_OF(n, (size_t)1);
@@ -67,7 +67,7 @@ static int write_mark(const Trace *trace, const char *text, size_t size) {
 
 /* The kernel has refused a mark. A mark that it refuses for want of room counts as dropped, and
  * nothing counts while tracing_on is 0. */
-static int try_again(const Trace *trace, const char *text, size_t size, Reason *reason) {
+static int marker_try_again(const Trace *trace, const char *text, size_t size, Reason *reason) {
         uint64_t n_dropped = count_dropped(trace);
         int r = write_mark(trace, text, size);
 
@@ -96,13 +96,13 @@ int marker_write(const Trace *trace, const char *text, Reason *reason) {
                                 "text: a mark has %d bytes at most",
                                 MARK_MAX);
         for (size_t i = 0, n; i < size; i += n)
-                if (!is_printable(text + i, size - i, &n))
+                if (!marker_is_printable(text + i, size - i, &n))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "text: byte %zu is no printable text",
                                         i + 1);
         int r = write_mark(trace, text, size);
-        return r == -EBADF ? try_again(trace, text, size, reason) : r;
+        return r == -EBADF ? marker_try_again(trace, text, size, reason) : r;
 }
 
 static Marker *marker_free(Marker *marker) {
@@ -114,7 +114,7 @@ static Marker *marker_free(Marker *marker) {
 }
 
 /* data has room for CUT behind size. */
-static size_t make_text(char *data, size_t size) {
+static size_t marker_make_text(char *data, size_t size) {
         bool is_long = size > MARK_MAX;
 
         if (is_long)
@@ -122,7 +122,7 @@ static size_t make_text(char *data, size_t size) {
         while (size > 0 && (data[size - 1] == '\n' || data[size - 1] == '\0')) /* echo's */
                 size--;
         for (size_t i = 0, n; i < size; i += n)
-                if (!is_printable(data + i, size - i, &n))
+                if (!marker_is_printable(data + i, size - i, &n))
                         data[i] = '?';
         if (is_long)
                 size += (size_t)sprintf(data + size, CUT);
@@ -147,7 +147,7 @@ static int on_packets(sd_event_source *source _unused_,
                         marker_free(marker);
                         return 0;
                 }
-                size_t size = make_text(data, (size_t)n);
+                size_t size = marker_make_text(data, (size_t)n);
                 if (size > 0 && marker->is_open(marker->userdata))
                         (void)write_mark(marker->trace, data, size); /* off: nothing is recorded */
         }

@@ -29,7 +29,7 @@ static int keep_quiet(enum libbpf_print_level level _unused_,
 }
 
 /* bits: where the type begins in the outermost one. */
-static int find_member(const struct btf *btf,
+static int btf_find_member(const struct btf *btf,
                 const struct btf_type *type,
                 uint32_t bits,
                 BtfMember *member,
@@ -51,7 +51,7 @@ static int find_member(const struct btf *btf,
                 inner = btf__type_by_id(btf, m->type);
                 if (name && *name == '\0' && inner && btf_is_composite(inner) &&
                                 depth < DEPTH_MAX &&
-                                find_member(btf, inner, at, member, depth + 1) == 0)
+                                btf_find_member(btf, inner, at, member, depth + 1) == 0)
                         return 0;
         }
         return -EOPNOTSUPP;
@@ -86,7 +86,7 @@ int btf_find_members(const char *structure, BtfMember *members, size_t n_members
         if (!type)
                 r = -EOPNOTSUPP;
         for (size_t i = 0; r == 0 && i < n_members; i++)
-                r = find_member(btf, type, 0, &members[i], 0);
+                r = btf_find_member(btf, type, 0, &members[i], 0);
         btf__free(btf);
         (void)malloc_trim(0); /* as large as the daemon itself, and not needed again soon */
         return r;

@@ -136,7 +136,7 @@ static int write_trigger(const Instance *instance,
         return tracefs_write(instance->fd, TRIGGER_PATH, text);
 }
 
-int cred_guard_lay(const Instance *instance, uid_t uid, gid_t gid) {
+int cred_guard_install(const Instance *instance, uid_t uid, gid_t gid) {
         Condition condition = make_condition(uid, gid);
         int r = 0;
 
@@ -166,7 +166,7 @@ static void make_twin(char *text, size_t size, const char *system, const char *e
         (void)snprintf(text, size, "disable_hist:%s:%s", system, event);
 }
 
-int cred_guard_lay_twin(const Instance *instance,
+int cred_guard_install_twin(const Instance *instance,
                 uid_t uid,
                 gid_t gid,
                 const char *system,

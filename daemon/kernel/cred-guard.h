@@ -18,9 +18,9 @@ int cred_guard_remove_unused(const Tracefs *tracefs);
 /* Arms the instance: tracing stops, for good, before a listed task that changes its credentials
  * does anything with them; and counts it. The pid list must have been begun, for with an empty one
  * everybody's changes count. */
-int cred_guard_lay(const Instance *instance, uid_t uid, gid_t gid);
+int cred_guard_install(const Instance *instance, uid_t uid, gid_t gid);
 /* Histograms of this event are paused at the same moment. Its condition is the guard's. */
-int cred_guard_lay_twin(const Instance *instance,
+int cred_guard_install_twin(const Instance *instance,
                 uid_t uid,
                 gid_t gid,
                 const char *system,

@@ -11,17 +11,17 @@
 
 #define COMMAND_PREFIX "  Command: "
 
-static size_t line_size(const char *line) {
+static size_t error_log_line_size(const char *line) {
         return strcspn(line, "\n");
 }
 
-static const char *next_line(const char *line) {
-        size_t size = line_size(line);
+static const char *error_log_next_line(const char *line) {
+        size_t size = error_log_line_size(line);
         return line + size + (line[size] == '\n');
 }
 
 static bool line_is_command(const char *line, const char *command) {
-        size_t prefix = strlen(COMMAND_PREFIX), size = line_size(line);
+        size_t prefix = strlen(COMMAND_PREFIX), size = error_log_line_size(line);
 
         if (size < prefix || memcmp(line, COMMAND_PREFIX, prefix) != 0)
                 return false;
@@ -36,7 +36,7 @@ bool error_log_find(const char *log, const char *command, LogEntry *ret) {
         const char *head = NULL;
         bool found = false;
 
-        for (const char *line = log; *line; line = next_line(line)) {
+        for (const char *line = log; *line; line = error_log_next_line(line)) {
                 if (*line == '[') {
                         head = line;
                         continue;
@@ -45,12 +45,12 @@ bool error_log_find(const char *log, const char *command, LogEntry *ret) {
                         continue;
 
                 /* "[  1.2] event filter parse error: error: Field not found" */
-                size_t size = line_size(head);
+                size_t size = error_log_line_size(head);
                 const char *message = head;
                 for (const char *p = head; p + sizeof(marker) - 1 <= head + size; p++)
                         if (memcmp(p, marker, sizeof(marker) - 1) == 0)
                                 message = p + sizeof(marker) - 1;
-                const char *caret = next_line(line);
+                const char *caret = error_log_next_line(line);
                 size_t offset = strspn(caret, " ");
                 *ret = (LogEntry){
                         .message = message,

@@ -29,7 +29,7 @@ EventList *event_list_free(EventList *list) {
         return NULL;
 }
 
-static int compare_names(const void *a, const void *b) {
+static int event_compare_names(const void *a, const void *b) {
         return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
@@ -43,13 +43,13 @@ static void remove_duplicates(EventList *list) {
         list->n_names = n;
 }
 
-static bool is_name(const char *line) {
+static bool event_is_name(const char *line) {
         size_t system = strcspn(line, ":");
 
         return system > 0 && line[system] == ':' && line[system + 1] != '\0';
 }
 
-static size_t count_lines(const char *text) {
+static size_t event_count_lines(const char *text) {
         size_t n = 1;
         for (; *text; text++)
                 n += *text == '\n';
@@ -65,7 +65,7 @@ static int find_names(EventList *list) {
                 line[size] = '\0';
                 if (size == 0)
                         continue;
-                if (!is_name(line))
+                if (!event_is_name(line))
                         return -EBADMSG;
                 list->names[list->n_names++] = line;
         }
@@ -80,21 +80,24 @@ int event_list_load(const Tracefs *tracefs, EventList **ret) {
         int r = tracefs_read(tracefs->fd, "available_events", &list->text, NULL);
         if (r < 0)
                 return r;
-        list->names = calloc(count_lines(list->text), sizeof(*list->names));
+        list->names = calloc(event_count_lines(list->text), sizeof(*list->names));
         if (!list->names)
                 return -ENOMEM;
         r = find_names(list);
         if (r < 0)
                 return r;
-        qsort(list->names, list->n_names, sizeof(*list->names), compare_names);
+        qsort(list->names, list->n_names, sizeof(*list->names), event_compare_names);
         remove_duplicates(list);
         *ret = TAKE_PTR(list);
         return 0;
 }
 
 bool event_list_has(const EventList *list, const char *name) {
-        return list->n_names > 0 &&
-               bsearch(&name, list->names, list->n_names, sizeof(*list->names), compare_names);
+        return list->n_names > 0 && bsearch(&name,
+                                                    list->names,
+                                                    list->n_names,
+                                                    sizeof(*list->names),
+                                                    event_compare_names);
 }
 
 /* Of a line of /proc/modules all but the users of the module, which come and go. */

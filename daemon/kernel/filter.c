@@ -26,11 +26,11 @@
 #define FILTER_WRITE_MAX 4095
 #define NEAR_MAX         24
 
-static size_t line_size(const char *line) {
+static size_t filter_line_size(const char *line) {
         return strcspn(line, "\n");
 }
 
-static int refuse(const Instance *instance,
+static int event_filter_refuse(const Instance *instance,
                 const char *event,
                 const char *filter,
                 int error,
@@ -108,7 +108,7 @@ static bool filter_stands(const Instance *instance, const char *path, const char
 
         if (tracefs_read(instance->fd, path, &text, NULL) < 0)
                 return false;
-        text[line_size(text)] = '\0';
+        text[filter_line_size(text)] = '\0';
         return strcmp(text, filter) == 0;
 }
 
@@ -148,7 +148,7 @@ int instance_set_filter(const Instance *instance,
                                 "the kernel keeps another filter for %s than the one given",
                                 name);
         } else if (is_refusal(r))
-                r = refuse(instance, name, text, r, reason);
+                r = event_filter_refuse(instance, name, text, r, reason);
 
         /* Else the broken text stays to be read there. The event is off: nothing is let through. */
         (void)tracefs_write(instance->fd, path, "0");

@@ -53,7 +53,7 @@ int pair_check_supported(const Tracefs *tracefs, Reason *reason) {
                         "or synthetic events");
 }
 
-static int refuse(int dirfd, const char *command, int error, Reason *reason) {
+static int pair_refuse(int dirfd, const char *command, int error, Reason *reason) {
         _cleanup_free_ char *log = NULL;
         LogEntry entry;
 
@@ -81,7 +81,7 @@ int pair_define(const Tracefs *tracefs, const char *name, const char *fields, Re
                 return -ENOMEM;
         }
         r = tracefs_write(tracefs->fd, DEFINITIONS_FILE, line);
-        return r == 0 || r == -ENOMEM ? r : refuse(tracefs->fd, line, r, reason);
+        return r == 0 || r == -ENOMEM ? r : pair_refuse(tracefs->fd, line, r, reason);
 }
 
 int pair_remove(const Tracefs *tracefs, const char *name) {
@@ -124,7 +124,7 @@ int pair_remove_all(const Tracefs *tracefs,
         return r;
 }
 
-int pair_lay(const Instance *instance,
+int pair_install(const Instance *instance,
                 const char *system,
                 const char *event,
                 const char *trigger,
@@ -146,7 +146,7 @@ int pair_lay(const Instance *instance,
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "the kernel has no memory to pair the events");
-        return r == 0 ? 0 : refuse(instance->fd, trigger, r, reason);
+        return r == 0 ? 0 : pair_refuse(instance->fd, trigger, r, reason);
 }
 
 int pair_lift(const Instance *instance,

@@ -23,7 +23,7 @@ int pair_remove_all(const Tracefs *tracefs,
                 void *userdata);
 
 /* A trigger of an event. Wipes the instance's rings: the kernel sets the clock again. */
-int pair_lay(const Instance *instance,
+int pair_install(const Instance *instance,
                 const char *system,
                 const char *event,
                 const char *trigger,

@@ -36,7 +36,7 @@ bool probe_line_is_same(const char *stands, const char *definition) {
         return *stands == *definition && strcmp(skip_number(stands), skip_number(definition)) == 0;
 }
 
-static int refuse(const Tracefs *tracefs,
+static int probe_group_refuse(const Tracefs *tracefs,
                 const char *definition,
                 int error,
                 size_t *ret_column,
@@ -75,7 +75,8 @@ static int define_line(const Tracefs *tracefs,
                 Reason *reason) {
         int r = probe_add(tracefs, kind, line);
 
-        return r == 0 || r == -ENOMEM ? r : refuse(tracefs, line, r, ret_column, reason);
+        return r == 0 || r == -ENOMEM ? r
+                                      : probe_group_refuse(tracefs, line, r, ret_column, reason);
 }
 
 /* "p:GROUP/NAME SYMBOL": the line after the colon, or NULL. The type may carry a number ("r10"). */
@@ -178,7 +179,7 @@ static int write_batch(const Tracefs *tracefs, ProbeKind kind, char *batch, size
         return r;
 }
 
-static int read_all(const Tracefs *tracefs, ProbeKind kind, char **ret) {
+static int probe_group_read_all(const Tracefs *tracefs, ProbeKind kind, char **ret) {
         static const char *const files[_PROBE_KIND_N] = {
                 [PROBE_KERNEL] = "kprobe_events",
                 [PROBE_USER] = "uprobe_events",
@@ -199,7 +200,7 @@ static int remove_groups(const Tracefs *tracefs,
 
         if (!probe_is_supported(tracefs, kind))
                 return 0;
-        int r = read_all(tracefs, kind, &text);
+        int r = probe_group_read_all(tracefs, kind, &text);
         for (const char *line = text; r == 0 && *line; line += line[0] == '\n') {
                 if ((kind != PROBE_EVENT || *line == 'e') &&
                                 line_is_of(line, prefix, &event, &size) && size < EVENT_MAX &&

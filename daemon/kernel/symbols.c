@@ -47,7 +47,7 @@ static int compare_symbols(const void *a, const void *b) {
         return r ?: strcmp(x->module ?: "", y->module ?: "");
 }
 
-static size_t count_lines(const char *text) {
+static size_t symbols_count_lines(const char *text) {
         size_t n = 1;
 
         for (; text && (text = strchr(text, '\n')); text++)
@@ -102,7 +102,8 @@ int symbols_parse(char *functions, char *blacklist, Symbols **ret) {
         symbols->text = functions;
         symbols->forbidden_text = blacklist;
         symbols->is_complete = functions != NULL;
-        symbols->symbols = calloc(count_lines(functions) + count_lines(blacklist), sizeof(Symbol));
+        symbols->symbols = calloc(symbols_count_lines(functions) + symbols_count_lines(blacklist),
+                        sizeof(Symbol));
         if (!symbols->symbols)
                 return -ENOMEM;
         add_lines(symbols, functions, add_function);

@@ -153,7 +153,7 @@ static int write_functions(const Instance *instance,
         return r;
 }
 
-static int set_filter(const Instance *instance,
+static int tracer_set_filter(const Instance *instance,
                 char *const *globs,
                 size_t n_globs,
                 Reason *reason) {
@@ -190,7 +190,7 @@ int instance_set_tracer(const Instance *instance,
                 char *const *globs,
                 size_t n_globs,
                 Reason *reason) {
-        int r = set_filter(instance, globs, n_globs, reason);
+        int r = tracer_set_filter(instance, globs, n_globs, reason);
 
         r = r ?: instance_run_tracer(instance, globs, n_globs, false);
         return r ?: set_tracer(instance, tracer, reason);

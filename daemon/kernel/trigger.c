@@ -64,7 +64,7 @@ static int write_command(const Instance *instance,
         return r ?: tracefs_write(instance->fd, path.text, command);
 }
 
-static int make_text(const Trigger *trigger,
+static int trigger_make_text(const Trigger *trigger,
                 const char *before,
                 const char *behind,
                 bool has_condition,
@@ -84,7 +84,7 @@ static int make_text(const Trigger *trigger,
         return 0;
 }
 
-static int refuse(const Instance *instance,
+static int trigger_refuse(const Instance *instance,
                 const Trigger *trigger,
                 const char *text,
                 int error,
@@ -109,7 +109,7 @@ static int refuse(const Instance *instance,
                         strerrordesc_np(-error));
 }
 
-int trigger_lay(const Instance *instance,
+int trigger_install(const Instance *instance,
                 const char *system,
                 const char *event,
                 const Trigger *trigger,
@@ -119,7 +119,7 @@ int trigger_lay(const Instance *instance,
 
         if (trigger->count != TRIGGER_WITHOUT_END)
                 (void)snprintf(count, sizeof(count), ":%" PRIu64, trigger->count);
-        int r = make_text(trigger, "", count, true, &text);
+        int r = trigger_make_text(trigger, "", count, true, &text);
         if (r < 0)
                 return r;
         if (strlen(text) > TRIGGER_MAX)
@@ -131,7 +131,7 @@ int trigger_lay(const Instance *instance,
         r = write_command(instance, system, event, text);
         if (r == -ENOMEM)
                 return reason_set(reason, KT_E_LIMIT_REACHED, "the kernel has no memory for it");
-        return r == 0 ? 0 : refuse(instance, trigger, text, r, reason);
+        return r == 0 ? 0 : trigger_refuse(instance, trigger, text, r, reason);
 }
 
 int trigger_lift(const Instance *instance,
@@ -140,7 +140,7 @@ int trigger_lift(const Instance *instance,
                 const Trigger *trigger) {
         _cleanup_free_ char *text = NULL;
 
-        int r = make_text(trigger, "!", "", is_hist(trigger), &text);
+        int r = trigger_make_text(trigger, "!", "", is_hist(trigger), &text);
         r = r ?: write_command(instance, system, event, text);
         return r == -ENOENT ? 0 : r;
 }
@@ -152,7 +152,7 @@ int trigger_pause(const Instance *instance,
                 bool pause) {
         _cleanup_free_ char *text = NULL;
 
-        int r = make_text(trigger, "", pause ? ":pause" : ":cont", true, &text);
+        int r = trigger_make_text(trigger, "", pause ? ":pause" : ":cont", true, &text);
         return r ?: write_command(instance, system, event, text);
 }
 
@@ -162,7 +162,7 @@ int trigger_clear(const Instance *instance,
                 const Trigger *trigger) {
         _cleanup_free_ char *text = NULL;
 
-        int r = make_text(trigger, "", ":clear", true, &text);
+        int r = trigger_make_text(trigger, "", ":clear", true, &text);
         return r ?: write_command(instance, system, event, text);
 }
 

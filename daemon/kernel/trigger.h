@@ -32,7 +32,7 @@ bool trigger_is_known(const Instance *instance,
                 const char *command);
 /* KT_E_KERNEL_REFUSED with the kernel's words where they are about ours; KT_E_LIMIT_REACHED: no
  * memory. */
-int trigger_lay(const Instance *instance,
+int trigger_install(const Instance *instance,
                 const char *system,
                 const char *event,
                 const Trigger *trigger,

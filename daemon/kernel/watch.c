@@ -62,7 +62,7 @@ static const char *const probe_names[] = {
         NULL,
 };
 
-static int make(int top_fd, const char *const *names, Watch **ret) {
+static int watch_make(int top_fd, const char *const *names, Watch **ret) {
         _cleanup_(watch_free_cleanup) Watch *watch = calloc(1, sizeof(*watch));
 
         if (!watch)
@@ -77,13 +77,13 @@ static int make(int top_fd, const char *const *names, Watch **ret) {
 }
 
 int watch_new(const Instance *instance, Watch **ret) {
-        return make(instance->fd, instance_names, ret);
+        return watch_make(instance->fd, instance_names, ret);
 }
 
 int watch_new_probes(const Tracefs *tracefs, Watch **ret) {
         _cleanup_(watch_free_cleanup) Watch *watch = NULL;
 
-        int r = make(tracefs->fd, probe_names, &watch);
+        int r = watch_make(tracefs->fd, probe_names, &watch);
         r = r ?: watch_add(watch, ".");
         if (r == 0)
                 *ret = TAKE_PTR(watch);

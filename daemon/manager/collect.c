@@ -55,7 +55,7 @@ static void collect_clear(Collect *collect) {
 }
 
 /* Up to the limit, which no pstore comes near. */
-static ssize_t read_some(int fd, char *buffer, size_t size) {
+static ssize_t collect_read_some(int fd, char *buffer, size_t size) {
         size_t at = 0;
 
         while (at < size) {
@@ -72,7 +72,7 @@ static ssize_t read_some(int fd, char *buffer, size_t size) {
         return (ssize_t)at;
 }
 
-static bool is_known(const Collect *collect, const char *digest) {
+static bool collect_is_known(const Collect *collect, const char *digest) {
         for (size_t i = 0; i < collect->n_known; i++)
                 if (strcmp(collect->known[i], digest) == 0)
                         return true;
@@ -101,7 +101,7 @@ static void make_member(const Collect *collect, const char *path, char member[ME
         member[n] = '\0';
 }
 
-static int hand_over(Collect *collect, const char *path, size_t size) {
+static int collect_publish(Collect *collect, const char *path, size_t size) {
         char member[MEMBER_MAX + 1];
 
         int r = open_target(collect);
@@ -122,7 +122,7 @@ static int hand_over(Collect *collect, const char *path, size_t size) {
         return r;
 }
 
-static int take_file(Collect *collect, int dirfd, const char *name, const char *path) {
+static int collect_take_file(Collect *collect, int dirfd, const char *name, const char *path) {
         char digest[DIGEST_DIGITS + 1];
         struct stat status;
 
@@ -130,16 +130,16 @@ static int take_file(Collect *collect, int dirfd, const char *name, const char *
                         dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
         if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
                 return fd < 0 ? -errno : 0;
-        ssize_t size = read_some(fd, collect->buffer, FILE_BYTES);
+        ssize_t size = collect_read_some(fd, collect->buffer, FILE_BYTES);
         if (size <= 0 || collect->n_known == KNOWN_MAX)
                 return size < 0 ? (int)size : 0;
         int r = digest_make(collect->buffer, (size_t)size, digest);
-        if (r < 0 || is_known(collect, digest))
+        if (r < 0 || collect_is_known(collect, digest))
                 return r;
         if (!(collect->seen && strstr(collect->seen, digest))) {
                 if (collect->n_new == FILES_MAX || collect->bytes + (size_t)size > ALL_BYTES)
                         return -ENOBUFS; /* the next run's */
-                r = hand_over(collect, path, (size_t)size);
+                r = collect_publish(collect, path, (size_t)size);
         }
         if (r == 0)
                 memcpy(collect->known[collect->n_known++], digest, sizeof(digest));
@@ -148,7 +148,7 @@ static int take_file(Collect *collect, int dirfd, const char *name, const char *
 
 static void visit(Collect *collect, int parent, const char *name, const char *path, unsigned depth);
 
-static void visit_entry(Collect *collect,
+static void collect_visit_entry(Collect *collect,
                 int dirfd,
                 const struct dirent *entry,
                 const char *path,
@@ -166,7 +166,7 @@ static void visit_entry(Collect *collect,
                 visit(collect, dirfd, entry->d_name, below, depth + 1);
                 return;
         }
-        int r = take_file(collect, dirfd, entry->d_name, below);
+        int r = collect_take_file(collect, dirfd, entry->d_name, below);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot collect %s", below);
 }
@@ -184,7 +184,7 @@ static void visit(Collect *collect,
                 return; /* there is no pstore, or no archive */
         n = scandirat(fd, ".", &entries, NULL, alphasort);
         for (int i = 0; i < n; i++) {
-                visit_entry(collect, fd, entries[i], path, depth);
+                collect_visit_entry(collect, fd, entries[i], path, depth);
                 free(entries[i]);
         }
         free(entries);
@@ -231,7 +231,7 @@ static int load_seen(Collect *collect, int state_fd) {
         if (fd < 0)
                 return errno == ENOENT ? 0 : -errno;
         collect->seen = malloc(most + 1);
-        ssize_t n = collect->seen ? read_some(fd, collect->seen, most) : -ENOMEM;
+        ssize_t n = collect->seen ? collect_read_some(fd, collect->seen, most) : -ENOMEM;
         if (n < 0)
                 return (int)n;
         collect->seen[n] = '\0';

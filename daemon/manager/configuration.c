@@ -35,7 +35,7 @@ static const LimitField *find_limit(const char *name) {
         return NULL;
 }
 
-static int refuse_key(const char *source, const char *key, Reason *reason) {
+static int configuration_refuse_key(const char *source, const char *key, Reason *reason) {
         Nearest near = { key, 4, NULL };
 
         for (size_t i = 0; i < n_limit_fields; i++)
@@ -51,7 +51,7 @@ static int refuse_key(const char *source, const char *key, Reason *reason) {
                         near.name ? "\"?" : "");
 }
 
-static int read_limit(Limits *limits,
+static int configuration_read_limit(Limits *limits,
                 const char *source,
                 const char *key,
                 json_object *o,
@@ -59,7 +59,7 @@ static int read_limit(Limits *limits,
         const LimitField *field = find_limit(key);
 
         if (!field)
-                return refuse_key(source, key, reason);
+                return configuration_refuse_key(source, key, reason);
         if (!json_object_is_type(o, json_type_int))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -80,7 +80,7 @@ static int read_limit(Limits *limits,
         return 0;
 }
 
-static int load_file(Limits *limits, const char *dir, Reason *reason) {
+static int configuration_load_file(Limits *limits, const char *dir, Reason *reason) {
         _cleanup_close_ int dirfd = -1, fd = -1;
         _cleanup_json_ json_object *o = NULL;
         _cleanup_free_ char *source = NULL;
@@ -101,7 +101,7 @@ static int load_file(Limits *limits, const char *dir, Reason *reason) {
         if (!json_object_is_type(o, json_type_object))
                 return reason_set(reason, KT_E_INVALID_SPEC, "%s: an object is wanted", source);
         json_object_object_foreach(o, key, value) {
-                r = read_limit(limits, source, key, value, reason);
+                r = configuration_read_limit(limits, source, key, value, reason);
                 if (r != 0)
                         return r;
         }
@@ -112,9 +112,9 @@ int configuration_load(Configuration *configuration, Reason *reason) {
         Limits limits = configuration->limits;
         int r;
 
-        r = load_file(&limits, configuration->config_dir, reason);
+        r = configuration_load_file(&limits, configuration->config_dir, reason);
         if (r == -ENOENT)
-                r = load_file(&limits, configuration->lib_dir, reason);
+                r = configuration_load_file(&limits, configuration->lib_dir, reason);
         if (r == -ENOENT)
                 return 0;
         if (r == 0)

@@ -41,7 +41,7 @@ static const struct option options[] = {
         { 0 },
 };
 
-static void print_help(void) {
+static void ktraced_print_help(void) {
         Configuration preset;
 
         configuration_init(&preset);
@@ -183,7 +183,7 @@ static int parse_options(Configuration *configuration, int argc, char **argv) {
                         collects = true;
                         break;
                 case OPTION_HELP:
-                        print_help();
+                        ktraced_print_help();
                         return KT_EXIT_OK;
                 case OPTION_VERSION:
                         puts("ktraced " KT_VERSION);

@@ -58,7 +58,7 @@ typedef struct Manager {
         Reason reason;
 } Manager;
 
-static uint64_t get_now_usec(void) {
+static uint64_t manager_get_now_usec(void) {
         struct timespec now = {};
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -102,7 +102,9 @@ static int manager_end(Manager *manager, bool leaves) {
         return sd_event_exit(manager->event, 0);
 }
 
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+static int manager_on_signal(sd_event_source *source,
+                const struct signalfd_siginfo *si,
+                void *userdata) {
         sd_notify(0, "STOPPING=1");
         /* ktraced.service: a restart is told by this one. */
         return manager_end(userdata, si->ssi_signo == SIGUSR2);
@@ -170,7 +172,7 @@ static int read_anew(Manager *manager, Request *request, Reason *reason) {
 
 /* 0: the request (NULL: nobody waits) is answered when it is over. */
 static int manager_reload(Manager *manager, Request *request, Reason *reason) {
-        sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, get_now_usec());
+        sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, manager_get_now_usec());
         int r = read_anew(manager, request, reason);
 
         if (r < 0)
@@ -291,9 +293,9 @@ static int add_signals(Manager *manager) {
         static const struct {
                 int signal;
                 sd_event_signal_handler_t handler;
-        } signals[] = { { SIGTERM, on_signal },
-                { SIGINT, on_signal },
-                { SIGUSR2, on_signal },
+        } signals[] = { { SIGTERM, manager_on_signal },
+                { SIGINT, manager_on_signal },
+                { SIGUSR2, manager_on_signal },
                 { SIGHUP, on_hangup } };
 
         int r;
@@ -311,7 +313,7 @@ static int add_signals(Manager *manager) {
 }
 
 /* The desk is made after the registry, and freed before it. */
-static void on_spent(uid_t uid, uint64_t usec, void *userdata) {
+static void manager_on_spent(uid_t uid, uint64_t usec, void *userdata) {
         const Manager *manager = userdata;
 
         if (manager->desk)
@@ -343,7 +345,7 @@ static int make_registry(Manager *manager) {
                         .on_ended = on_ended,
                         .on_notice = on_notice,
                         .on_idle_changed = on_idle_changed,
-                        .on_spent = on_spent,
+                        .on_spent = manager_on_spent,
                         .has_time = has_time,
                 },
                 .userdata = manager,
@@ -385,10 +387,10 @@ static bool is_ending(const Manager *manager) {
 
 /* Until then nobody is served, for calls have nobody yet who answers them. */
 static int wait_while(Manager *manager, bool (*is_at_it)(const Registry *registry), uint64_t usec) {
-        uint64_t end = get_now_usec() + usec, now;
+        uint64_t end = manager_get_now_usec() + usec, now;
         int r = 0;
 
-        while (r >= 0 && is_at_it(manager->registry) && (now = get_now_usec()) < end &&
+        while (r >= 0 && is_at_it(manager->registry) && (now = manager_get_now_usec()) < end &&
                         !is_ending(manager))
                 r = sd_event_run(manager->event, end - now);
         return r < 0 ? r : 0;
@@ -396,7 +398,7 @@ static int wait_while(Manager *manager, bool (*is_at_it)(const Registry *registr
 
 /* Who starts us by the first call finds the catalogue's programs looked into, and who has a session
  * finds it: a program, or a kernel, that does not answer keeps nobody waiting for long. */
-static int settle(Manager *manager) {
+static int manager_settle(Manager *manager) {
         int r = wait_while(manager, registry_is_looking, LOOK_USEC);
 
         if (r < 0)
@@ -533,7 +535,7 @@ static int manager_start(Manager *manager, Reason *reason) {
         r = make_registry(manager);
         if (r != 0)
                 return r;
-        r = settle(manager);
+        r = manager_settle(manager);
         if (r != 0)
                 return r;
         r = make_desk(manager);

@@ -29,7 +29,7 @@ static int make_directory(int dirfd, const char *path, mode_t mode, Reason *reas
         return reason_set(reason, KT_E_FAILED, "%s: cannot be made: %s", path, strerror(errno));
 }
 
-static int refuse(const char *path, int fd, Reason *reason) {
+static int runtime_dir_refuse(const char *path, int fd, Reason *reason) {
         struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
         /* 0: it has just ended, or is in another pid namespace. */
@@ -67,7 +67,7 @@ static int take_lock(const char *path, int dir, int *ret, Reason *reason) {
                                 strerror(errno));
         int r = wait_for_lock(fd);
         if (r < 0)
-                return r == -EAGAIN || r == -EACCES ? refuse(path, fd, reason) : r;
+                return r == -EAGAIN || r == -EACCES ? runtime_dir_refuse(path, fd, reason) : r;
         *ret = TAKE_FD(fd);
         return 0;
 }

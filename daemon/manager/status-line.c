@@ -21,7 +21,7 @@ struct StatusLine {
         size_t n_sessions, n_streams; /* as last told */
 };
 
-static void tell(StatusLine *line) {
+static void status_line_report(StatusLine *line) {
         size_t n_sessions, n_streams;
 
         line->is_due = false;
@@ -38,16 +38,18 @@ static void tell(StatusLine *line) {
                         n_streams == 1 ? "" : "s");
 }
 
-static void be_silent(StatusLine *line) {
+static void status_line_start_pause(StatusLine *line) {
         (void)sd_event_source_set_time_relative(line->timer, PACE_USEC);
         (void)sd_event_source_set_enabled(line->timer, SD_EVENT_ONESHOT);
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int status_line_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         StatusLine *line = userdata;
 
         if (line->is_due)
-                tell(line);
+                status_line_report(line);
         return 0;
 }
 
@@ -62,7 +64,7 @@ int status_line_new(sd_event *event, const Registry *registry, StatusLine **ret)
                         CLOCK_MONOTONIC,
                         PACE_USEC,
                         PACE_USEC / 10,
-                        on_timer,
+                        status_line_on_timer,
                         line);
         if (r < 0) {
                 status_line_free(line);
@@ -85,5 +87,5 @@ void status_line_update(StatusLine *line) {
         if (!line || line->is_due)
                 return;
         line->is_due = true;
-        be_silent(line);
+        status_line_start_pause(line);
 }

@@ -30,7 +30,7 @@ static bool has_address_name(const char *name) {
 }
 
 /* Behind a string in quotes that begins at p. */
-static const char *skip_string(const char *p) {
+static const char *address_skip_string(const char *p) {
         for (p++; *p && *p != '"'; p++)
                 if (*p == '\\' && p[1])
                         p++;
@@ -43,7 +43,7 @@ static const char *skip_argument(const char *p) {
 
         while (*p && (depth > 0 || *p != ',')) {
                 if (*p == '"') {
-                        p = skip_string(p);
+                        p = address_skip_string(p);
                         continue;
                 }
                 depth += (*p == '(' || *p == '{' || *p == '[') -
@@ -93,7 +93,7 @@ static unsigned take_conversion(const char **p, const char *end, bool *ret_point
 static bool is_printed_as_pointer(const char *text, const char *name) {
         if (*text != '"')
                 return strstr(text, "%p") && has_field(text, text + strlen(text), name);
-        const char *end = skip_string(text), *argument = skip_argument(end);
+        const char *end = address_skip_string(text), *argument = skip_argument(end);
         /* "a" "b", or what is no list of arguments. */
         if (argument != end)
                 return strstr(text, "%p") && has_field(text, text + strlen(text), name);

@@ -9,7 +9,7 @@
 
 #include "policy/policy.h"
 
-static bool text_is_same(const char *a, const char *b) {
+static bool cover_text_is_same(const char *a, const char *b) {
         return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
@@ -29,7 +29,7 @@ static bool list_has_all(char *const *list, size_t n, char *const *wanted, size_
 
 static bool member_is_covered(const GrantEvent *now, const GrantMember *then) {
         for (size_t i = 0; i < now->n_members; i++)
-                if (text_is_same(now->members[i].pid_field, then->pid_field) &&
+                if (cover_text_is_same(now->members[i].pid_field, then->pid_field) &&
                                 list_has_all(now->members[i].fields,
                                                 now->members[i].n_fields,
                                                 then->fields,
@@ -80,9 +80,9 @@ static const GrantEvent *find_event(const GrantEvent *events,
 static const char *find_lack(const GrantEvent *now, const GrantEvent *then) {
         if (!now)
                 return "is no longer granted";
-        if (now->filter && !text_is_same(now->filter, then->filter))
+        if (now->filter && !cover_text_is_same(now->filter, then->filter))
                 return "would be filtered otherwise";
-        if (now->policy_filter && !text_is_same(now->policy_filter, then->policy_filter))
+        if (now->policy_filter && !cover_text_is_same(now->policy_filter, then->policy_filter))
                 return "is granted with a filter of the rule's now";
         if (!fields_are_covered(now, then))
                 return "is granted with fewer fields now";
@@ -107,7 +107,7 @@ int grant_check_covers(const Grant *now, const Grant *then, Reason *reason) {
                                 "%s no longer granted (%s)",
                                 what,
                                 now->rule);
-        if (now->polkit_action && !text_is_same(now->polkit_action, then->polkit_action))
+        if (now->polkit_action && !cover_text_is_same(now->polkit_action, then->polkit_action))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
                                 "polkit has to allow this now (%s)",

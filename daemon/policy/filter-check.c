@@ -54,13 +54,15 @@ static bool token_is(const FilterToken *token, const char *text) {
         return token->size == strlen(text) && memcmp(token->p, text, token->size) == 0;
 }
 
-static bool may_read(const FilterTree *tree, const FormatField *field) {
+static bool filter_check_may_read(const FilterTree *tree, const FormatField *field) {
         const FilterContext *context = tree->context;
 
         return !context->may_read || context->may_read(field, context->userdata);
 }
 
-static const FormatField *find_field(const FilterTree *tree, const char *name, bool is_common) {
+static const FormatField *filter_check_find_field(const FilterTree *tree,
+                const char *name,
+                bool is_common) {
         const Format *format = tree->context->format;
 
         for (size_t i = 0; i < format->n_fields; i++)
@@ -93,12 +95,14 @@ static Operand classify(const FormatField *field) {
         return operand;
 }
 
-static int refuse_unknown(const FilterTree *tree, const FilterToken *token, const char *name) {
+static int filter_check_refuse_unknown(const FilterTree *tree,
+                const FilterToken *token,
+                const char *name) {
         const Format *format = tree->context->format;
         Nearest near = { name, (uint32_t)strlen(name) / 3 + 2, NULL };
 
         for (size_t i = 0; i < format->n_fields; i++)
-                if (may_read(tree, &format->fields[i]))
+                if (filter_check_may_read(tree, &format->fields[i]))
                         nearest_consider(&near, format->fields[i].name);
         if (near.name && near.least < strlen(near.name))
                 return filter_refuse(tree,
@@ -117,7 +121,7 @@ static int refuse_unknown(const FilterTree *tree, const FilterToken *token, cons
 
 /* The field by its name as the kernel would find it, or else `pid` for common_pid. */
 static int find_operand(FilterTree *tree, FilterNode *node, const char *name, Operand *ret) {
-        const FormatField *field = find_field(tree, name, false);
+        const FormatField *field = filter_check_find_field(tree, name, false);
 
         if (!field && (strcmp(name, "CPU") == 0 || strcmp(name, "cpu") == 0)) {
                 *ret = (Operand){ .type = TYPE_CPU, .size = 4, .is_signed = true };
@@ -132,10 +136,11 @@ static int find_operand(FilterTree *tree, FilterNode *node, const char *name, Op
                 return 0;
         }
         if (!field)
-                field = find_field(tree, strcmp(name, "pid") == 0 ? "common_pid" : name, true);
+                field = filter_check_find_field(
+                                tree, strcmp(name, "pid") == 0 ? "common_pid" : name, true);
         if (!field)
-                return refuse_unknown(tree, &node->field, name);
-        if (!may_read(tree, field))
+                return filter_check_refuse_unknown(tree, &node->field, name);
+        if (!filter_check_may_read(tree, field))
                 return filter_refuse(tree,
                                 KT_E_ACCESS_DENIED,
                                 node->field.p,

@@ -16,9 +16,11 @@
 #include "interfaces/json.h"
 #include "policy/filter-tree.h"
 
-static json_object *describe(const FilterTree *tree, const FilterNode *node, int *ret_r);
+static json_object *filter_describe_node(const FilterTree *tree,
+                const FilterNode *node,
+                int *ret_r);
 
-static bool add(json_object *object, const char *key, json_object *value) {
+static bool filter_describe_add(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
                 return true;
         json_object_put(value);
@@ -26,7 +28,7 @@ static bool add(json_object *object, const char *key, json_object *value) {
 }
 
 /* NULL: the record does not hold it. */
-static const char *find_name(const FilterTree *tree, const FilterNode *node) {
+static const char *filter_describe_find_name(const FilterTree *tree, const FilterNode *node) {
         const FormatField *field = format_field_find(tree->context->format, node->name);
 
         if (node->suffix || node->value_type == VALUE_CPUS || node->value_type == VALUE_FUNCTION)
@@ -44,7 +46,7 @@ static json_object *describe_value(const FilterNode *node) {
 }
 
 static int describe_predicate(const FilterTree *tree, const FilterNode *node, json_object *to) {
-        const char *name = find_name(tree, node);
+        const char *name = filter_describe_find_name(tree, node);
         bool is_unequal = node->op.op == OPERATOR_NOT_EQUAL;
         const char *op = is_unequal ? "==" : filter_operator_to_string(node->op.op);
 
@@ -56,12 +58,13 @@ static int describe_predicate(const FilterTree *tree, const FilterNode *node, js
                                 "event must then be the same",
                                 node->name,
                                 node->suffix ?: "");
-        bool done = add(to, "field", json_object_new_string(name));
-        done = done && add(to, "op", json_object_new_string(op));
-        done = done &&
-               add(to, node->value_type == VALUE_STRING ? "text" : "number", describe_value(node));
+        bool done = filter_describe_add(to, "field", json_object_new_string(name));
+        done = done && filter_describe_add(to, "op", json_object_new_string(op));
+        done = done && filter_describe_add(to,
+                                       node->value_type == VALUE_STRING ? "text" : "number",
+                                       describe_value(node));
         if (node->negated != is_unequal)
-                done = done && add(to, "not", json_object_new_boolean(true));
+                done = done && filter_describe_add(to, "not", json_object_new_boolean(true));
         return done ? 0 : -ENOMEM;
 }
 
@@ -69,23 +72,26 @@ static int describe_parts(const FilterTree *tree, const FilterNode *node, json_o
         json_object *list = json_object_new_array();
         int r = 0;
 
-        if (!add(to, node->type == NODE_AND ? "and" : "or", list))
+        if (!filter_describe_add(to, node->type == NODE_AND ? "and" : "or", list))
                 return -ENOMEM;
         for (const FilterNode *part = node->first; r == 0 && part; part = part->next) {
-                json_object *object = describe(tree, part, &r);
+                json_object *object = filter_describe_node(tree, part, &r);
 
                 if (r == 0 && json_object_array_add(list, object) < 0) {
                         json_object_put(object);
                         r = -ENOMEM;
                 }
         }
-        if (r == 0 && node->negated && !add(to, "not", json_object_new_boolean(true)))
+        if (r == 0 && node->negated &&
+                        !filter_describe_add(to, "not", json_object_new_boolean(true)))
                 r = -ENOMEM;
         return r;
 }
 
 /* NULL and *ret_r on failure. */
-static json_object *describe(const FilterTree *tree, const FilterNode *node, int *ret_r) {
+static json_object *filter_describe_node(const FilterTree *tree,
+                const FilterNode *node,
+                int *ret_r) {
         _cleanup_json_ json_object *object = json_object_new_object();
 
         *ret_r = !object                        ? -ENOMEM
@@ -96,7 +102,7 @@ static json_object *describe(const FilterTree *tree, const FilterNode *node, int
 
 int filter_describe_tree(const FilterTree *tree, json_object **ret) {
         int r;
-        json_object *object = describe(tree, tree->root, &r);
+        json_object *object = filter_describe_node(tree, tree->root, &r);
 
         if (r == 0)
                 *ret = object;

@@ -16,11 +16,11 @@
 #include "policy/filter-tree.h"
 
 /* Not ctype.h: it follows the locale. */
-static bool is_digit(char c) {
+static bool filter_lex_is_digit(char c) {
         return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c) {
+static bool filter_lex_is_letter(char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
@@ -69,7 +69,7 @@ const char *filter_operator_to_string(FilterOperator op) {
         return "?";
 }
 
-static void take(FilterTree *tree, FilterTokenType type, size_t size) {
+static void filter_lex_take(FilterTree *tree, FilterTokenType type, size_t size) {
         tree->token = (FilterToken){ .type = type, .p = tree->next, .size = size };
         tree->next += size;
 }
@@ -92,7 +92,7 @@ static int lex_string(FilterTree *tree) {
                                 "the string that starts here has no %s at its end",
                                 *open == '"' ? "\"" : "'");
         tree->next++;
-        take(tree, TOKEN_STRING, (size_t)(p - open - 1));
+        filter_lex_take(tree, TOKEN_STRING, (size_t)(p - open - 1));
         tree->next++;
         return 0;
 }
@@ -108,7 +108,7 @@ static int lex_cpus(FilterTree *tree) {
                                 open + size,
                                 "CPUs are numbers and ranges up to the next }: CPUS{0-3,7}");
         tree->next = open;
-        take(tree, TOKEN_CPUS, size);
+        filter_lex_take(tree, TOKEN_CPUS, size);
         tree->next++;
         return 0;
 }
@@ -116,12 +116,13 @@ static int lex_cpus(FilterTree *tree) {
 static void lex_word(FilterTree *tree) {
         size_t size = 1;
 
-        while (is_letter(tree->next[size]) || is_digit(tree->next[size]) || tree->next[size] == '.')
+        while (filter_lex_is_letter(tree->next[size]) || filter_lex_is_digit(tree->next[size]) ||
+                        tree->next[size] == '.')
                 size++;
-        take(tree, is_letter(*tree->next) ? TOKEN_WORD : TOKEN_NUMBER, size);
+        filter_lex_take(tree, filter_lex_is_letter(*tree->next) ? TOKEN_WORD : TOKEN_NUMBER, size);
 }
 
-static int lex_symbol(FilterTree *tree) {
+static int filter_lex_symbol(FilterTree *tree) {
         for (size_t i = 0; i < ELEMENTSOF(foreign); i++)
                 if (starts_with(tree->next, foreign[i].text))
                         return filter_refuse(tree,
@@ -133,7 +134,7 @@ static int lex_symbol(FilterTree *tree) {
         for (size_t i = 0; i < ELEMENTSOF(symbols); i++) {
                 if (!starts_with(tree->next, symbols[i].text))
                         continue;
-                take(tree, symbols[i].type, strlen(symbols[i].text));
+                filter_lex_take(tree, symbols[i].type, strlen(symbols[i].text));
                 tree->token.op = symbols[i].op;
                 return 0;
         }
@@ -155,15 +156,16 @@ static int lex_symbol(FilterTree *tree) {
 int filter_lex(FilterTree *tree) {
         tree->next += strspn(tree->next, " \t");
         if (!*tree->next) {
-                take(tree, TOKEN_END, 0);
+                filter_lex_take(tree, TOKEN_END, 0);
                 return 0;
         }
         if (*tree->next == '"' || *tree->next == '\'')
                 return lex_string(tree);
         if (starts_with(tree->next, "CPUS{"))
                 return lex_cpus(tree);
-        if (!is_letter(*tree->next) && !is_digit(*tree->next) && *tree->next != '-')
-                return lex_symbol(tree);
+        if (!filter_lex_is_letter(*tree->next) && !filter_lex_is_digit(*tree->next) &&
+                        *tree->next != '-')
+                return filter_lex_symbol(tree);
         lex_word(tree);
         return 0;
 }

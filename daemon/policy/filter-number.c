@@ -94,7 +94,10 @@ static bool read_digits(const char **p, const char *end, unsigned base, uint64_t
 }
 
 /* fits: it has 64 bits at most. */
-static int read_number(const FilterTree *tree, const FilterToken *token, Number *ret, bool *fits) {
+static int filter_number_read_number(const FilterTree *tree,
+                const FilterToken *token,
+                Number *ret,
+                bool *fits) {
         const char *p = token->p, *end = token->p + token->size, *digits;
         unsigned base = 10;
 
@@ -129,7 +132,7 @@ int filter_check_number(FilterTree *tree, FilterNode *node, size_t size, bool is
         uint64_t bits = UINT64_MAX >> (64 - 8 * size), sign = bits / 2 + 1;
         bool is_mask = node->op.op == OPERATOR_MASK, fits;
         Number number;
-        int r = read_number(tree, &node->value, &number, &fits);
+        int r = filter_number_read_number(tree, &node->value, &number, &fits);
 
         if (r != 0)
                 return r;

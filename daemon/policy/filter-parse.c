@@ -17,14 +17,14 @@
 
 static int parse_either(FilterTree *tree, FilterNode **ret);
 
-static FilterNode *add_node(FilterTree *tree, FilterNodeType type) {
+static FilterNode *filter_parse_add_node(FilterTree *tree, FilterNodeType type) {
         FilterNode *node = &tree->nodes[tree->n_nodes++];
 
         node->type = type;
         return node;
 }
 
-static int refuse_here(const FilterTree *tree, const char *wanted) {
+static int filter_parse_refuse_here(const FilterTree *tree, const char *wanted) {
         const FilterToken *token = &tree->token;
         /* The quote is outside the token. */
         const char *at = token->type == TOKEN_STRING ? token->p - 1 : token->p;
@@ -51,7 +51,7 @@ static int parse_predicate(FilterTree *tree, FilterNode **ret) {
         int r;
 
         if (tree->token.type != TOKEN_WORD)
-                return refuse_here(tree, "a field");
+                return filter_parse_refuse_here(tree, "a field");
         if (tree->n_predicates == FILTER_PREDICATES_MAX)
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
@@ -59,16 +59,16 @@ static int parse_predicate(FilterTree *tree, FilterNode **ret) {
                                 "more than %d comparisons",
                                 FILTER_PREDICATES_MAX);
         tree->n_predicates++;
-        node = add_node(tree, NODE_PREDICATE);
+        node = filter_parse_add_node(tree, NODE_PREDICATE);
         node->field = tree->token;
         r = filter_lex(tree);
         if (r == 0 && tree->token.type != TOKEN_OPERATOR)
-                r = refuse_here(tree, "one of == != < <= > >= & ~");
+                r = filter_parse_refuse_here(tree, "one of == != < <= > >= & ~");
         node->op = tree->token;
         if (r == 0)
                 r = filter_lex(tree);
         if (r == 0 && !is_value(tree))
-                r = refuse_here(tree, "a value");
+                r = filter_parse_refuse_here(tree, "a value");
         node->value = tree->token;
         if (r == 0)
                 r = filter_lex(tree);
@@ -76,7 +76,7 @@ static int parse_predicate(FilterTree *tree, FilterNode **ret) {
         return r;
 }
 
-static int parse_parenthesis(FilterTree *tree, FilterNode **ret) {
+static int filter_parse_parenthesis(FilterTree *tree, FilterNode **ret) {
         const char *open = tree->token.p;
         int r;
 
@@ -95,12 +95,12 @@ static int parse_parenthesis(FilterTree *tree, FilterNode **ret) {
         if (tree->token.type == TOKEN_END)
                 return filter_refuse(tree, KT_E_INVALID_SPEC, open, "this ( has no )");
         if (tree->token.type != TOKEN_CLOSE)
-                return refuse_here(tree, "&&, || or )");
+                return filter_parse_refuse_here(tree, "&&, || or )");
         tree->depth--;
         return filter_lex(tree);
 }
 
-static int parse_one(FilterTree *tree, FilterNode **ret) {
+static int filter_parse_one(FilterTree *tree, FilterNode **ret) {
         bool negated = false;
         int r = 0;
 
@@ -110,7 +110,7 @@ static int parse_one(FilterTree *tree, FilterNode **ret) {
         }
         if (r != 0)
                 return r;
-        r = tree->token.type == TOKEN_OPEN ? parse_parenthesis(tree, ret)
+        r = tree->token.type == TOKEN_OPEN ? filter_parse_parenthesis(tree, ret)
                                            : parse_predicate(tree, ret);
         if (r == 0)
                 (*ret)->negated ^= negated;
@@ -130,7 +130,7 @@ static int parse_list(FilterTree *tree,
                 *ret = first;
                 return r;
         }
-        parent = add_node(tree, type);
+        parent = filter_parse_add_node(tree, type);
         parent->first = last = first;
         while (r == 0 && tree->token.type == separator) {
                 r = filter_lex(tree);
@@ -144,7 +144,7 @@ static int parse_list(FilterTree *tree,
 }
 
 static int parse_all(FilterTree *tree, FilterNode **ret) {
-        return parse_list(tree, TOKEN_AND, NODE_AND, parse_one, ret);
+        return parse_list(tree, TOKEN_AND, NODE_AND, filter_parse_one, ret);
 }
 
 static int parse_either(FilterTree *tree, FilterNode **ret) {
@@ -161,6 +161,6 @@ int filter_parse(FilterTree *tree) {
         if (tree->token.type == TOKEN_CLOSE)
                 return filter_refuse(tree, KT_E_INVALID_SPEC, tree->token.p, "this ) has no (");
         if (tree->token.type != TOKEN_END)
-                return refuse_here(tree, "&& or ||");
+                return filter_parse_refuse_here(tree, "&& or ||");
         return 0;
 }

@@ -30,7 +30,7 @@ static void print_string(FILE *out, const FilterNode *node) {
         fputc(quote, out);
 }
 
-static void print_value(FILE *out, const FilterNode *node) {
+static void filter_print_value(FILE *out, const FilterNode *node) {
         switch (node->value_type) {
         case VALUE_SIGNED:
                 fprintf(out, "%" PRId64, (int64_t)node->number);
@@ -63,7 +63,7 @@ static void print_predicate(FILE *out, const FilterNode *node) {
                         node->name,
                         node->suffix ?: "",
                         filter_operator_to_string(node->op.op));
-        print_value(out, node);
+        filter_print_value(out, node);
         fputs(parentheses ? ")" : "", out);
 }
 

@@ -43,7 +43,7 @@ int filter_refuse(const FilterTree *tree, int code, const char *at, const char *
                         inner.text);
 }
 
-static int parse(FilterTree *tree, const char *text) {
+static int filter_parse_text(FilterTree *tree, const char *text) {
         tree->text = tree->next = text;
         if (strnlen(text, FILTER_TEXT_MAX + 1) > FILTER_TEXT_MAX)
                 return filter_refuse(tree,
@@ -62,7 +62,7 @@ int filter_compile(const FilterContext *context, const char *text, char **ret, R
                 return -ENOMEM;
         tree->context = context;
         tree->reason = reason;
-        int r = parse(tree, text);
+        int r = filter_parse_text(tree, text);
         if (r == 0)
                 r = filter_check(tree);
         if (r == 0)
@@ -94,5 +94,5 @@ int filter_check_grammar(const char *text, Reason *reason) {
                 return -ENOMEM;
         tree->context = &context;
         tree->reason = reason;
-        return parse(tree, text);
+        return filter_parse_text(tree, text);
 }

@@ -27,7 +27,7 @@ static bool is_pid(const Format *format, const char *name) {
                field->n_elements == 0;
 }
 
-static const GrantMember *find_member(const GrantEvent *event, const char *name) {
+static const GrantMember *grant_field_find_member(const GrantEvent *event, const char *name) {
         for (size_t i = 0; i < event->n_members; i++)
                 if (is_in(event->members[i].fields, event->members[i].n_fields, name))
                         return &event->members[i];
@@ -64,7 +64,7 @@ FieldVerdict grant_judge_field(const Grant *grant,
                 return VERDICT_KEEP;
         if (is_in(event->cut, event->n_cut, name))
                 return VERDICT_ZERO;
-        const GrantMember *member = find_member(event, name);
+        const GrantMember *member = grant_field_find_member(event, name);
         if (member) {
                 /* Of a member's own, addresses are the kernel's all the same. */
                 if (judge_addresses(grant, event, format, field) != VERDICT_KEEP ||

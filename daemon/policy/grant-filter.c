@@ -36,22 +36,22 @@ typedef struct Reading {
         size_t n_words;
 } Reading;
 
-static bool is_pointer_to_text(const FormatField *field) {
+static bool grant_filter_is_pointer_to_text(const FormatField *field) {
         return strcmp(field->type, "char *") == 0 || strcmp(field->type, "const char *") == 0;
 }
 
 static bool is_compared_as_number(const FormatField *field) {
         return field->kind == FIELD_PLAIN && field->n_elements == 0 &&
-               field->size == sizeof(uint64_t) && !is_pointer_to_text(field);
+               field->size == sizeof(uint64_t) && !grant_filter_is_pointer_to_text(field);
 }
 
 /* Is asked about fields for suggestions, too: one more clause does no harm. */
-static bool may_read(const FormatField *field, void *userdata) {
+static bool grant_filter_may_read(const FormatField *field, void *userdata) {
         Reading *reading = userdata;
         const char *pid;
 
         /* What it points to is in the memory of whoever runs, and in no record. */
-        if (!reading->d->grant->fenced && is_pointer_to_text(field))
+        if (!reading->d->grant->fenced && grant_filter_is_pointer_to_text(field))
                 return false;
         FieldVerdict verdict = grant_judge_field(
                         reading->d->grant, reading->event, reading->format, field, &pid);
@@ -123,7 +123,7 @@ int decision_compile(Decision *d,
                 .event = full,
                 .key = key,
                 .format = reading.format,
-                .may_read = is_free ? NULL : may_read,
+                .may_read = is_free ? NULL : grant_filter_may_read,
                 .userdata = &reading,
                 .n_cpus = d->events->n_cpus,
                 .keeps_addresses = keeps_addresses(d),
@@ -163,7 +163,7 @@ int decision_compile_hist(Decision *d,
                 .event = full,
                 .rule = d->grant->rule,
                 .format = reading.format,
-                .may_read = is_free ? NULL : may_read,
+                .may_read = is_free ? NULL : grant_filter_may_read,
                 .userdata = &reading,
                 .keeps_addresses = keeps_addresses(d),
                 /* The rest is for the session's ring buffers. */
@@ -187,7 +187,7 @@ static int check_length(const Decision *d, const GrantEvent *event) {
 }
 
 /* Adds OPERATOR (text) to what is there. */
-static int join(Decision *d, GrantEvent *event, const char *operator, char * text) {
+static int grant_filter_join(Decision *d, GrantEvent *event, const char *operator, char * text) {
         char *joined;
 
         if (!event->filter) {
@@ -216,14 +216,14 @@ int decision_add_filter(Decision *d, Choice *choice, const char *text) {
         }
         if (event->filter && strcmp(event->filter, compiled) == 0)
                 return 0;
-        return join(d, event, "||", compiled);
+        return grant_filter_join(d, event, "||", compiled);
 }
 
 int decision_add_where(Decision *d, Choice *choice, const char *where) {
         _cleanup_free_ char *compiled = NULL;
 
         int r = decision_compile(d, choice, "where", where, &compiled);
-        return r ?: join(d, &choice->event, "&&", compiled);
+        return r ?: grant_filter_join(d, &choice->event, "&&", compiled);
 }
 
 int decision_add_policy_filter(Decision *d, Choice *choice, const char *text) {

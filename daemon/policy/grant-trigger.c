@@ -112,7 +112,7 @@ static int check_places(const Decision *d, size_t i) {
 }
 
 /* Two of the same on an event would be one to the kernel. */
-static int check_same(const Decision *d, size_t i) {
+static int grant_trigger_check_same(const Decision *d, size_t i) {
         const GrantTrigger *one = &d->grant->triggers[i];
 
         for (size_t j = 0; j < i; j++) {
@@ -148,7 +148,7 @@ static int decide_hist(Decision *d, const Choice *choice, size_t i) {
                         &d->spec->triggers[i].hist,
                         &trigger->hist,
                         &trigger->filter);
-        return r ?: check_same(d, i);
+        return r ?: grant_trigger_check_same(d, i);
 }
 
 static int decide_trigger(Decision *d, size_t i) {

@@ -211,7 +211,7 @@ static int name_compare(const void *key, const void *entry) {
 }
 
 /* Goes on with the entry where the last call stopped. DECISION_AGAIN: the work is used up. */
-static int match_all(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
+static int grant_match_all(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
         size_t size = strlen(wanted->name);
         char system[EVENT_NAME_MAX];
         const char *name;
@@ -266,7 +266,7 @@ static Suggestion suggest(const Decision *d, const char *wanted) {
         return policy_suggest_event(&view, d->events->names, d->events->n_names, wanted);
 }
 
-static int refuse_absent(const Decision *d, const char *wanted) {
+static int grant_refuse_absent(const Decision *d, const char *wanted) {
         Suggestion suggestion = suggest(d, wanted);
 
         return reason_set(d->reason,
@@ -279,7 +279,7 @@ static int refuse_absent(const Decision *d, const char *wanted) {
 
 /* Is there a rule that gives all of it, mostly for an administrator's password? Asked by the name
  * alone, so that it tells nothing of what there is. */
-static bool is_to_be_had(const Decision *d, const char *wanted) {
+static bool grant_exists_unredacted(const Decision *d, const char *wanted) {
         char system[EVENT_NAME_MAX];
         const char *name;
 
@@ -292,7 +292,7 @@ static bool is_to_be_had(const Decision *d, const char *wanted) {
 /* Nothing of this entry was granted: is it not there, or not allowed? */
 static int refuse_entry(const Decision *d, const char *wanted) {
         if (!d->rule || (!glob_is_pattern(wanted) && decision_has_event(d, wanted)))
-                return refuse_absent(d, wanted);
+                return grant_refuse_absent(d, wanted);
         Suggestion suggestion = suggest(d, wanted);
         return reason_set(d->reason,
                         KT_E_ACCESS_DENIED,
@@ -301,7 +301,7 @@ static int refuse_entry(const Decision *d, const char *wanted) {
                         d->grant->rule,
                         suggestion.text,
                         suggestion.text[0] ? " " : "",
-                        is_to_be_had(d, wanted) ? ", --unredacted asks for more" : "");
+                        grant_exists_unredacted(d, wanted) ? ", --unredacted asks for more" : "");
 }
 
 static int begin_entry(Decision *d, const SpecEvent *wanted) {
@@ -323,7 +323,7 @@ static int decide_entry(Decision *d) {
                 r = begin_entry(d, wanted);
         GrantRequest *request = &d->grant->requests[d->next_entry];
         if (r == 0 && (glob_is_pattern(wanted->name) || !strchr(wanted->name, ':')))
-                r = match_all(d, wanted, request);
+                r = grant_match_all(d, wanted, request);
         else if (r == 0)
                 r = match_one(d, wanted, request);
         if (r == 0 && request->n_granted == 0) {
@@ -447,7 +447,7 @@ static bool grants_lifetime(const Rule *rule, SpecLifetime lifetime) {
         return rule->lifetimes & (1U << lifetime);
 }
 
-static int check_lifetime(const Decision *d) {
+static int grant_check_lifetime(const Decision *d) {
         static const char *const names[_LIFETIME_N] = {
                 [LIFETIME_CLIENT] = "client",
                 [LIFETIME_LINGER] = "linger",
@@ -472,7 +472,7 @@ static int check_lifetime(const Decision *d) {
                         rule->max_linger_usec / 1000000);
 }
 
-static int find_rule(Decision *d) {
+static int grant_find_rule(Decision *d) {
         const Spec *spec = d->spec;
 
         if (d->subject->uid == 0)
@@ -491,7 +491,7 @@ static int find_rule(Decision *d) {
                                 "scope %s: denied by %s",
                                 spec_scope_to_string(spec->scope),
                                 d->rule->label);
-        return check_lifetime(d);
+        return grant_check_lifetime(d);
 }
 
 /* What does not depend on events. */
@@ -538,7 +538,7 @@ static int note_refusal(Decision *d, int r) {
 }
 
 static int decide_begin(Decision *d) {
-        int r = find_rule(d);
+        int r = grant_find_rule(d);
 
         r = r ?: begin_grant(d);
         return r ?: decision_check_kernel(d);

@@ -44,7 +44,7 @@ void hist_text_clear(HistText *text) {
         *text = (HistText){};
 }
 
-static int refuse(const Word *word, Reason *reason, const char *why) {
+static int hist_refuse(const Word *word, Reason *reason, const char *why) {
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
                         "%s: %s: %s",
@@ -65,13 +65,13 @@ static int split_word(const HistContext *context,
         *ret = (Word){ .text = text, .modifier = text[n] ? text + n + 1 : NULL };
         (void)snprintf(ret->place, sizeof(ret->place), "%s.%s[%zu]", context->place, list, i);
         if (n == 0 || n >= sizeof(ret->field))
-                return refuse(ret, reason, "is no field's name");
+                return hist_refuse(ret, reason, "is no field's name");
         memcpy(ret->field, text, n);
         ret->field[n] = '\0';
         return 0;
 }
 
-static int refuse_unknown(const HistContext *context, const Word *word, Reason *reason) {
+static int hist_refuse_unknown(const HistContext *context, const Word *word, Reason *reason) {
         Nearest near = { word->field, NEAREST_BYTES + 1, NULL };
 
         for (size_t i = 0; i < context->format->n_fields; i++) {
@@ -102,30 +102,30 @@ static int refuse_cut(const HistContext *context, const Word *word, Reason *reas
                         context->rule ?: "policy");
 }
 
-static bool is_pointer_to_text(const FormatField *field) {
+static bool hist_is_pointer_to_text(const FormatField *field) {
         return field->is_pointer && strstr(field->type, "char *");
 }
 
 static bool is_number(const FormatField *field) {
         return field->kind == FIELD_PLAIN && field->n_elements == 0 && !field->is_string &&
-               !is_pointer_to_text(field) && field->size <= sizeof(uint64_t) &&
+               !hist_is_pointer_to_text(field) && field->size <= sizeof(uint64_t) &&
                (field->size & (field->size - 1)) == 0;
 }
 
-static int find_field(const HistContext *context,
+static int hist_find_field(const HistContext *context,
                 const Word *word,
                 const FormatField **ret,
                 Reason *reason) {
         const FormatField *field = format_field_find(context->format, word->field);
 
         if (!field)
-                return refuse_unknown(context, word, reason);
+                return hist_refuse_unknown(context, word, reason);
         if (context->may_read && !context->may_read(field, context->userdata))
                 return refuse_cut(context, word, reason);
         if (!field->is_string && !is_number(field))
-                return refuse(word,
+                return hist_refuse(word,
                                 reason,
-                                is_pointer_to_text(field)
+                                hist_is_pointer_to_text(field)
                                                 ? "points to text that the record does not hold: count by a number or by a text of the record"
                                                 : "is no single number and no text: the kernel counts by those");
         *ret = field;
@@ -163,7 +163,7 @@ static int find_kind(const Word *word, HistKind *ret, Reason *reason) {
                         *ret = kinds[i].kind;
                         return 0;
                 }
-        return refuse(word,
+        return hist_refuse(word,
                         reason,
                         "is followed by something unknown: write .log2, .buckets=N, .hex, .syscall, .execname, "
                         ".sym or .sym-offset, or nothing");
@@ -190,11 +190,12 @@ static int set_modifier(const HistContext *context,
         if (r != 0)
                 return r;
         if (field->is_string)
-                return refuse(word, reason, "is a text: leave away what is behind the dot");
+                return hist_refuse(word, reason, "is a text: leave away what is behind the dot");
         if (kind == HIST_EXECNAME && strcmp(word->field, "common_pid") != 0)
-                return refuse(word, reason, "the kernel knows the name of common_pid alone");
+                return hist_refuse(word, reason, "the kernel knows the name of common_pid alone");
         if (kind == HIST_SYM && field->size != sizeof(uint64_t))
-                return refuse(word, reason, "is no address: leave away what is behind the dot");
+                return hist_refuse(
+                                word, reason, "is no address: leave away what is behind the dot");
         if (kind == HIST_SYM && !context->keeps_addresses)
                 return refuse_symbols(context, word, reason);
         column->kind = kind;
@@ -212,22 +213,23 @@ static int compile_other(const HistContext *context,
                         !format_field_find(context->format, "stacktrace")) {
                 column->kind = HIST_STACKTRACE;
                 if (word->modifier)
-                        return refuse(word, reason, "nothing may follow it");
+                        return hist_refuse(word, reason, "nothing may follow it");
                 return context->keeps_addresses ? 0 : refuse_symbols(context, word, reason);
         }
         if (strcmp(word->field, "common_cpu") == 0)
-                return word->modifier ? refuse(word, reason, "nothing may follow it") : 0;
+                return word->modifier ? hist_refuse(word, reason, "nothing may follow it") : 0;
         if (strcmp(word->field, "cpu") == 0 && !format_field_find(context->format, "cpu"))
-                return refuse(word, reason, "write common_cpu for the CPU that the event was on");
+                return hist_refuse(
+                                word, reason, "write common_cpu for the CPU that the event was on");
         if (strcmp(word->field, "hitcount") == 0)
-                return refuse(word, reason, "is counted, nothing is counted by it");
+                return hist_refuse(word, reason, "is counted, nothing is counted by it");
         if (strcmp(word->field, "common_timestamp") == 0)
-                return refuse(word, reason, "each record would have a row of its own");
+                return hist_refuse(word, reason, "each record would have a row of its own");
         *ret_is_other = false;
         return 0;
 }
 
-static int compile_key(const HistContext *context,
+static int hist_compile_key(const HistContext *context,
                 const Word *word,
                 HistColumn *column,
                 Reason *reason) {
@@ -238,7 +240,7 @@ static int compile_key(const HistContext *context,
         int r = compile_other(context, word, column, &is_other, reason);
         if (r != 0 || is_other)
                 return r;
-        r = find_field(context, word, &field, reason);
+        r = hist_find_field(context, word, &field, reason);
         if (r != 0)
                 return r;
         column->is_signed = field->is_signed;
@@ -257,14 +259,14 @@ static int compile_value(const HistContext *context,
 
         (void)snprintf(column->name, sizeof(column->name), "%s", word->field);
         if (strcmp(word->field, "hitcount") == 0)
-                return refuse(word, reason, "is always there: leave it away");
-        int r = find_field(context, word, &field, reason);
+                return hist_refuse(word, reason, "is always there: leave it away");
+        int r = hist_find_field(context, word, &field, reason);
         if (r != 0)
                 return r;
         if (!is_number(field) || field->is_pointer)
-                return refuse(word, reason, "is no number: nothing of it can be added up");
+                return hist_refuse(word, reason, "is no number: nothing of it can be added up");
         if (word->modifier && strcmp(word->modifier, "hex") != 0)
-                return refuse(word, reason, "of a value .hex alone is known");
+                return hist_refuse(word, reason, "of a value .hex alone is known");
         column->kind = word->modifier ? HIST_HEX : HIST_NUMBER;
         column->is_signed = field->is_signed;
         return 0;
@@ -280,7 +282,7 @@ typedef struct Words {
         Reason *reason;
 } Words;
 
-static void put(const Words *w, const char *before, const char *text) {
+static void hist_put(const Words *w, const char *before, const char *text) {
         (void)fprintf(w->command, "%s%s", before, text);
         (void)fprintf(w->listed, "%s%s", before, text);
 }
@@ -302,18 +304,18 @@ static int put_keys(const Words *w) {
 
                 int r = split_word(w->context, "keys", i, w->hist->keys.items[i], &word, w->reason);
                 if (r == 0 && is_column(w->layout, word.field))
-                        r = refuse(&word, w->reason, "is a key already");
-                r = r ?: compile_key(w->context, &word, column, w->reason);
+                        r = hist_refuse(&word, w->reason, "is a key already");
+                r = r ?: hist_compile_key(w->context, &word, column, w->reason);
                 if (r != 0)
                         return r;
                 w->layout->n_keys++;
-                put(w, i == 0 ? "keys=" : ",", word.text);
+                hist_put(w, i == 0 ? "keys=" : ",", word.text);
         }
         return 0;
 }
 
 static int put_values(const Words *w) {
-        put(w, ":vals=", "hitcount");
+        hist_put(w, ":vals=", "hitcount");
         for (size_t i = 0; i < w->hist->values.n; i++) {
                 HistColumn *column = &w->layout->values[i];
                 Word word;
@@ -326,19 +328,19 @@ static int put_values(const Words *w) {
                                 w->reason);
                 for (unsigned k = 0; r == 0 && k < w->layout->n_values; k++)
                         if (strcmp(w->layout->values[k].name, word.field) == 0)
-                                r = refuse(&word, w->reason, "is a value already");
+                                r = hist_refuse(&word, w->reason, "is a value already");
                 r = r ?: compile_value(w->context, &word, column, w->reason);
                 if (r != 0)
                         return r;
                 w->layout->n_values++;
-                put(w, ",", word.text);
+                hist_put(w, ",", word.text);
         }
         return 0;
 }
 
 /* The word of the spec that has made this column: the kernel writes its modifier, too. Of values
  * first, as the kernel looks. */
-static const char *find_word(const SpecHist *hist, const char *field) {
+static const char *hist_find_word(const SpecHist *hist, const char *field) {
         const SpecWords *lists[] = { &hist->values, &hist->keys };
         size_t n = strlen(field);
 
@@ -359,16 +361,19 @@ static int put_sort_word(const Words *w, size_t i) {
                 return r;
         bool is_down = word.modifier && strcmp(word.modifier, "descending") == 0;
         if (word.modifier && !is_down && strcmp(word.modifier, "ascending") != 0)
-                return refuse(&word, w->reason, "write .descending or .ascending, or nothing");
+                return hist_refuse(&word, w->reason, "write .descending or .ascending, or nothing");
         if (strcmp(word.field, "hitcount") != 0 && !is_column(w->layout, word.field))
-                return refuse(&word,
+                return hist_refuse(&word,
                                 w->reason,
                                 "is neither hitcount nor one of the keys and values");
         if (strcmp(word.field, "stacktrace") == 0)
-                return refuse(&word, w->reason, "has no order");
+                return hist_refuse(&word, w->reason, "has no order");
         (void)fprintf(w->command, "%s%s", i == 0 ? ":sort=" : ",", word.field);
-        (void)fprintf(w->listed, "%s%s", i == 0 ? ":sort=" : ",", find_word(w->hist, word.field));
-        put(w, "", is_down ? ".descending" : "");
+        (void)fprintf(w->listed,
+                        "%s%s",
+                        i == 0 ? ":sort=" : ",",
+                        hist_find_word(w->hist, word.field));
+        hist_put(w, "", is_down ? ".descending" : "");
         return 0;
 }
 
@@ -376,7 +381,7 @@ static int put_sort(const Words *w) {
         int r = 0;
 
         if (w->hist->sort.n == 0)
-                put(w, ":sort=", "hitcount.descending");
+                hist_put(w, ":sort=", "hitcount.descending");
         for (size_t i = 0; r == 0 && i < w->hist->sort.n; i++)
                 r = put_sort_word(w, i);
         return r;
@@ -396,7 +401,7 @@ static int put_size(const Words *w, uint64_t n_rows) {
                                 n_rows,
                                 next);
         (void)snprintf(digits, sizeof(digits), "%" PRIu64, n_rows);
-        put(w, ":size=", digits);
+        hist_put(w, ":size=", digits);
         return 0;
 }
 

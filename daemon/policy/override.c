@@ -35,14 +35,18 @@ static int file_compare(const void *a, const void *b) {
         return strcmp(((const OverrideFile *)a)->name, ((const OverrideFile *)b)->name);
 }
 
-static bool is_json_file(const char *name) {
+static bool override_is_json_file(const char *name) {
         size_t length = strlen(name);
         return name[0] != '.' && length > 5 && strcmp(name + length - 5, ".json") == 0;
 }
 
 /* A name that is there already is overridden: the directories come in order of rank. path: of the
  * directory that dirfd is. */
-static int add_file(FileList *list, const char *name, int dirfd, const char *path, Reason *reason) {
+static int override_add_file(FileList *list,
+                const char *name,
+                int dirfd,
+                const char *path,
+                Reason *reason) {
         OverrideFile file = { .dirfd = dirfd };
         size_t i = 0;
 
@@ -118,9 +122,9 @@ static int list_directory(FileList *list,
                                 return -errno;
                         break;
                 }
-                if (!is_json_file(entry->d_name))
+                if (!override_is_json_file(entry->d_name))
                         continue;
-                r = add_file(list, entry->d_name, fd, path, reason);
+                r = override_add_file(list, entry->d_name, fd, path, reason);
                 if (r != 0)
                         return r;
         }

@@ -27,25 +27,25 @@ Place place_of_entry(const Place *around, size_t index) {
         return (Place){ .around = around, .index = index, .reason = around->reason };
 }
 
-static void print(const Place *place, FILE *out) {
+static void place_print(const Place *place, FILE *out) {
         if (!place->around) {
                 fprintf(out, "%s: ", place->key);
                 return;
         }
-        print(place->around, out);
+        place_print(place->around, out);
         if (!place->key)
                 fprintf(out, "[%zu]", place->index);
         else
                 fprintf(out, "%s%s", place->around->around ? "." : "", place->key);
 }
 
-static void describe(const Place *place, char text[static PLACE_MAX]) {
+static void place_describe(const Place *place, char text[static PLACE_MAX]) {
         FILE *out = fmemopen(text, PLACE_MAX, "w");
 
         text[0] = '\0';
         if (!out)
                 return;
-        print(place, out);
+        place_print(place, out);
         (void)fclose(out);
         text[PLACE_MAX - 1] = '\0';
 }
@@ -55,7 +55,7 @@ int place_refuse(const Place *place, const char *format, ...) {
         Reason inner;
         va_list args;
 
-        describe(place, where);
+        place_describe(place, where);
         va_start(args, format);
         (void)vsnprintf(inner.text, sizeof(inner.text), format, args);
         va_end(args);
@@ -103,7 +103,7 @@ int place_refuse_value(const Place *place, json_object *o, const char *format, .
 int place_refuse_key(const Place *place, const char *guess) {
         char where[PLACE_MAX];
 
-        describe(place, where);
+        place_describe(place, where);
         return reason_set(place->reason,
                         KT_E_UNKNOWN_KEY,
                         "%s: no such key: %s%s%s",

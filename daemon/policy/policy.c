@@ -34,7 +34,7 @@ typedef struct Loading {
         FILE *listing;
 } Loading;
 
-static int load_file(const OverrideFile *file, void *userdata, Reason *reason) {
+static int policy_load_rules(const OverrideFile *file, void *userdata, Reason *reason) {
         Loading *loading = userdata;
         _cleanup_json_ json_object *o = NULL;
         _cleanup_free_ char *text = NULL;
@@ -59,7 +59,8 @@ int policy_load(const char *lib_dir, const char *config_dir, Policy **ret, Reaso
         loading = (Loading){ &policy->list, open_memstream(&text, &size) };
         if (!loading.listing)
                 return -ENOMEM;
-        int r = override_visit(lib_dir, config_dir, KT_POLICY_SUBDIR, load_file, &loading, reason);
+        int r = override_visit(
+                        lib_dir, config_dir, KT_POLICY_SUBDIR, policy_load_rules, &loading, reason);
         if (fclose(loading.listing) != 0 && r == 0)
                 r = -ENOMEM;
         r = r ?: digest_make(text, size, policy->digest);

@@ -13,7 +13,7 @@
 #define PATTERN_MAX 256
 #define FIELD_MAX   128
 
-static int read_name(void *target, json_object *o, const Place *place) {
+static int rule_event_read_name(void *target, json_object *o, const Place *place) {
         RuleEvent *event = target;
         const char *text;
 
@@ -62,7 +62,7 @@ static int read_cut(void *target, json_object *o, const Place *place) {
 }
 
 /* {"next_pid": ["next_*"]} */
-static int read_members(void *target, json_object *o, const Place *place) {
+static int rule_event_read_members(void *target, json_object *o, const Place *place) {
         GrantEvent *event = &((RuleEvent *)target)->gives;
         int r = 0;
 
@@ -107,11 +107,11 @@ static int read_filter(void *target, json_object *o, const Place *place) {
 
 int rule_read_event(void *target, json_object *o, const Place *place) {
         static const PlaceKey keys[] = {
-                { "name", read_name },
+                { "name", rule_event_read_name },
                 { "class", read_class },
                 { "keep", read_keep },
                 { "cut", read_cut },
-                { "members", read_members },
+                { "members", rule_event_read_members },
                 { "filter", read_filter },
         };
         Rule *rule = target;
@@ -121,7 +121,7 @@ int rule_read_event(void *target, json_object *o, const Place *place) {
                 return r;
         RuleEvent *event = &rule->events[rule->n_events++];
         if (json_object_is_type(o, json_type_string))
-                return read_name(event, o, place);
+                return rule_event_read_name(event, o, place);
         r = place_read_object(place, o, keys, ELEMENTSOF(keys), event);
         if (r == 0 && !event->pattern)
                 r = place_refuse(place, "name is missing");

@@ -58,7 +58,7 @@ static int read_takes(void *target, json_object *o, const Place *place) {
         return place_read_list(place, o, _PROBE_TAKES_N, read_take, target);
 }
 
-static int read_polkit(void *target, json_object *o, const Place *place) {
+static int rule_probes_read_polkit(void *target, json_object *o, const Place *place) {
         RuleProbes *probes = target;
 
         return place_read_boolean(place, o, &probes->asks_polkit);
@@ -95,7 +95,7 @@ int rule_read_probes(void *target, json_object *o, const Place *place) {
                 { "functions", read_functions },
                 { "except", read_except },
                 { "takes", read_takes },
-                { "polkit", read_polkit },
+                { "polkit", rule_probes_read_polkit },
                 { "derive", read_derive },
                 { "files", read_files },
         };
@@ -127,7 +127,7 @@ RuleProbes *rule_probes_free(RuleProbes *probes) {
         return NULL;
 }
 
-static bool has(const PlaceStrings *globs, const char *name) {
+static bool rule_probes_has(const PlaceStrings *globs, const char *name) {
         for (size_t i = 0; i < globs->n; i++)
                 if (glob_match(globs->strings[i], name))
                         return true;
@@ -139,7 +139,7 @@ static bool speaks_of_probes(const Rule *rule) {
         return rule->probes || (rule->deny && rule->scopes == (1U << _SCOPE_N) - 1);
 }
 
-static const Rule *find_rule(const Policy *policy, const Subject *subject) {
+static const Rule *rule_probes_find_rule(const Policy *policy, const Subject *subject) {
         for (size_t i = 0; i < policy->list.n_rules; i++) {
                 const Rule *rule = &policy->list.rules[i];
 
@@ -149,7 +149,7 @@ static const Rule *find_rule(const Policy *policy, const Subject *subject) {
         return NULL;
 }
 
-static int refuse(const Rule *rule, const char *what, Reason *reason) {
+static int rule_probes_refuse(const Rule *rule, const char *what, Reason *reason) {
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
                         "probes: %s: not granted by %s; an administrator may change its rules",
@@ -167,13 +167,13 @@ static bool is_everything(const PlaceStrings *globs) {
 static int check_takes(const Rule *rule, unsigned takes, Reason *reason) {
         for (int i = 0; i < _PROBE_TAKES_N; i++)
                 if (takes & ~rule->probes->takes & (1U << i))
-                        return refuse(rule, takes_names[i], reason);
+                        return rule_probes_refuse(rule, takes_names[i], reason);
         return 0;
 }
 
 /* One's own without a question, others' never without one: a mistake there is everybody's who runs
  * them. */
-static int check_file(const Rule *rule,
+static int rule_probes_check_file(const Rule *rule,
                 const ProbeRequest *request,
                 const char **ret_action,
                 Reason *reason) {
@@ -182,8 +182,8 @@ static int check_file(const Rule *rule,
         bool is_free = request->is_own_file || !*request->file; /* so far */
 
         if (!probes->own_files)
-                return refuse(rule, "places in programs", reason);
-        if (!is_free && !has(&probes->files, request->file))
+                return rule_probes_refuse(rule, "places in programs", reason);
+        if (!is_free && !rule_probes_has(&probes->files, request->file))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
                                 "probes: %s is not yours alone to write, and %s grants no such; an "
@@ -203,7 +203,7 @@ int policy_decide_probe(const Policy *policy,
         *ret_action = NULL;
         if (subject->uid == 0)
                 return 0;
-        const Rule *rule = find_rule(policy, subject);
+        const Rule *rule = rule_probes_find_rule(policy, subject);
         if (!rule)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
@@ -213,29 +213,31 @@ int policy_decide_probe(const Policy *policy,
                 return reason_set(reason, KT_E_ACCESS_DENIED, "probes: denied by %s", rule->label);
         const RuleProbes *probes = rule->probes;
         if (request->entry)
-                return has(&probes->uses, request->entry) ? 0
-                                                          : refuse(rule, request->entry, reason);
+                return rule_probes_has(&probes->uses, request->entry)
+                                       ? 0
+                                       : rule_probes_refuse(rule, request->entry, reason);
         /* Fields are no more than their events, which are asked about on their own: only what is
          * read besides counts. */
         if (request->is_derived) {
                 unsigned takes = request->takes & ~(1U << PROBE_TAKES_VALUES);
 
                 if (!probes->derives)
-                        return refuse(rule, "those on events", reason);
+                        return rule_probes_refuse(rule, "those on events", reason);
                 int r = check_takes(rule, takes, reason);
                 if (r == 0 && takes != 0 && (probes->asks_polkit || rule->polkit_action))
                         *ret_action = KT_BUS_NAME ".define-probe";
                 return r;
         }
         if (request->file)
-                return check_file(rule, request, ret_action, reason);
+                return rule_probes_check_file(rule, request, ret_action, reason);
         /* What stands anywhere is for who may probe everything. */
         if (request->function && !*request->function &&
                         (!is_everything(&probes->functions) || probes->except.n > 0))
-                return refuse(rule, "a place that no function's name tells", reason);
-        if (request->function && (!has(&probes->functions, request->function) ||
-                                                 has(&probes->except, request->function)))
-                return refuse(rule, request->function, reason);
+                return rule_probes_refuse(rule, "a place that no function's name tells", reason);
+        if (request->function &&
+                        (!rule_probes_has(&probes->functions, request->function) ||
+                                        rule_probes_has(&probes->except, request->function)))
+                return rule_probes_refuse(rule, request->function, reason);
         int r = check_takes(rule, request->takes, reason);
         if (r == 0 && (probes->asks_polkit || rule->polkit_action))
                 *ret_action = KT_BUS_NAME ".define-probe";

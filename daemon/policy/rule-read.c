@@ -11,7 +11,7 @@
 
 #define NAME_LENGTH_MAX 128
 
-static int read_name(void *target, json_object *o, const Place *place) {
+static int rule_read_name(void *target, json_object *o, const Place *place) {
         const Place *file = place;
         Rule *rule = target;
         const char *text;
@@ -28,7 +28,7 @@ static int read_name(void *target, json_object *o, const Place *place) {
         return 0;
 }
 
-static int read_description(void *target _unused_, json_object *o, const Place *place) {
+static int rule_read_description(void *target _unused_, json_object *o, const Place *place) {
         const char *text;
 
         return place_read_string(place, o, JSON_MAX_BYTES, &text);
@@ -38,7 +38,7 @@ static int read_subjects(void *target, json_object *o, const Place *place) {
         return place_read_list(place, o, RULE_ENTRIES_MAX, rule_read_subject, target);
 }
 
-static int read_events(void *target, json_object *o, const Place *place) {
+static int rule_read_events(void *target, json_object *o, const Place *place) {
         return place_read_list(place, o, RULE_ENTRIES_MAX, rule_read_event, target);
 }
 
@@ -138,7 +138,7 @@ static int read_max_linger(void *target, json_object *o, const Place *place) {
         return r;
 }
 
-static int read_limit(Rule *rule, const char *key, json_object *o, const Place *place) {
+static int rule_read_limit(Rule *rule, const char *key, json_object *o, const Place *place) {
         const LimitField *field = limit_fields;
         uint64_t value;
 
@@ -160,7 +160,7 @@ static int read_limits(void *target, json_object *o, const Place *place) {
                 return place_refuse_value(place, o, "an object");
         json_object_object_foreach(o, key, value) {
                 Place at = place_of_key(place, key);
-                int r = read_limit(target, key, value, &at);
+                int r = rule_read_limit(target, key, value, &at);
 
                 if (r != 0)
                         return r;
@@ -169,7 +169,7 @@ static int read_limits(void *target, json_object *o, const Place *place) {
 }
 
 /* One of the actions that org.ktrace1.policy defines for traces, by its last word. */
-static int read_polkit(void *target, json_object *o, const Place *place) {
+static int rule_read_polkit(void *target, json_object *o, const Place *place) {
         static const char *const actions[] = { KT_BUS_NAME ".trace-own",
                 KT_BUS_NAME ".trace-system" };
         Rule *rule = target;
@@ -186,7 +186,7 @@ static int read_polkit(void *target, json_object *o, const Place *place) {
         return place_refuse_value(place, o, "trace-own or trace-system");
 }
 
-static int check_events(const Rule *rule, const Place *place) {
+static int rule_read_check_events(const Rule *rule, const Place *place) {
         Place events = place_of_key(place, "events");
 
         for (size_t i = 0; i < rule->n_events; i++) {
@@ -218,7 +218,7 @@ static int check_deny(const Rule *rule, json_object *o, const Place *place) {
         return 0;
 }
 
-static int check(const Rule *rule, json_object *o, const Place *place) {
+static int rule_read_check(const Rule *rule, json_object *o, const Place *place) {
         static const char *const needed[] = { "name", "subjects", "scopes", "events" };
 
         /* One that only speaks of probes. */
@@ -239,24 +239,24 @@ static int check(const Rule *rule, json_object *o, const Place *place) {
                                 "scopes: system holds processes of others, it needs \"processes\": \"any\"");
         if (rule->max_linger_usec > 0 && !(rule->lifetimes & (1U << LIFETIME_LINGER)))
                 return place_refuse(place, "max-linger-sec: linger is not among lifetimes");
-        return check_events(rule, place);
+        return rule_read_check_events(rule, place);
 }
 
 static int read_rule(void *target, json_object *o, const Place *place) {
         static const PlaceKey keys[] = {
-                { "name", read_name },
-                { "description", read_description },
+                { "name", rule_read_name },
+                { "description", rule_read_description },
                 { "subjects", read_subjects },
                 { "scopes", read_scopes },
                 { "processes", read_processes },
-                { "events", read_events },
+                { "events", rule_read_events },
                 { "addresses", read_addresses },
                 { "allow-setuid", read_allow_setuid },
                 { "lifetimes", read_lifetimes },
                 { "max-linger-sec", read_max_linger },
                 { "limits", read_limits },
                 { "probes", rule_read_probes },
-                { "polkit", read_polkit },
+                { "polkit", rule_read_polkit },
                 { "deny", read_deny },
         };
         RuleList *list = target;
@@ -270,7 +270,7 @@ static int read_rule(void *target, json_object *o, const Place *place) {
         r = place_read_object(place, o, keys, ELEMENTSOF(keys), rule);
         if (r == 0 && rule->lifetimes == 0)
                 rule->lifetimes = ~0U;
-        return r ?: check(rule, o, place);
+        return r ?: rule_read_check(rule, o, place);
 }
 
 static int read_rules(void *target, json_object *o, const Place *place) {

@@ -73,7 +73,7 @@ static int read_seat(void *target, json_object *o, const Place *place) {
         return r;
 }
 
-static int read_unit(void *target, json_object *o, const Place *place) {
+static int rule_subject_read_unit(void *target, json_object *o, const Place *place) {
         RuleSubject *subject = target;
         const char *glob;
 
@@ -90,7 +90,7 @@ int rule_read_subject(void *target, json_object *o, const Place *place) {
                 { "user", read_user },
                 { "group", read_group },
                 { "seat", read_seat },
-                { "unit", read_unit },
+                { "unit", rule_subject_read_unit },
         };
         Rule *rule = target;
 

@@ -9,7 +9,7 @@
 
 #include "policy/policy.h"
 
-static bool text_is_same(const char *a, const char *b) {
+static bool same_text_is_same(const char *a, const char *b) {
         return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
@@ -23,14 +23,14 @@ static bool list_is_same(char *const *a, size_t n_a, char *const *b, size_t n_b)
 }
 
 static bool member_is_same(const GrantMember *a, const GrantMember *b) {
-        return text_is_same(a->pid_field, b->pid_field) &&
+        return same_text_is_same(a->pid_field, b->pid_field) &&
                list_is_same(a->fields, a->n_fields, b->fields, b->n_fields);
 }
 
 static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
-        if (!text_is_same(a->system, b->system) || !text_is_same(a->name, b->name) ||
-                        !text_is_same(a->filter, b->filter) ||
-                        !text_is_same(a->policy_filter, b->policy_filter) ||
+        if (!same_text_is_same(a->system, b->system) || !same_text_is_same(a->name, b->name) ||
+                        !same_text_is_same(a->filter, b->filter) ||
+                        !same_text_is_same(a->policy_filter, b->policy_filter) ||
                         a->speaks_of_others != b->speaks_of_others ||
                         a->is_of_program != b->is_of_program || a->is_off != b->is_off ||
                         a->is_unrecorded != b->is_unrecorded ||
@@ -45,20 +45,21 @@ static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
 }
 
 static bool request_is_same(const GrantRequest *a, const GrantRequest *b) {
-        return text_is_same(a->pattern, b->pattern) && a->n_matched == b->n_matched &&
+        return same_text_is_same(a->pattern, b->pattern) && a->n_matched == b->n_matched &&
                a->n_granted == b->n_granted;
 }
 
 static bool trigger_is_same(const GrantTrigger *a, const GrantTrigger *b) {
         return a->event == b->event && a->target == b->target &&
-               text_is_same(a->filter, b->filter) && text_is_same(a->hist.command, b->hist.command);
+               same_text_is_same(a->filter, b->filter) &&
+               same_text_is_same(a->hist.command, b->hist.command);
 }
 
 bool grant_is_same(const Grant *a, const Grant *b) {
-        if (!text_is_same(a->rule, b->rule) || a->fenced != b->fenced ||
+        if (!same_text_is_same(a->rule, b->rule) || a->fenced != b->fenced ||
                         a->redacted != b->redacted || a->addresses != b->addresses ||
                         a->allow_setuid != b->allow_setuid ||
-                        !text_is_same(a->polkit_action, b->polkit_action) ||
+                        !same_text_is_same(a->polkit_action, b->polkit_action) ||
                         memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0 ||
                         a->max_linger_usec != b->max_linger_usec || a->n_events != b->n_events ||
                         a->n_sources != b->n_sources || a->n_triggers != b->n_triggers ||

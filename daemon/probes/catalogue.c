@@ -36,7 +36,7 @@ static bool keep_known(ProbeSet *set, const Definition *definition, const char *
         return false;
 }
 
-static bool is_taken(const ProbeSet *set, const char *name) {
+static bool catalogue_is_taken(const ProbeSet *set, const char *name) {
         const Probe *probe;
 
         TAILQ_FOREACH(probe, &set->list, probes)
@@ -62,7 +62,10 @@ static int make_malformed(json_object *entry, Definition **ret) {
         return r;
 }
 
-static int add_entry(ProbeSet *set, const char *source, size_t index, json_object *entry) {
+static int catalogue_add_entry(ProbeSet *set,
+                const char *source,
+                size_t index,
+                json_object *entry) {
         Definition *definition = NULL;
         Reason reason = {};
         Probe *probe;
@@ -73,7 +76,7 @@ static int add_entry(ProbeSet *set, const char *source, size_t index, json_objec
                 log_warning("%s: probes[%zu]: %s", source, index, reason.text);
         if (r != 0)
                 return r > 0 ? 0 : r;
-        if (is_taken(set, definition->name))
+        if (catalogue_is_taken(set, definition->name))
                 log_warning("%s: probes[%zu]: there is another %s",
                                 source,
                                 index,
@@ -91,7 +94,7 @@ static int add_entry(ProbeSet *set, const char *source, size_t index, json_objec
         return r;
 }
 
-static int add_file(ProbeSet *set, const char *source, json_object *o, Reason *reason) {
+static int catalogue_add_file(ProbeSet *set, const char *source, json_object *o, Reason *reason) {
         json_object *list = NULL;
         size_t n;
 
@@ -111,11 +114,11 @@ static int add_file(ProbeSet *set, const char *source, json_object *o, Reason *r
                                 PROBE_SET_MAX);
         int r = 0;
         for (size_t i = 0; r == 0 && i < n; i++)
-                r = add_entry(set, source, i, json_object_array_get_idx(list, i));
+                r = catalogue_add_entry(set, source, i, json_object_array_get_idx(list, i));
         return r;
 }
 
-static int load_file(const OverrideFile *file, void *userdata, Reason *reason) {
+static int catalogue_load_file(const OverrideFile *file, void *userdata, Reason *reason) {
         ProbeSet *set = userdata;
         _cleanup_json_ json_object *o = NULL;
         _cleanup_free_ char *text = NULL;
@@ -125,7 +128,7 @@ static int load_file(const OverrideFile *file, void *userdata, Reason *reason) {
         if (r == 0 && size == 0)
                 return 0;
         r = r ?: json_parse_strict(file->source, text, size, &o, reason);
-        r = r ?: add_file(set, file->source, o, reason);
+        r = r ?: catalogue_add_file(set, file->source, o, reason);
         if (r > 0)
                 log_warning("%s", reason->text);
         return r > 0 ? 0 : r;
@@ -137,7 +140,8 @@ void catalogue_load(ProbeSet *set, const char *lib_dir, const char *config_dir) 
 
         TAILQ_FOREACH(probe, &set->list, probes)
                 probe->is_leaving = probe->source != NULL;
-        int r = override_visit(lib_dir, config_dir, KT_PROBES_SUBDIR, load_file, set, &reason);
+        int r = override_visit(
+                        lib_dir, config_dir, KT_PROBES_SUBDIR, catalogue_load_file, set, &reason);
         if (r > 0)
                 log_warning("%s", reason.text);
         else if (r < 0)

@@ -106,7 +106,7 @@ DEFINE_CLEANUP(Inspection, inspection_free);
 
 /* How it ends */
 
-static void set_timer(Inspection *inspection, uint64_t usec) {
+static void inspection_set_timer(Inspection *inspection, uint64_t usec) {
         inspection->is_working = false;
         /* Neither fails with a source that exists. */
         (void)sd_event_source_set_time_relative(inspection->timer, usec);
@@ -131,7 +131,7 @@ static void expect_answer(Inspection *inspection, PatienceKind kind) {
 static void start_waiting(Inspections *set);
 
 /* Its process is gone. */
-static void forget(Inspection *inspection) {
+static void inspection_forget(Inspection *inspection) {
         Inspections *set = inspection->set;
 
         inspection_free(inspection);
@@ -144,7 +144,7 @@ static void forget(Inspection *inspection) {
 
 /* Tells whoever waits for it. It counts until its process is gone; after this call it may be freed.
  */
-static void end(Inspection *inspection, int result, const Reason *reason) {
+static void inspection_end(Inspection *inspection, int result, const Reason *reason) {
         Inspected *inspected = TAKE_PTR(inspection->inspected);
         InspectionHandler handler = TAKE_PTR(inspection->handler);
 
@@ -159,11 +159,11 @@ static void end(Inspection *inspection, int result, const Reason *reason) {
         if (handler)
                 handler(result, reason, inspected, inspection->userdata);
         if (!inspection->consumer)
-                forget(inspection);
+                inspection_forget(inspection);
 }
 
 /* What is said of it when somebody asks, or now. After this call it may be freed. */
-static void fail(Inspection *inspection, const char *why) {
+static void inspection_fail(Inspection *inspection, const char *why) {
         inspection->failure = (Reason){ "" };
         (void)reason_set(&inspection->failure,
                         KT_E_FAILED,
@@ -174,12 +174,14 @@ static void fail(Inspection *inspection, const char *why) {
         if (inspection->consumer)
                 consumer_kill(inspection->consumer);
         if (inspection->handler || inspection->request)
-                end(inspection, KT_E_FAILED, &inspection->failure);
+                inspection_end(inspection, KT_E_FAILED, &inspection->failure);
         else
-                set_timer(inspection, START_TIMEOUT_USEC);
+                inspection_set_timer(inspection, START_TIMEOUT_USEC);
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int inspection_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         Inspection *inspection = userdata;
         Reason reason = inspection->failure;
 
@@ -193,27 +195,27 @@ static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, vo
                                 KT_E_LIMIT_REACHED,
                                 "%d files are being looked into: wait for one of them",
                                 INSPECTIONS_PER_UID_MAX);
-                end(inspection, KT_E_LIMIT_REACHED, &reason);
+                inspection_end(inspection, KT_E_LIMIT_REACHED, &reason);
                 break;
         case INSPECTION_STARTING:
-                fail(inspection,
+                inspection_fail(inspection,
                                 "no worker came to look into it: see the journal of ktrace-consumer");
                 break;
         case INSPECTION_READY:
                 if (inspection->handler)
-                        fail(inspection, "it was not sent in time");
+                        inspection_fail(inspection, "it was not sent in time");
                 else /* the ticket has died */
-                        end(inspection, KT_E_CANCELLED, &reason);
+                        inspection_end(inspection, KT_E_CANCELLED, &reason);
                 break;
         case INSPECTION_EXAMINED:
-                fail(inspection, "its file system does not answer");
+                inspection_fail(inspection, "its file system does not answer");
                 break;
         case INSPECTION_ASKED:
-                fail(inspection, "it takes too long to look into it");
+                inspection_fail(inspection, "it takes too long to look into it");
                 break;
         case INSPECTION_KNOWN: /* nobody has asked */
         case INSPECTION_FAILED:
-                end(inspection, KT_E_FAILED, &reason);
+                inspection_end(inspection, KT_E_FAILED, &reason);
                 break;
         case INSPECTION_OVER:
                 break;
@@ -223,19 +225,19 @@ static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, vo
 
 /* The conversation */
 
-static void send_question(Inspection *inspection) {
+static void inspection_send_question(Inspection *inspection) {
         inspection->state = INSPECTION_ASKED;
         /* Not taken: the timer tells. */
         int r = consumer_send(inspection->consumer, &inspection->question, NULL, 0);
         if (r < 0)
-                set_timer(inspection, 1);
+                inspection_set_timer(inspection, 1);
         else
                 expect_answer(inspection, PATIENCE_WITH_WORK);
 }
 
-static void on_ready(Inspection *inspection) {
+static void inspection_on_ready(Inspection *inspection) {
         inspection->state = INSPECTION_READY;
-        set_timer(inspection, START_TIMEOUT_USEC);
+        inspection_set_timer(inspection, START_TIMEOUT_USEC);
         if (inspection->request) {
                 Inspections *set = inspection->set;
 
@@ -251,7 +253,7 @@ static void on_ready(Inspection *inspection) {
         close_cleanup(&inspection->client_fd);
         if (r < 0) {
                 log_errno(r, LOG_WARNING, NULL, "cannot open %s", inspection->path);
-                fail(inspection, strerror(-r));
+                inspection_fail(inspection, strerror(-r));
         }
 }
 
@@ -261,16 +263,16 @@ static void on_facts(Inspection *inspection, const ControlFacts *facts) {
         _cleanup_close_ int fd = consumer_take_fd(inspection->consumer);
 
         if (!inspected || fd < 0 || !(fcntl(fd, F_GETFL) & O_PATH)) {
-                fail(inspection, "it cannot be held");
+                inspection_fail(inspection, "it cannot be held");
                 return;
         }
         inspected->fd = TAKE_FD(fd);
         inspected->facts = *facts;
         inspection->inspected = TAKE_PTR(inspected);
         inspection->state = INSPECTION_KNOWN;
-        set_timer(inspection, START_TIMEOUT_USEC);
+        inspection_set_timer(inspection, START_TIMEOUT_USEC);
         if (inspection->question.type != 0)
-                send_question(inspection);
+                inspection_send_question(inspection);
 }
 
 static void on_place(Inspection *inspection, const UserPlace *place) {
@@ -281,39 +283,41 @@ static void on_place(Inspection *inspection, const UserPlace *place) {
                                         &inspection->question, &inspected->facts, place)) {
                 log_warning("consumer %d gave a place that cannot be",
                                 consumer_get_pid(inspection->consumer));
-                fail(inspection, "what was found in it makes no sense");
+                inspection_fail(inspection, "what was found in it makes no sense");
                 return;
         }
         UserPlace *grown = reallocarray(
                         inspected->places, inspected->n_places + 1, sizeof(*inspected->places));
         if (!grown) {
-                fail(inspection, strerror(ENOMEM));
+                inspection_fail(inspection, strerror(ENOMEM));
                 return;
         }
         inspected->places = grown;
         inspected->places[inspected->n_places++] = *place;
 }
 
-static void on_answer(Inspection *inspection, const ControlMessage *message) {
+static void inspection_on_answer(Inspection *inspection, const ControlMessage *message) {
         if (message->status.error != 0) {
                 char text[CONTROL_TEXT_MAX];
 
                 snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
-                fail(inspection, text);
+                inspection_fail(inspection, text);
         } else if (inspection->state == INSPECTION_ASKED && inspection->inspected->n_places > 0)
-                end(inspection, 0, &(Reason){ "" });
+                inspection_end(inspection, 0, &(Reason){ "" });
         else
-                fail(inspection, "nothing was found in it");
+                inspection_fail(inspection, "nothing was found in it");
 }
 
-static void on_message(Consumer *consumer, const ControlMessage *message, void *userdata) {
+static void inspection_on_message(Consumer *consumer,
+                const ControlMessage *message,
+                void *userdata) {
         Inspection *inspection = userdata;
         InspectionState state = inspection->state;
 
         if (state == INSPECTION_FAILED || state == INSPECTION_OVER)
                 return;
         if (message->type == CONTROL_READY && state == INSPECTION_STARTING)
-                on_ready(inspection);
+                inspection_on_ready(inspection);
         else if (message->type == CONTROL_EXAMINING && state == INSPECTION_READY) {
                 inspection->state = INSPECTION_EXAMINED;
                 /* Not before: a message that may bring a descriptor does not tell its sender. */
@@ -325,33 +329,34 @@ static void on_message(Consumer *consumer, const ControlMessage *message, void *
                 on_place(inspection, &message->place);
         else if ((message->type == CONTROL_ANSWER && state == INSPECTION_ASKED) ||
                         (message->type == CONTROL_REFUSED && message->status.error != 0))
-                on_answer(inspection, message);
+                inspection_on_answer(inspection, message);
         else {
                 log_warning("consumer %d sent message %u",
                                 consumer_get_pid(consumer),
                                 message->type);
-                fail(inspection, "the worker that looks into it is confused");
+                inspection_fail(inspection, "the worker that looks into it is confused");
         }
 }
 
-static void on_closed(Consumer *consumer _unused_, void *userdata) {
+static void inspection_on_closed(Consumer *consumer _unused_, void *userdata) {
         Inspection *inspection = userdata;
 
         inspection->consumer = consumer_free(inspection->consumer);
         if (inspection->state == INSPECTION_OVER)
-                forget(inspection);
+                inspection_forget(inspection);
         else if (inspection->state == INSPECTION_READY || inspection->state == INSPECTION_EXAMINED)
-                fail(inspection,
+                inspection_fail(inspection,
                                 inspection->path ? "its file system does not answer"
                                                  : "it was not sent");
         else if (inspection->state != INSPECTION_FAILED)
-                fail(inspection, "the worker that looks into it ended: it may be damaged");
+                inspection_fail(inspection,
+                                "the worker that looks into it ended: it may be damaged");
 }
 
 /* How it begins */
 
 /* As many as may be of this user, or (by path) of root and the catalogue. */
-static bool has_room(const Inspection *inspection) {
+static bool inspection_has_room(const Inspection *inspection) {
         unsigned n_all = 0, n_same = 0;
         const Inspection *other;
 
@@ -364,8 +369,8 @@ static bool has_room(const Inspection *inspection) {
         return n_all < PROCESSES_MAX && n_same < INSPECTIONS_PER_UID_MAX;
 }
 
-static int start(Inspection *inspection, Reason *reason) {
-        static const ConsumerHandlers handlers = { on_message, on_closed };
+static int inspection_start(Inspection *inspection, Reason *reason) {
+        static const ConsumerHandlers handlers = { inspection_on_message, inspection_on_closed };
         const ControlMessage message = { .type = CONTROL_INSPECT, .version = CONTROL_VERSION };
         int fds[2];
 
@@ -381,7 +386,7 @@ static int start(Inspection *inspection, Reason *reason) {
         if (r != 0)
                 return r;
         inspection->state = INSPECTION_STARTING;
-        set_timer(inspection, START_TIMEOUT_USEC);
+        inspection_set_timer(inspection, START_TIMEOUT_USEC);
         return consumer_send(inspection->consumer, &message, &worker_fd, 1);
 }
 
@@ -392,21 +397,25 @@ static void start_waiting(Inspections *set) {
                 Reason reason = {};
 
                 next = TAILQ_NEXT(inspection, inspections);
-                if (inspection->state != INSPECTION_WAITING || !has_room(inspection))
+                if (inspection->state != INSPECTION_WAITING || !inspection_has_room(inspection))
                         continue;
-                int r = start(inspection, &reason);
+                int r = inspection_start(inspection, &reason);
                 if (r != 0) { /* the timer goes on with the others */
                         inspection->failure = reason;
                         inspection->state = INSPECTION_FAILED;
                         if (!reason.text[0])
                                 reason_set(&inspection->failure, r, "%s", strerror(-r));
-                        set_timer(inspection, 1);
+                        inspection_set_timer(inspection, 1);
                 }
         }
 }
 
 /* In the queue, or started. KT_E_LIMIT_REACHED. */
-static int add(Inspections *set, uid_t uid, const char *path, Inspection **ret, Reason *reason) {
+static int inspection_add(Inspections *set,
+                uid_t uid,
+                const char *path,
+                Inspection **ret,
+                Reason *reason) {
         _cleanup_(inspection_free_cleanup) Inspection *inspection = calloc(1, sizeof(*inspection));
         unsigned n = 0;
         Inspection *other;
@@ -427,7 +436,7 @@ static int add(Inspections *set, uid_t uid, const char *path, Inspection **ret, 
                         CLOCK_MONOTONIC,
                         path ? PATH_TIMEOUT_USEC : START_TIMEOUT_USEC,
                         0,
-                        on_timer,
+                        inspection_on_timer,
                         inspection);
         if (r < 0)
                 return r;
@@ -440,7 +449,7 @@ static int add(Inspections *set, uid_t uid, const char *path, Inspection **ret, 
                 return -ENOMEM;
         inspection->set = set;
         TAILQ_INSERT_TAIL(&set->list, inspection, inspections);
-        r = has_room(inspection) ? start(inspection, reason) : 0;
+        r = inspection_has_room(inspection) ? inspection_start(inspection, reason) : 0;
         if (r == 0)
                 *ret = TAKE_PTR(inspection);
         return r;
@@ -450,7 +459,8 @@ int inspections_open(Inspections *set, Request *request, Reason *reason) {
         _cleanup_free_ char *peer = strdup(request->peer);
         Inspection *inspection;
 
-        int r = peer ? add(set, request->subject.uid, NULL, &inspection, reason) : -ENOMEM;
+        int r = peer ? inspection_add(set, request->subject.uid, NULL, &inspection, reason)
+                     : -ENOMEM;
         if (r != 0)
                 return r;
         inspection->peer = TAKE_PTR(peer);
@@ -458,7 +468,7 @@ int inspections_open(Inspections *set, Request *request, Reason *reason) {
         return 0;
 }
 
-static int take_question(Inspection *inspection,
+static int inspection_take_question(Inspection *inspection,
                 const InspectionQuestion *question,
                 InspectionHandler handler,
                 void *userdata) {
@@ -512,14 +522,14 @@ int inspections_ask(Inspections *set,
         inspection->ticket = 0;
         int r = check_question(question, reason);
         if (r != 0) {
-                set_timer(inspection, 1);
+                inspection_set_timer(inspection, 1);
                 return r;
         }
-        take_question(inspection, question, handler, userdata);
+        inspection_take_question(inspection, question, handler, userdata);
         if (inspection->state == INSPECTION_KNOWN)
-                send_question(inspection);
+                inspection_send_question(inspection);
         else if (inspection->state == INSPECTION_FAILED)
-                set_timer(inspection, 1);
+                inspection_set_timer(inspection, 1);
         return 0;
 }
 
@@ -532,8 +542,8 @@ int inspections_ask_path(Inspections *set,
         Inspection *inspection;
 
         int r = check_question(question, reason);
-        r = r ?: add(set, 0, path, &inspection, reason);
-        return r ?: take_question(inspection, question, handler, userdata);
+        r = r ?: inspection_add(set, 0, path, &inspection, reason);
+        return r ?: inspection_take_question(inspection, question, handler, userdata);
 }
 
 /* The set */
@@ -559,7 +569,7 @@ Inspections *inspections_free(Inspections *set) {
         reason_set(&reason, KT_E_CANCELLED, "ktraced ends");
         while ((inspection = TAILQ_FIRST(&set->list))) {
                 inspection->consumer = consumer_free(inspection->consumer);
-                end(inspection, KT_E_CANCELLED, &reason);
+                inspection_end(inspection, KT_E_CANCELLED, &reason);
         }
         free(set);
         return NULL;
@@ -590,5 +600,5 @@ void inspections_peer_gone(Inspections *set, const char *peer) {
 
         reason_set(&reason, KT_E_CANCELLED, "the caller has left");
         while ((inspection = find_of_peer(set, peer)))
-                end(inspection, KT_E_CANCELLED, &reason);
+                inspection_end(inspection, KT_E_CANCELLED, &reason);
 }

@@ -128,7 +128,7 @@ static ProbeBatch *batch_free(ProbeBatch *batch) {
 
 DEFINE_CLEANUP(ProbeBatch, batch_free);
 
-static int step_define(void *context, Reason *reason) {
+static int probe_batch_step_define(void *context, Reason *reason) {
         ProbeBatch *batch = context;
 
         return probe_ensure_all(batch->set->tracefs, batch->probes, batch->n, &batch->next, reason);
@@ -168,7 +168,7 @@ static void take_back(ProbeBatch *batch) {
                         probe_free(batch->probes[i]);
 }
 
-static void conclude(ProbeBatch *batch, int result, const Reason *reason) {
+static void probe_batch_conclude(ProbeBatch *batch, int result, const Reason *reason) {
         ProbeSet *set = batch->set;
         Request *request = batch->request;
 
@@ -185,14 +185,14 @@ static void conclude(ProbeBatch *batch, int result, const Reason *reason) {
                 set->on_changed(set->userdata);
 }
 
-static void on_defined(Plan *plan, int result, const Reason *reason) {
+static void probe_batch_on_defined(Plan *plan, int result, const Reason *reason) {
         _cleanup_(batch_free_cleanup) ProbeBatch *batch = plan->userdata;
 
-        conclude(batch, result, reason);
+        probe_batch_conclude(batch, result, reason);
 }
 
 /* The next one of the call's, found or made. From then on nobody removes it (in_plan). */
-static int take_next(ProbeBatch *batch, Reason *reason) {
+static int probe_batch_take_next(ProbeBatch *batch, Reason *reason) {
         Definition **definition = &batch->definitions[batch->n];
         Probe *probe;
         bool is_new;
@@ -224,7 +224,7 @@ static int step_take(void *context, Reason *reason) {
 
         while (batch->n < end) {
                 Reason inner = {};
-                int r = take_next(batch, &inner);
+                int r = probe_batch_take_next(batch, &inner);
 
                 if (r > 0)
                         return reason_set(reason, r, "probes[%zu]: %s", batch->n, inner.text);
@@ -235,23 +235,23 @@ static int step_take(void *context, Reason *reason) {
 }
 
 static void on_taken(Plan *plan, int result, const Reason *reason) {
-        static const PlanStep step = { "define", step_define, undo_define };
+        static const PlanStep step = { "define", probe_batch_step_define, undo_define };
         _cleanup_(batch_free_cleanup) ProbeBatch *batch = plan->userdata;
         ProbeSet *set = batch->set;
 
         if (result != 0) {
-                conclude(batch, result, reason);
+                probe_batch_conclude(batch, result, reason);
                 return;
         }
         probe_set_watch(set);
         set->has_defined = true;
-        plan->done = on_defined;
+        plan->done = probe_batch_on_defined;
         plan_init(plan, &step, 1, NULL);
         worker_submit(set->worker, plan);
         batch = NULL; /* the plan's */
 }
 
-static void on_loaded(int result, void *userdata) {
+static void probe_batch_on_loaded(int result, void *userdata) {
         ProbeBatch *batch = userdata;
 
         if (result == KT_E_CANCELLED || batch->set->is_closing)
@@ -276,7 +276,7 @@ static bool batch_needs_kernel(const ProbeBatch *batch) {
         return false;
 }
 
-static int batch_begin(ProbeBatch *batch) {
+static int probe_batch_begin(ProbeBatch *batch) {
         ProbeSet *set = batch->set;
 
         if (batch_needs_kernel(batch))
@@ -284,7 +284,7 @@ static int batch_begin(ProbeBatch *batch) {
                                 set->worker,
                                 batch->set->tracefs,
                                 batch->plan.uid,
-                                on_loaded,
+                                probe_batch_on_loaded,
                                 batch);
         turns_submit(batch->set->turns, &batch->plan);
         return 0;
@@ -311,7 +311,7 @@ int probe_set_define_all(ProbeSet *set, Request *request, Definition **definitio
                 .userdata = batch,
         };
         plan_init(&batch->plan, &step, 1, NULL);
-        int r = batch_begin(batch);
+        int r = probe_batch_begin(batch);
         if (r == 0)
                 batch = NULL; /* the plan's */
         else

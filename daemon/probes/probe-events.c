@@ -56,7 +56,7 @@ static bool is_of_program(const Probe *probe) {
         return probe->kind == PROBE_USER || probe->n_origins > 0;
 }
 
-static int add_sources(ProbeEvents *events, const Probe *probe) {
+static int probe_events_add_sources(ProbeEvents *events, const Probe *probe) {
         for (size_t i = 0; i < probe->n_origins; i++) {
                 if (probe->origins[i].probe)
                         continue;
@@ -68,7 +68,7 @@ static int add_sources(ProbeEvents *events, const Probe *probe) {
         return 0;
 }
 
-static int compare_numbers(const void *a, const void *b) {
+static int probe_events_compare_numbers(const void *a, const void *b) {
         uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
         return x < y ? -1 : x > y;
@@ -114,16 +114,16 @@ int probe_events_bind(ProbeSet *set,
                 ret->of_programs[i] = r == 0 && is_of_program(ret->probes[i]);
                 if (r == 0)
                         add_numbers(ret, ret->probes[i]);
-                r = r ?: add_sources(ret, ret->probes[i]);
+                r = r ?: probe_events_add_sources(ret, ret->probes[i]);
         }
         if (r != 0)
                 probe_events_clear(ret);
         else
-                qsort(ret->numbers, ret->n_numbers, sizeof(uint64_t), compare_numbers);
+                qsort(ret->numbers, ret->n_numbers, sizeof(uint64_t), probe_events_compare_numbers);
         return r;
 }
 
-static void hold(Probe *probe, Probe **held, size_t *n) {
+static void probe_events_hold_one(Probe *probe, Probe **held, size_t *n) {
         for (size_t i = 0; i < *n; i++)
                 if (held[i] == probe)
                         return;
@@ -143,10 +143,10 @@ int probe_events_hold(ProbeSet *set, const Grant *grant, Probe ***ret, size_t *r
 
                 if (!probe || probe_resolve(probe, NULL) != 0)
                         continue;
-                hold(probe, held, &n);
+                probe_events_hold_one(probe, held, &n);
                 for (size_t k = 0; k < probe->n_origins; k++)
                         if (probe->origins[k].probe)
-                                hold(probe->origins[k].probe, held, &n);
+                                probe_events_hold_one(probe->origins[k].probe, held, &n);
         }
         *ret = held;
         *ret_n = n;

@@ -19,17 +19,17 @@
 #define PLACE_N 4 /* and an argument's each */
 #define ARG_N   4
 
-static int append(json_object *list, uint64_t number) {
+static int probe_file_keep_append(json_object *list, uint64_t number) {
         return describe_append(list, json_object_new_uint64(number));
 }
 
 /* Adds an empty list. */
-static int put_list(json_object *object, const char *key, json_object **ret) {
+static int probe_file_keep_put_list(json_object *object, const char *key, json_object **ret) {
         *ret = json_object_new_array();
         return describe_put(object, key, *ret);
 }
 
-static int append_list(json_object *list, json_object **ret) {
+static int probe_file_keep_append_list(json_object *list, json_object **ret) {
         *ret = json_object_new_array();
         return describe_append(list, *ret);
 }
@@ -47,18 +47,18 @@ static int put_facts(json_object *object, const ControlFacts *facts) {
         };
         json_object *list = NULL;
 
-        int r = put_list(object, "facts", &list);
+        int r = probe_file_keep_put_list(object, "facts", &list);
         for (size_t i = 0; r == 0 && i < FACTS_N; i++)
-                r = append(list, numbers[i]);
+                r = probe_file_keep_append(list, numbers[i]);
         return r;
 }
 
 static int append_arg(json_object *list, const UserArg *arg) {
         json_object *entry = NULL;
 
-        int r = append_list(list, &entry);
-        r = r ?: append(entry, arg->kind);
-        r = r ?: append(entry, arg->reg);
+        int r = probe_file_keep_append_list(list, &entry);
+        r = r ?: probe_file_keep_append(entry, arg->kind);
+        r = r ?: probe_file_keep_append(entry, arg->reg);
         r = r ?: describe_append(entry, json_object_new_int(arg->size));
         return r ?: describe_append(entry, json_object_new_int64(arg->value));
 }
@@ -66,11 +66,11 @@ static int append_arg(json_object *list, const UserArg *arg) {
 static int append_place(json_object *list, const UserPlace *place) {
         json_object *entry = NULL;
 
-        int r = append_list(list, &entry);
-        r = r ?: append(entry, place->offset);
-        r = r ?: append(entry, place->function);
-        r = r ?: append(entry, place->semaphore);
-        r = r ?: append(entry, place->is_32bit);
+        int r = probe_file_keep_append_list(list, &entry);
+        r = r ?: probe_file_keep_append(entry, place->offset);
+        r = r ?: probe_file_keep_append(entry, place->function);
+        r = r ?: probe_file_keep_append(entry, place->semaphore);
+        r = r ?: probe_file_keep_append(entry, place->is_32bit);
         for (size_t i = 0; r == 0 && i < place->n_args; i++)
                 r = append_arg(entry, &place->args[i]);
         return r;
@@ -83,7 +83,7 @@ int probe_file_to_json(const ProbeFile *file, json_object **ret) {
         if (!object)
                 return -ENOMEM;
         int r = put_facts(object, &file->inspected->facts);
-        r = r ?: put_list(object, "places", &list);
+        r = r ?: probe_file_keep_put_list(object, "places", &list);
         for (size_t i = 0; r == 0 && i < file->inspected->n_places; i++)
                 r = append_place(list, &file->inspected->places[i]);
         if (r == 0)
@@ -102,7 +102,7 @@ static bool is_list(json_object *list, size_t n) {
         return true;
 }
 
-static uint64_t get(json_object *list, size_t i) {
+static uint64_t probe_file_keep_get(json_object *list, size_t i) {
         return json_object_get_uint64(json_object_array_get_idx(list, i));
 }
 
@@ -110,24 +110,25 @@ static int read_facts(json_object *list, ControlFacts *ret) {
         if (!is_list(list, FACTS_N))
                 return -EBADMSG;
         *ret = (ControlFacts){
-                .dev = get(list, 0),
-                .ino = get(list, 1),
-                .size = get(list, 2),
-                .mtime_nsec = get(list, 3),
-                .fs_type = get(list, 4),
-                .uid = (uint32_t)get(list, 5),
-                .gid = (uint32_t)get(list, 6),
-                .mode = (uint32_t)get(list, 7),
+                .dev = probe_file_keep_get(list, 0),
+                .ino = probe_file_keep_get(list, 1),
+                .size = probe_file_keep_get(list, 2),
+                .mtime_nsec = probe_file_keep_get(list, 3),
+                .fs_type = probe_file_keep_get(list, 4),
+                .uid = (uint32_t)probe_file_keep_get(list, 5),
+                .gid = (uint32_t)probe_file_keep_get(list, 6),
+                .mode = (uint32_t)probe_file_keep_get(list, 7),
         };
         return 0;
 }
 
 static int read_arg(json_object *list, UserArg *ret) {
-        if (!is_list(list, ARG_N) || get(list, 0) > UINT8_MAX || get(list, 1) > UINT8_MAX)
+        if (!is_list(list, ARG_N) || probe_file_keep_get(list, 0) > UINT8_MAX ||
+                        probe_file_keep_get(list, 1) > UINT8_MAX)
                 return -EBADMSG;
         *ret = (UserArg){
-                .kind = (uint8_t)get(list, 0),
-                .reg = (uint8_t)get(list, 1),
+                .kind = (uint8_t)probe_file_keep_get(list, 0),
+                .reg = (uint8_t)probe_file_keep_get(list, 1),
                 .size = (int8_t)json_object_get_int(json_object_array_get_idx(list, 2)),
                 .value = json_object_get_int64(json_object_array_get_idx(list, 3)),
         };
@@ -138,13 +139,13 @@ static int read_place(json_object *list, UserPlace *ret) {
         int r = 0;
 
         if (!is_list(list, PLACE_N) || json_object_array_length(list) > PLACE_N + USER_ARGS_MAX ||
-                        get(list, 3) > 1)
+                        probe_file_keep_get(list, 3) > 1)
                 return -EBADMSG;
         *ret = (UserPlace){
-                .offset = get(list, 0),
-                .function = get(list, 1),
-                .semaphore = get(list, 2),
-                .is_32bit = (uint32_t)get(list, 3),
+                .offset = probe_file_keep_get(list, 0),
+                .function = probe_file_keep_get(list, 1),
+                .semaphore = probe_file_keep_get(list, 2),
+                .is_32bit = (uint32_t)probe_file_keep_get(list, 3),
                 .n_args = (uint32_t)(json_object_array_length(list) - PLACE_N),
         };
         for (size_t i = 0; r == 0 && i < ret->n_args; i++)

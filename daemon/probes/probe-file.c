@@ -182,7 +182,10 @@ static int check_kept(const ProbeFile *file, Reason *reason) {
         return 0;
 }
 
-static int make(Inspected *inspected, const char *dir, const char *path, ProbeFile **ret) {
+static int probe_file_make(Inspected *inspected,
+                const char *dir,
+                const char *path,
+                ProbeFile **ret) {
         ProbeFile *file = calloc(1, sizeof(*file));
         char now[PATH_MAX];
 
@@ -214,7 +217,7 @@ int probe_file_new(Inspected *inspected,
                 Reason *reason) {
         _cleanup_(probe_file_free_cleanup) ProbeFile *file = NULL;
 
-        int r = make(inspected, dir, path, &file);
+        int r = probe_file_make(inspected, dir, path, &file);
         r = r ?: path ? check_kept(file, reason) : check_named(file, reason);
         r = r ?: check_place(file, uid, reason);
         if (r == 0)

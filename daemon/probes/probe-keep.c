@@ -17,7 +17,7 @@
 #define PREFIX       "probe."
 #define KEEP_VERSION 1
 
-static void make_name(const Probe *probe, char name[static NAME_MAX]) {
+static void probe_keep_make_name(const Probe *probe, char name[static NAME_MAX]) {
         (void)snprintf(name, NAME_MAX, PREFIX "%u.%s", probe->uid, probe->definition->name);
 }
 
@@ -26,7 +26,7 @@ static void make_fd_name(const Probe *probe, char name[static NAME_MAX]) {
         (void)snprintf(name, NAME_MAX, "probe-%u-%s", probe->uid, probe->definition->name);
 }
 
-static int put_file(json_object *object, const Probe *probe) {
+static int probe_keep_put_file(json_object *object, const Probe *probe) {
         json_object *file = NULL;
 
         if (!probe->file)
@@ -35,7 +35,7 @@ static int put_file(json_object *object, const Probe *probe) {
         return r ?: describe_put(object, "file", file);
 }
 
-static int make(const Probe *probe, json_object **ret) {
+static int probe_keep_make(const Probe *probe, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *definition = NULL;
 
@@ -46,7 +46,7 @@ static int make(const Probe *probe, json_object **ret) {
         r = r ?: describe_put(object, "version", json_object_new_int(KEEP_VERSION));
         r = r ?: describe_put(object, "uid", json_object_new_uint64(probe->uid));
         r = r ?: describe_put(object, "approved", json_object_new_boolean(probe->is_approved));
-        r = r ?: put_file(object, probe);
+        r = r ?: probe_keep_put_file(object, probe);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;
@@ -62,8 +62,8 @@ void probe_keep(const Probe *probe) {
                 make_fd_name(probe, name);
                 fd_store_put(probe->set->fd_store, name, probe->file->inspected->fd);
         }
-        make_name(probe, name);
-        int r = make(probe, &object);
+        probe_keep_make_name(probe, name);
+        int r = probe_keep_make(probe, &object);
         r = r ?: store_save(probe->set->store, name, object);
         if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "%s will not outlive a restart", name);
@@ -74,7 +74,7 @@ void probe_unkeep(const Probe *probe) {
 
         if (probe->source || probe->set->is_closing || !probe->definition)
                 return;
-        make_name(probe, name);
+        probe_keep_make_name(probe, name);
         store_remove(probe->set->store, name);
         if (probe->kind != PROBE_USER)
                 return;
@@ -149,7 +149,7 @@ static int adopt(ProbeSet *set, json_object *object, Reason *reason) {
         return r;
 }
 
-static void adopt_file(const char *name, json_object *object, void *userdata) {
+static void probe_keep_adopt_file(const char *name, json_object *object, void *userdata) {
         ProbeSet *set = userdata;
         Reason reason = {};
 
@@ -165,7 +165,7 @@ static void adopt_file(const char *name, json_object *object, void *userdata) {
 }
 
 void probe_set_adopt(ProbeSet *set) {
-        store_visit(set->store, adopt_file, set);
+        store_visit(set->store, probe_keep_adopt_file, set);
 }
 
 void probe_set_forget_lost(ProbeSet *set) {

@@ -28,7 +28,9 @@ static int describe_fields(json_object *object, const ProbeForm *form) {
         return r;
 }
 
-static int describe_counts(json_object *object, const Tracefs *tracefs, const Probe *probe) {
+static int probe_list_describe_counts(json_object *object,
+                const Tracefs *tracefs,
+                const Probe *probe) {
         uint64_t hits, misses;
 
         if (!probe_is_supported(tracefs, probe->kind) ||
@@ -102,7 +104,7 @@ static int describe_state(json_object *object,
         int r = describe_put(object, "state", json_object_new_string(state));
         r = r ?: describe_put(object, "why", json_object_new_string(why.text));
         if (r == 0 && stands && subject->uid == 0) /* they are of everybody's traces */
-                r = describe_counts(object, tracefs, probe);
+                r = probe_list_describe_counts(object, tracefs, probe);
         return r;
 }
 

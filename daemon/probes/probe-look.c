@@ -13,7 +13,7 @@ struct ProbeLook {
         Probe *probe; /* NULL: gone */
 };
 
-static bool wants_look(const Probe *probe) {
+static bool probe_look_is_needed(const Probe *probe) {
         return probe->source && probe->kind == PROBE_USER && probe->definition->on &&
                !probe->file && !probe->is_malformed && !probe->is_looked;
 }
@@ -24,7 +24,10 @@ static void set_failed(Probe *probe, int result, const Reason *reason) {
                 reason_set(&probe->look_failed, result, "its file cannot be looked into");
 }
 
-static void on_inspected(int result, const Reason *said, Inspected *inspected, void *userdata) {
+static void probe_look_on_inspected(int result,
+                const Reason *said,
+                Inspected *inspected,
+                void *userdata) {
         _cleanup_free_ ProbeLook *look = userdata;
         Probe *probe = look->probe;
         Reason reason = *said;
@@ -59,7 +62,7 @@ static int look_into(ProbeSet *set, Probe *probe, Reason *reason) {
                             ?: inspections_ask_path(set->inspections,
                                                spot.path,
                                                &question,
-                                               on_inspected,
+                                               probe_look_on_inspected,
                                                look,
                                                reason);
         user_spot_clear(&spot);
@@ -76,7 +79,7 @@ void probe_set_look(ProbeSet *set) {
 
                 if (set->look || set->is_closing)
                         return;
-                if (!wants_look(probe))
+                if (!probe_look_is_needed(probe))
                         continue;
                 int r = look_into(set, probe, &reason);
                 if (r != 0)

@@ -21,7 +21,10 @@
 
 #define TRACER_SYSTEM "ftrace" /* records of tracers: no events that could be on */
 
-static int refuse_absent(const char *key, const char *event, const char *near, Reason *reason) {
+static int probe_origin_refuse_absent(const char *key,
+                const char *event,
+                const char *near,
+                Reason *reason) {
         return reason_set(reason,
                         KT_E_NO_SUCH_EVENT,
                         "%s: %s: no such event; %s",
@@ -53,7 +56,7 @@ static int split(const char *key, const char *event, ProbeOrigin *ret, Reason *r
         return 0;
 }
 
-static int read_format(const Tracefs *tracefs,
+static int probe_origin_read_format(const Tracefs *tracefs,
                 const char *key,
                 const ProbeOrigin *origin,
                 Format **ret,
@@ -69,7 +72,7 @@ static int read_format(const Tracefs *tracefs,
         }
         r = event_read_format(tracefs, origin->system, origin->name, &text, &size);
         if (r == -ENOENT)
-                return refuse_absent(key, origin->full, "", reason);
+                return probe_origin_refuse_absent(key, origin->full, "", reason);
         if (r == 0 && strcmp(origin->system, TRACER_SYSTEM) == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -98,7 +101,7 @@ static int compile_event(Probe *probe, Reason *reason) {
         if (probe_origin_is_probe(event))
                 return refuse_probe(key, event, reason);
         int r = split(key, event, origin, reason);
-        r = r ?: read_format(probe->set->tracefs, key, origin, &format, reason);
+        r = r ?: probe_origin_read_format(probe->set->tracefs, key, origin, &format, reason);
         r = r ?: probe_compile_event(probe->definition, format, &probe->form, reason);
         if (r == 0)
                 probe->n_origins = 1;
@@ -162,8 +165,8 @@ static int compile_pair(Probe *probe, Reason *reason) {
         probe->n_origins = 0;
         int r = find_one(probe, "from", d->from, &origins[0], reason);
         r = r ?: find_one(probe, "to", d->to, &origins[1], reason);
-        r = r ?: read_format(tracefs, "from", &origins[0], &from, reason);
-        r = r ?: read_format(tracefs, "to", &origins[1], &to, reason);
+        r = r ?: probe_origin_read_format(tracefs, "from", &origins[0], &from, reason);
+        r = r ?: probe_origin_read_format(tracefs, "to", &origins[1], &to, reason);
         r = r ?: probe_compile_pair(d, from, to, &probe->form, reason);
         if (r == 0)
                 probe->n_origins = 2;
@@ -216,7 +219,7 @@ int probe_origin_check_view(const Tracefs *tracefs,
                 r = refuse_form(key, event, near.text, reason);
         r = r ?: check_granted(view, key, &origin, near.text, reason);
         if (r == 0 && !event_list_has(list, event))
-                r = refuse_absent(key, event, near.text, reason);
+                r = probe_origin_refuse_absent(key, event, near.text, reason);
         return r;
 }
 
@@ -233,7 +236,7 @@ static const GrantEvent *find_source(const Grant *grant, const char *full) {
 }
 
 /* Is it all there, and treated in the probe's record as it would be in the event's own? */
-static bool is_whole(FieldVerdict verdict, const ProbeField *field) {
+static bool probe_origin_is_whole(FieldVerdict verdict, const ProbeField *field) {
         bool is_word = strcmp(field->type, "u64") == 0 || strcmp(field->type, "s64") == 0 ||
                        strcmp(field->type, "x64") == 0 || strcmp(field->type, "symbol") == 0;
 
@@ -297,7 +300,7 @@ static int judge_side(const Tracefs *tracefs,
 
         if (!source)
                 return refuse_field(probe, origin, "all", grant, reason);
-        int r = read_format(tracefs, "event", origin, &format, reason);
+        int r = probe_origin_read_format(tracefs, "event", origin, &format, reason);
         r = r ?: judge_keys(grant, source, probe, side, format, reason);
         for (size_t i = 0; r == 0 && i < probe->form->n_fields; i++) {
                 const ProbeField *field = &probe->form->fields[i];
@@ -306,7 +309,9 @@ static int judge_side(const Tracefs *tracefs,
 
                 if (!field->source || (probe->form->is_pair && field->side != side))
                         continue;
-                if (!of || !is_whole(grant_judge_field(grant, source, format, of, &pid), field))
+                if (!of || !probe_origin_is_whole(
+                                           grant_judge_field(grant, source, format, of, &pid),
+                                           field))
                         r = refuse_field(probe, origin, field->source, grant, reason);
         }
         return r;

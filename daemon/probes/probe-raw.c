@@ -32,17 +32,20 @@ static int refuse_at(const char *raw, const char *place, const char *what, Reaso
                         what);
 }
 
-static bool is_name(const char *name, size_t size, const char *chars) {
+static bool probe_raw_is_name(const char *name, size_t size, const char *chars) {
         return size > 0 && size <= RAW_NAME_MAX && strspn(name, LETTERS) > 0 &&
                strspn(name, chars) >= size;
 }
 
 /* ":GROUP/NAME", ":NAME" or ":GROUP/" as the kernel takes them, up to `end`. */
-static int check_name(const char *raw, const char *name, const char *end, Reason *reason) {
+static int probe_raw_check_name(const char *raw,
+                const char *name,
+                const char *end,
+                Reason *reason) {
         size_t size = (size_t)(end - name);
         const char *slash = memchr(name, '/', size) ?: memchr(name, '.', size);
 
-        if (slash && !is_name(name, (size_t)(slash - name), GROUP_CHARS))
+        if (slash && !probe_raw_is_name(name, (size_t)(slash - name), GROUP_CHARS))
                 return refuse_at(raw,
                                 name,
                                 "expected a group of at most 63 letters, digits, _ and -, as in "
@@ -51,7 +54,7 @@ static int check_name(const char *raw, const char *name, const char *end, Reason
         if (slash && slash + 1 == end)
                 return 0;
         name = slash ? slash + 1 : name;
-        if (!is_name(name, (size_t)(end - name), NAME_CHARS))
+        if (!probe_raw_is_name(name, (size_t)(end - name), NAME_CHARS))
                 return refuse_at(raw,
                                 name,
                                 "expected a name of at most 63 letters, digits and _, as in "
@@ -72,7 +75,7 @@ static int check_first_word(const char *raw, size_t *ret_type, Reason *reason) {
                                 "expected \"p:NAME FUNCTION ARG…\" or \"r:NAME FUNCTION ARG…\"",
                                 reason);
         *ret_type = type;
-        return raw[type] == ':' ? check_name(raw, raw + type + 1, end, reason) : 0;
+        return raw[type] == ':' ? probe_raw_check_name(raw, raw + type + 1, end, reason) : 0;
 }
 
 /* The other words, a blank before each. */
@@ -121,7 +124,7 @@ int probe_raw_make_line(const Probe *probe, char **ret, Reason *reason) {
 }
 
 /* Which word of the line `column` is in, and where that word begins (from 1). */
-static size_t find_word(const char *line, size_t column, size_t *ret_begin) {
+static size_t probe_raw_find_word(const char *line, size_t column, size_t *ret_begin) {
         size_t n = 0, begin = 0;
 
         for (size_t i = 0; i + 1 < column && line[i] && line[i] != '\n'; i++)
@@ -148,7 +151,7 @@ int probe_refuse_line(const Probe *probe,
                 const char *why,
                 Reason *reason) {
         const Definition *definition = probe->definition;
-        size_t begin, word = column > 0 ? find_word(probe->line, column, &begin) : 0;
+        size_t begin, word = column > 0 ? probe_raw_find_word(probe->line, column, &begin) : 0;
 
         if (column > 0 && definition->raw) {
                 const char *place = skip_words(definition->raw, word);

@@ -190,7 +190,7 @@ static int compile_user(Probe *probe, Reason *reason) {
                         reason);
 }
 
-static int make_line(Probe *probe, Reason *reason) {
+static int probe_set_make_line(Probe *probe, Reason *reason) {
         int r;
 
         if (probe->definition->raw) {
@@ -260,7 +260,7 @@ int probe_resolve(Probe *probe, Reason *reason) {
                                 "probe %s: %s",
                                 probe->definition->name,
                                 probe->broken.text);
-        int r = make_line(probe, &inner);
+        int r = probe_set_make_line(probe, &inner);
         if (r > 0) {
                 probe->broken = inner;
                 return reason_set(reason, r, "probe %s: %s", probe->definition->name, inner.text);
@@ -390,7 +390,7 @@ int probe_check_lost(const Probe *probe, Reason *reason) {
                         probe->definition->name);
 }
 
-static int define(const Tracefs *tracefs, const Probe *probe, Reason *reason) {
+static int probe_set_define_now(const Tracefs *tracefs, const Probe *probe, Reason *reason) {
         int r = probe->file ? probe_file_show(probe->file) : 0;
         Reason inner = {};
         size_t column = 0;
@@ -429,19 +429,19 @@ int probe_ensure(const Tracefs *tracefs, Probe *probe, Reason *reason) {
                 atomic_store(&probe->stands, stands && r == 0);
                 return r;
         }
-        r = define(tracefs, probe, reason);
+        r = probe_set_define_now(tracefs, probe, reason);
         if (r == 0)
                 atomic_store(&probe->stands, true);
         return r;
 }
 
-static int step_define(void *context, Reason *reason) {
+static int probe_set_step_define(void *context, Reason *reason) {
         Probe *probe = context;
 
         return probe_ensure(probe->set->tracefs, probe, reason);
 }
 
-static int step_remove(void *context, Reason *reason) {
+static int probe_set_step_remove(void *context, Reason *reason) {
         Probe *probe = context;
 
         const Tracefs *tracefs = probe->set->tracefs;
@@ -467,12 +467,12 @@ static int step_remove(void *context, Reason *reason) {
 
 /* Event loop again */
 
-static void answer(Request *request, int result, const Reason *reason) {
+static void probe_set_answer(Request *request, int result, const Reason *reason) {
         if (request)
                 request->done(request, result, reason);
 }
 
-static void submit(Probe *probe,
+static void probe_set_submit(Probe *probe,
                 const PlanStep *step,
                 void (*done)(Plan *, int, const Reason *),
                 Request *request) {
@@ -488,7 +488,7 @@ static void submit(Probe *probe,
         worker_submit(probe->set->worker, &probe->plan);
 }
 
-static void on_defined(Plan *plan, int result, const Reason *reason) {
+static void probe_set_on_defined(Plan *plan, int result, const Reason *reason) {
         Probe *probe = plan->userdata;
         Request *request = TAKE_PTR(probe->request);
         ProbeSet *set = probe->set;
@@ -502,12 +502,12 @@ static void on_defined(Plan *plan, int result, const Reason *reason) {
                         result = -ENOMEM;
         } else if (result != 0 && atomic_load(&probe->n_users) == 0 && !probe->source)
                 probe_free(probe);
-        answer(request, result, reason);
+        probe_set_answer(request, result, reason);
         if (set->on_changed)
                 set->on_changed(set->userdata);
 }
 
-static void on_removed(Plan *plan, int result, const Reason *reason) {
+static void probe_set_on_removed(Plan *plan, int result, const Reason *reason) {
         Probe *probe = plan->userdata;
         Request *request = TAKE_PTR(probe->request);
         ProbeSet *set = probe->set;
@@ -525,15 +525,15 @@ static void on_removed(Plan *plan, int result, const Reason *reason) {
                 probe_submit_remove(probe, TAKE_PTR(request));
         else if (result == 0 && is_unused && (!probe->source || probe->is_leaving))
                 probe_free(probe);
-        answer(request, result, reason);
+        probe_set_answer(request, result, reason);
         if (set->on_changed)
                 set->on_changed(set->userdata);
 }
 
 void probe_submit_define(Probe *probe, Request *request) {
-        static const PlanStep step = { "define", step_define, NULL };
+        static const PlanStep step = { "define", probe_set_step_define, NULL };
 
-        submit(probe, &step, on_defined, request);
+        probe_set_submit(probe, &step, probe_set_on_defined, request);
 }
 
 static void on_again(Plan *plan, int result, const Reason *reason) {
@@ -553,16 +553,16 @@ static void on_again(Plan *plan, int result, const Reason *reason) {
 }
 
 void probe_submit_again(Probe *probe) {
-        static const PlanStep step = { "define-again", step_define, NULL };
+        static const PlanStep step = { "define-again", probe_set_step_define, NULL };
 
         atomic_store(&probe->stands, false);
-        submit(probe, &step, on_again, NULL);
+        probe_set_submit(probe, &step, on_again, NULL);
 }
 
 void probe_submit_remove(Probe *probe, Request *request) {
-        static const PlanStep step = { "remove", step_remove, NULL };
+        static const PlanStep step = { "remove", probe_set_step_remove, NULL };
 
-        submit(probe, &step, on_removed, request);
+        probe_set_submit(probe, &step, probe_set_on_removed, request);
 }
 
 void probe_hold(Probe *probe) {

@@ -47,7 +47,7 @@ static void on_resolved(Plan *plan, int result, const Reason *reason) {
         set->on_changed(set->userdata);
 }
 
-static void on_loaded(int result, void *userdata) {
+static void probe_verbs_on_loaded(int result, void *userdata) {
         Resolving *resolving = userdata;
 
         if (result == 0 && resolving->set->is_closing)
@@ -66,7 +66,7 @@ static int resolving_begin(Resolving *resolving) {
                                 set->worker,
                                 set->tracefs,
                                 resolving->plan.uid,
-                                on_loaded,
+                                probe_verbs_on_loaded,
                                 resolving);
         turns_submit(set->turns, &resolving->plan);
         return 0;
@@ -121,7 +121,7 @@ static size_t count_own(const ProbeSet *set, uid_t uid, bool in_programs) {
         return n;
 }
 
-static Probe *find_own(ProbeSet *set, uid_t uid, const char *name) {
+static Probe *probe_verbs_find_own(ProbeSet *set, uid_t uid, const char *name) {
         Probe *probe = probe_set_find(set, uid, name);
 
         /* root may name anybody's by its group. */
@@ -155,7 +155,7 @@ static int check_again(const Probe *probe,
 
 /* The events that a definition names, as far as they are the kernel's own: of probes more can be
  * said when it is known which they are. */
-static int check_events(ProbeSet *set,
+static int probe_verbs_check_events(ProbeSet *set,
                 const Tracefs *tracefs,
                 const Subject *subject,
                 const Definition *d,
@@ -190,7 +190,7 @@ static int check_wanted(ProbeSet *set,
         else if (r == 0)
                 r = probe_check_define(set, subject, definition, 0, &action, reason);
         r = r ?: probe_set_get_tracefs(set, &tracefs, reason);
-        r = r ?: check_events(set, tracefs, subject, definition, reason);
+        r = r ?: probe_verbs_check_events(set, tracefs, subject, definition, reason);
         return r;
 }
 
@@ -203,7 +203,10 @@ typedef struct FileLook {
         void *userdata;
 } FileLook;
 
-static void on_inspected(int result, const Reason *said, Inspected *inspected, void *userdata) {
+static void probe_verbs_on_inspected(int result,
+                const Reason *said,
+                Inspected *inspected,
+                void *userdata) {
         _cleanup_free_ FileLook *look = userdata;
         Reason reason = *said;
         ProbeFile *file = NULL;
@@ -217,7 +220,7 @@ static void on_inspected(int result, const Reason *said, Inspected *inspected, v
         look->handler(result, &reason, file, look->userdata);
 }
 
-static int ask(ProbeSet *set,
+static int probe_verbs_ask(ProbeSet *set,
                 const Request *request,
                 FileLook *look,
                 const UserSpot *spot,
@@ -229,7 +232,7 @@ static int ask(ProbeSet *set,
                                 request->peer,
                                 look->definition->file,
                                 &question,
-                                on_inspected,
+                                probe_verbs_on_inspected,
                                 look,
                                 reason);
         if (request->subject.uid != 0)
@@ -237,8 +240,12 @@ static int ask(ProbeSet *set,
                                 KT_E_INVALID_SPEC,
                                 "file: missing: what OpenProbeFile has answered is wanted; a path "
                                 "alone is enough for root");
-        return inspections_ask_path(
-                        set->inspections, spot->path, &question, on_inspected, look, reason);
+        return inspections_ask_path(set->inspections,
+                        spot->path,
+                        &question,
+                        probe_verbs_on_inspected,
+                        look,
+                        reason);
 }
 
 int probe_inspect(ProbeSet *set,
@@ -255,7 +262,7 @@ int probe_inspect(ProbeSet *set,
         *look = (FileLook){ set->state_dir, request->subject.uid, definition, handler, userdata };
         int r = check_wanted(set, &request->subject, definition, NULL, reason);
         r = r ?: user_spot_parse(definition->on, &spot, reason);
-        r = r ?: ask(set, request, look, &spot, reason);
+        r = r ?: probe_verbs_ask(set, request, look, &spot, reason);
         user_spot_clear(&spot);
         if (r == 0)
                 look = NULL; /* the question's */
@@ -263,7 +270,7 @@ int probe_inspect(ProbeSet *set,
 }
 
 /* What a user keeps open is the daemon's, too. */
-static int check_number(const ProbeSet *set, uid_t uid, bool is_user, Reason *reason) {
+static int probe_verbs_check_number(const ProbeSet *set, uid_t uid, bool is_user, Reason *reason) {
         size_t n = count_own(set, uid, false), n_files = count_own(set, uid, true);
 
         if (n >= PROBE_SET_MAX || (is_user && n_files >= PROBE_FILES_MAX))
@@ -289,7 +296,7 @@ static int take_new(ProbeSet *set,
         uid_t uid = request->subject.uid;
         Probe *probe;
 
-        int r = check_number(set, uid, is_user, reason);
+        int r = probe_verbs_check_number(set, uid, is_user, reason);
         r = r ?: probe_set_add(set, definition, uid, NULL, &probe);
         if (r != 0)
                 return r;
@@ -318,7 +325,7 @@ int probe_take(ProbeSet *set,
         int r = check_wanted(set, &request->subject, definition, request->file, reason);
         if (r != 0)
                 return r;
-        Probe *probe = find_own(set, request->subject.uid, definition->name);
+        Probe *probe = probe_verbs_find_own(set, request->subject.uid, definition->name);
         *ret_new = !probe;
         if (!probe)
                 return take_new(set, request, definition, ret, reason);
@@ -347,7 +354,7 @@ int probe_set_define(ProbeSet *set, Request *request, Definition *definition, Re
 }
 
 int probe_set_undefine(ProbeSet *set, Request *request, const char *name, Reason *reason) {
-        Probe *probe = find_own(set, request->subject.uid, name);
+        Probe *probe = probe_verbs_find_own(set, request->subject.uid, name);
         if (!probe)
                 return probe_refuse_absent(set, &request->subject, name, reason);
         unsigned n = atomic_load(&probe->n_users);

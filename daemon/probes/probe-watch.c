@@ -46,7 +46,7 @@ static void free_lists(ProbeWatch *watch) {
         }
 }
 
-static void look_soon(ProbeWatch *watch) {
+static void probe_watch_look_soon(ProbeWatch *watch) {
         if (watch->in_flight) {
                 watch->is_due_again = true;
                 return;
@@ -70,7 +70,7 @@ static bool is_lost(const ProbeWatch *watch, const Probe *probe) {
 }
 
 /* Telling may change the list: one at a time, from the beginning. */
-static Probe *find_lost(const ProbeWatch *watch) {
+static Probe *probe_watch_find_lost(const ProbeWatch *watch) {
         Probe *probe;
 
         TAILQ_FOREACH(probe, &watch->set->list, probes)
@@ -79,11 +79,11 @@ static Probe *find_lost(const ProbeWatch *watch) {
         return NULL;
 }
 
-static void compare(ProbeWatch *watch) {
+static void probe_watch_compare(ProbeWatch *watch) {
         ProbeSet *set = watch->set;
         Probe *probe;
 
-        while ((probe = find_lost(watch))) {
+        while ((probe = probe_watch_find_lost(watch))) {
                 probe->is_awaited = false;
                 if (atomic_load(&probe->n_users) > 0)
                         set->on_lost(probe, true, NULL, set->userdata);
@@ -103,14 +103,16 @@ static void on_read(Plan *plan, int result, const Reason *reason _unused_) {
         if (result < 0)
                 log_errno(result, LOG_WARNING, NULL, "cannot look whether others removed probes");
         if (result == 0 && !watch->set->is_closing)
-                compare(watch);
+                probe_watch_compare(watch);
         free_lists(watch);
         if (watch->is_due_again)
-                look_soon(watch);
+                probe_watch_look_soon(watch);
         watch->is_due_again = false;
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int probe_watch_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         static const PlanStep step = { "read-probes", step_read, NULL };
         ProbeWatch *watch = userdata;
         bool any = false;
@@ -130,7 +132,7 @@ static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, vo
         return 0;
 }
 
-static int on_watch(sd_event_source *source _unused_,
+static int probe_watch_on_watch(sd_event_source *source _unused_,
                 int fd _unused_,
                 uint32_t revents _unused_,
                 void *userdata) {
@@ -138,7 +140,7 @@ static int on_watch(sd_event_source *source _unused_,
         char name[WATCH_NAME_MAX];
 
         if (watch_take(watch->watch, name))
-                look_soon(watch);
+                probe_watch_look_soon(watch);
         return 0;
 }
 
@@ -150,7 +152,7 @@ static int watch_probes(ProbeWatch *watch) {
                         &watch->source,
                         watch_get_fd(watch->watch),
                         EPOLLIN,
-                        on_watch,
+                        probe_watch_on_watch,
                         watch);
         if (r < 0)
                 return r;
@@ -160,7 +162,7 @@ static int watch_probes(ProbeWatch *watch) {
                         CLOCK_MONOTONIC,
                         WAIT_USEC,
                         WAIT_USEC / 4,
-                        on_timer,
+                        probe_watch_on_timer,
                         watch);
         if (r < 0)
                 return r;
@@ -184,7 +186,7 @@ void probe_set_watch(ProbeSet *set) {
 
 void probe_watch_look(ProbeSet *set) {
         if (set->watch)
-                look_soon(set->watch);
+                probe_watch_look_soon(set->watch);
 }
 
 ProbeWatch *probe_watch_free(ProbeWatch *watch) {

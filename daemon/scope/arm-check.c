@@ -248,7 +248,7 @@ int arm_check(Arm *arm, Reason *reason) {
         return r;
 }
 
-static int take_time(clockid_t clock, uint64_t *ret) {
+static int arm_check_take_time(clockid_t clock, uint64_t *ret) {
         struct timespec now;
 
         if (clock_gettime(clock, &now) < 0)
@@ -301,7 +301,7 @@ static int prove_some(Arm *arm) {
 int arm_prove(Arm *arm, clockid_t clock) {
         arm_begin_turn(arm);
         if (!arm->is_proving) {
-                int r = take_time(clock, &arm->since_nsec);
+                int r = arm_check_take_time(clock, &arm->since_nsec);
                 if (r < 0)
                         return r;
                 arm->n_proven = 0;

@@ -76,7 +76,11 @@ static int gather_begin(Arm *arm, bool leaves_out) {
         return 0;
 }
 
-static int append(void **array, size_t *n, const void *items, size_t n_items, size_t size) {
+static int arm_group_append(void **array,
+                size_t *n,
+                const void *items,
+                size_t n_items,
+                size_t size) {
         char *bigger = reallocarray(*array, *n + n_items, size);
 
         if (!bigger)
@@ -116,8 +120,18 @@ static int gather_judge(Gather *gather, Task leader, Reason *reason) {
                 return reason_set(reason, r, "scope %.200s: %s", gather->group->name, why.text);
         r = r ?: process_list_threads(leader.tid, &tasks, &n);
         arm->turn.n_tasks += n;
-        r = r ?: append((void **)&gather->threads, &gather->n_threads, tasks, n, sizeof(Task));
-        return r ?: append((void **)&gather->fit, &gather->n_fit, &leader.tid, 1, sizeof(pid_t));
+        r = r
+                            ?: arm_group_append((void **)&gather->threads,
+                                               &gather->n_threads,
+                                               tasks,
+                                               n,
+                                               sizeof(Task));
+        return r
+                               ?: arm_group_append((void **)&gather->fit,
+                                                  &gather->n_fit,
+                                                  &leader.tid,
+                                                  1,
+                                                  sizeof(pid_t));
 }
 
 static int gather_add(Gather *gather, pid_t pid, Reason *reason) {
@@ -159,7 +173,7 @@ static int gather_find(Gather *gather) {
         return r;
 }
 
-static int refuse_foreign(const Gather *gather, Reason *reason) {
+static int arm_group_refuse_foreign(const Gather *gather, Reason *reason) {
         if (gather->n_foreign == gather->seen.n)
                 return cgroup_refuse(gather->group->name, reason);
         return reason_set(reason,
@@ -216,7 +230,7 @@ static int gather_judge_all(Gather *gather, Reason *reason) {
                 if (r != 0)
                         return r;
         }
-        return gather->n_foreign > 0 ? refuse_foreign(gather, reason) : 0;
+        return gather->n_foreign > 0 ? arm_group_refuse_foreign(gather, reason) : 0;
 }
 
 /* All that is new and fit is listed in one write. */
@@ -311,7 +325,7 @@ int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason) {
 }
 
 /* What has ended is forgotten, or a session of weeks would remember all that ever came. */
-static void forget(Arm *arm, const Gather *gather) {
+static void arm_group_forget(Arm *arm, const Gather *gather) {
         task_set_keep(&arm->listed, gather->known, gather->n_known);
         task_set_keep(&arm->verified, gather->known, gather->n_known);
         task_set_keep(&arm->partial, gather->known, gather->n_known);
@@ -331,7 +345,7 @@ static int gather_begin_newcomers(Arm *arm) {
         if (r < 0)
                 return r;
         qsort(gather->known, gather->n_known, sizeof(pid_t), pid_compare);
-        forget(arm, gather);
+        arm_group_forget(arm, gather);
         return 0;
 }
 

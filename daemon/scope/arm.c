@@ -104,7 +104,7 @@ static int keep_alive(pid_t pid, Task *tasks, size_t *n_tasks) {
 
 /* Of listed tasks: is no thread of the process missing among them? A task that is alive now was
  * alive when the number of threads was read, since it was listed before. */
-static int is_whole(pid_t pid, Task *tasks, size_t *n_tasks, bool *ret) {
+static int arm_is_whole(pid_t pid, Task *tasks, size_t *n_tasks, bool *ret) {
         TaskStatus status;
 
         int r = process_read_status(pid, pid, &status);
@@ -136,7 +136,7 @@ static int arm_list_threads(Arm *arm, pid_t pid, size_t *ret_n, Reason *reason) 
                                 "more than %d threads were to be traced: name fewer processes, or try again when they are calmer",
                                 ARM_TASKS_MAX);
         r = r ?: arm_list(arm, tasks, n);
-        r = r ?: is_whole(pid, tasks, &n, &whole);
+        r = r ?: arm_is_whole(pid, tasks, &n, &whole);
         if (r < 0)
                 return r;
         if (whole) {

@@ -58,13 +58,13 @@ static bool is_directory(const struct dirent *entry) {
                strcmp(entry->d_name, "..") != 0;
 }
 
-static DIR *closedir_null(DIR *d) {
+static DIR *cgroup_closedir_null(DIR *d) {
         if (d)
                 closedir(d);
         return NULL;
 }
 
-DEFINE_CLEANUP(DIR, closedir_null);
+DEFINE_CLEANUP(DIR, cgroup_closedir_null);
 
 static int walk_into(Walk *walk, int dir, const char *name);
 
@@ -75,7 +75,7 @@ static int walk_below(Walk *walk, int dir) {
 
         if (here < 0)
                 return -errno;
-        _cleanup_(closedir_null_cleanup) DIR *d = fdopendir(here);
+        _cleanup_(cgroup_closedir_null_cleanup) DIR *d = fdopendir(here);
         if (!d) {
                 r = -errno;
                 close(here);

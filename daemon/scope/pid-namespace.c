@@ -46,7 +46,7 @@ typedef struct Match {
         size_t n_found;
 } Match;
 
-static int match_all(uid_t uid, size_t depth, Match *matches, size_t n_matches) {
+static int pid_namespace_match_all(uid_t uid, size_t depth, Match *matches, size_t n_matches) {
         _cleanup_free_ pid_t *pids = NULL;
         size_t n = 0;
 
@@ -103,7 +103,7 @@ int pid_namespace_translate(const Caller *caller,
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
                 matches[i].wanted = pids[i];
-        r = match_all(uid, depth, matches, n);
+        r = pid_namespace_match_all(uid, depth, matches, n);
         for (size_t i = 0; r == 0 && i < n; i++) {
                 r = match_check(&matches[i], reason);
                 translated[i] = matches[i].found;

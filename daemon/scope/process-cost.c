@@ -22,7 +22,7 @@
 /* Behind the name: state is the first. */
 enum { FIELD_UTIME = 12, FIELD_STIME, FIELD_START = 20, FIELD_RSS = 22, FIELDS };
 
-static int parse(const char *text, uint64_t fields[static FIELDS]) {
+static int process_cost_parse(const char *text, uint64_t fields[static FIELDS]) {
         const char *at = strrchr(text, ')');
 
         for (unsigned i = 1; at && i < FIELDS; i++) {
@@ -44,7 +44,7 @@ int process_cost_read(pid_t pid, ProcessCost *ret) {
         if (fd < 0)
                 return errno == ENOENT ? -ESRCH : -errno;
         int r = fd_read_all(fd, STAT_MAX, &text, &size);
-        r = r < 0 ? r : parse(text, fields);
+        r = r < 0 ? r : process_cost_parse(text, fields);
         if (r < 0)
                 return r;
         uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK), page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -46,7 +46,7 @@ static bool parse_pid(const char *text, pid_t *ret) {
 }
 
 /* Appends to a growing array; `*n` elements of `size` bytes. */
-static int grow(void **array, size_t n, size_t size, size_t max) {
+static int process_grow(void **array, size_t n, size_t size, size_t max) {
         if (n >= max)
                 return -E2BIG;
         if (n & (n - 1)) /* room was doubled at the last power of two */
@@ -58,13 +58,13 @@ static int grow(void **array, size_t n, size_t size, size_t max) {
         return 0;
 }
 
-static DIR *closedir_null(DIR *d) {
+static DIR *process_closedir_null(DIR *d) {
         if (d)
                 closedir(d);
         return NULL;
 }
 
-DEFINE_CLEANUP(DIR, closedir_null);
+DEFINE_CLEANUP(DIR, process_closedir_null);
 
 int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret) {
         char path[64];
@@ -115,7 +115,7 @@ int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
         struct dirent *entry;
 
         snprintf(path, sizeof(path), "/proc/%d/task", pid);
-        _cleanup_(closedir_null_cleanup) DIR *dir = opendir(path);
+        _cleanup_(process_closedir_null_cleanup) DIR *dir = opendir(path);
         if (!dir)
                 return errno == ENOENT ? -ESRCH : -errno;
         while ((entry = readdir(dir))) {
@@ -128,7 +128,7 @@ int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
                         continue;
                 if (r < 0)
                         return r;
-                r = grow((void **)&tasks, n, sizeof(Task), PROCESS_THREADS_MAX);
+                r = process_grow((void **)&tasks, n, sizeof(Task), PROCESS_THREADS_MAX);
                 if (r < 0)
                         return r;
                 tasks[n++] = task;
@@ -247,7 +247,7 @@ int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
         size_t n = 0;
         struct dirent *entry;
 
-        _cleanup_(closedir_null_cleanup) DIR *dir = opendir("/proc");
+        _cleanup_(process_closedir_null_cleanup) DIR *dir = opendir("/proc");
         if (!dir)
                 return -errno;
         while ((entry = readdir(dir))) {
@@ -258,7 +258,7 @@ int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
                         continue;
                 int r = process_has_uid(pid, uid, &is_of);
                 if (r == 0 && is_of)
-                        r = grow((void **)&pids, n, sizeof(pid_t), PROCESS_THREADS_MAX);
+                        r = process_grow((void **)&pids, n, sizeof(pid_t), PROCESS_THREADS_MAX);
                 if (r < 0)
                         return r;
                 if (is_of)
@@ -269,7 +269,7 @@ int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
         return 0;
 }
 
-static bool is_member(const Subject *owner, gid_t gid) {
+static bool process_is_member(const Subject *owner, gid_t gid) {
         for (size_t i = 0; i < owner->n_gids; i++)
                 if (owner->gids[i] == gid)
                         return true;
@@ -290,7 +290,8 @@ static int check_credentials(pid_t pid,
         if (!process_is_of(status, owner->uid))
                 return reason_set(reason, KT_E_ACCESS_DENIED, "process %d is not yours", pid);
         for (size_t i = 0; i < 4; i++)
-                if (status->gids[i] != status->gids[0] || !is_member(owner, status->gids[i]))
+                if (status->gids[i] != status->gids[0] ||
+                                !process_is_member(owner, status->gids[i]))
                         return reason_set(reason,
                                         KT_E_ACCESS_DENIED,
                                         "process %d runs with a group that is not yours (set-group-id)",

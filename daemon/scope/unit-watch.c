@@ -58,7 +58,7 @@ static int open_events(int cgroup, int *ret) {
 }
 
 /* For root a unit of the system's, before those that users or containers have called the same. */
-static int find_path(int root, const char *name, uid_t uid, char **ret, Reason *reason) {
+static int unit_watch_find_path(int root, const char *name, uid_t uid, char **ret, Reason *reason) {
         const UnitQuery query = { name, uid, uid == 0 };
         int r = cgroup_find_unit(root, &query, ret, reason);
 
@@ -66,7 +66,7 @@ static int find_path(int root, const char *name, uid_t uid, char **ret, Reason *
 }
 
 /* The reasons of cgroup.c speak of scopes. */
-static int refuse(int r, const char *name, Reason *reason) {
+static int unit_watch_refuse(int r, const char *name, Reason *reason) {
         switch (r) {
         case -ENOENT:
                 return reason_set(reason,
@@ -100,7 +100,7 @@ static int find_populated(const char *name, uid_t uid, UnitPlace *ret, Reason *r
         struct stat st;
 
         int r = cgroup_open_root(&root, reason);
-        r = r ?: find_path(root, name, uid, &path, reason);
+        r = r ?: unit_watch_find_path(root, name, uid, &path, reason);
         r = r ?: cgroup_open(root, path, &cgroup);
         if (r != 0)
                 return r;
@@ -117,11 +117,11 @@ int unit_place_find(const Spec *spec, uid_t uid, UnitPlace *ret, Reason *reason)
         if (spec->lifetime != LIFETIME_UNIT)
                 return 0;
         int r = find_populated(spec->lifetime_unit, uid, ret, reason);
-        return r == 0 ? 0 : refuse(r, spec->lifetime_unit, reason);
+        return r == 0 ? 0 : unit_watch_refuse(r, spec->lifetime_unit, reason);
 }
 
 /* Once: the caller may free the watch in it. */
-static void tell(UnitWatch *watch) {
+static void unit_watch_report(UnitWatch *watch) {
         (void)sd_event_source_set_enabled(watch->io, SD_EVENT_OFF);
         (void)sd_event_source_set_enabled(watch->timer, SD_EVENT_OFF);
         watch->handler(watch->userdata);
@@ -131,7 +131,7 @@ static int on_look_again(sd_event_source *source _unused_, uint64_t usec _unused
         UnitWatch *watch = userdata;
 
         if (read_populated(watch->fd) <= 0)
-                tell(watch);
+                unit_watch_report(watch);
         return 0;
 }
 
@@ -143,7 +143,7 @@ static int on_event(sd_event_source *source _unused_,
 
         /* What cannot be read cannot be relied on either. */
         if (read_populated(fd) <= 0) {
-                tell(watch);
+                unit_watch_report(watch);
                 return 0;
         }
         (void)sd_event_source_set_time_relative(watch->timer, LOOK_AGAIN_USEC);

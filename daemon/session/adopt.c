@@ -27,7 +27,7 @@
 #include "trace/trace-counts.h"
 #include "work/audit.h"
 
-static uint64_t get_number(json_object *object, const char *key) {
+static uint64_t adopt_get_number(json_object *object, const char *key) {
         json_object *value = json_object_object_get(object, key);
 
         return json_object_is_type(value, json_type_int) ? json_object_get_uint64(value) : 0;
@@ -38,7 +38,7 @@ static bool get_boolean(json_object *object, const char *key) {
 }
 
 /* "" where there is none. */
-static const char *get_text(json_object *object, const char *key) {
+static const char *adopt_get_text(json_object *object, const char *key) {
         json_object *value = json_object_object_get(object, key);
 
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
@@ -66,17 +66,17 @@ static uint64_t get_part(json_object *list, size_t i, size_t part) {
 
 static int read_owner(json_object *object, Subject *ret) {
         json_object *values = json_object_object_get(object, "owner"), *gids;
-        const char *unit = get_text(values, "unit");
+        const char *unit = adopt_get_text(values, "unit");
         size_t n;
 
         gids = get_list(values, "gids", &n);
         *ret = (Subject){
-                .uid = (uid_t)get_number(values, "uid"),
+                .uid = (uid_t)adopt_get_number(values, "uid"),
                 .is_active = get_boolean(values, "active"),
                 .gids = calloc(n + 1, sizeof(gid_t)),
                 .n_gids = n,
         };
-        (void)snprintf(ret->command, sizeof(ret->command), "%s", get_text(values, "command"));
+        (void)snprintf(ret->command, sizeof(ret->command), "%s", adopt_get_text(values, "command"));
         if (unit[0])
                 ret->unit = strdup(unit);
         if (!ret->gids || (unit[0] && !ret->unit))
@@ -87,7 +87,7 @@ static int read_owner(json_object *object, Subject *ret) {
         return json_object_object_get(values, "uid") && n > 0 ? 0 : -EBADMSG;
 }
 
-static int read_spec(json_object *object, Spec **ret, Reason *reason) {
+static int adopt_read_spec(json_object *object, Spec **ret, Reason *reason) {
         _cleanup_spec_ Spec *spec = spec_new();
 
         if (!spec)
@@ -100,7 +100,7 @@ static int read_spec(json_object *object, Spec **ret, Reason *reason) {
 }
 
 /* What the rules say now is what they said then. */
-static int check_same(json_object *object, const Grant *grant, Reason *reason) {
+static int adopt_check_same(json_object *object, const Grant *grant, Reason *reason) {
         _cleanup_json_ json_object *now = NULL;
         json_object *then = json_object_object_get(object, "grant");
 
@@ -118,10 +118,10 @@ static int decide(Session *session, json_object *object, Reason *reason) {
         Registry *registry = session->registry;
         Trace *trace = &session->trace;
 
-        int r = read_spec(object, &session->spec, reason);
+        int r = adopt_read_spec(object, &session->spec, reason);
         r = r ?: registry_decide(registry, &session->owner, session->spec, &session->grant, reason);
         r = r ?: trace_check_fence(session->spec, session->grant, reason);
-        r = r ?: check_same(object, session->grant, reason);
+        r = r ?: adopt_check_same(object, session->grant, reason);
         r = r ?: session_check_limits(session, session->grant, reason);
         r = r
                             ?: probe_events_hold(registry->probes,
@@ -131,7 +131,7 @@ static int decide(Session *session, json_object *object, Reason *reason) {
         return r;
 }
 
-static int read_members(Session *session, json_object *object) {
+static int adopt_read_members(Session *session, json_object *object) {
         size_t n;
         json_object *list = get_list(object, "members", &n);
 
@@ -148,7 +148,7 @@ static int read_members(Session *session, json_object *object) {
 }
 
 /* Of the grant's events; *ret: NULL for none. */
-static int read_events(const Trace *trace, json_object *object, const char *key, bool **ret) {
+static int adopt_read_events(const Trace *trace, json_object *object, const char *key, bool **ret) {
         size_t n;
         json_object *list = get_list(object, key, &n);
 
@@ -183,12 +183,13 @@ static int read_pids(Trace *trace, json_object *object) {
         return 0;
 }
 
-static int read_unit(Trace *trace, json_object *object) {
+static int adopt_read_unit(Trace *trace, json_object *object) {
         json_object *unit = json_object_object_get(object, "unit");
 
         if (!unit)
                 return 0;
-        trace->unit = (UnitPlace){ strdup(get_text(unit, "path")), get_number(unit, "id") };
+        trace->unit = (UnitPlace){ strdup(adopt_get_text(unit, "path")),
+                adopt_get_number(unit, "id") };
         return trace->unit.path ? 0 : -ENOMEM;
 }
 
@@ -212,24 +213,24 @@ static int read_fence(Session *session, json_object *fence) {
 
         trace->has_guard = get_boolean(fence, "has-guard");
         trace->is_guarded = get_boolean(fence, "guarded");
-        trace->guard_gid = (gid_t)get_number(fence, "guard-gid");
+        trace->guard_gid = (gid_t)adopt_get_number(fence, "guard-gid");
         *arm = (Arm){
                 .is_judged = session->grant->fenced,
                 .single_thread = session->spec->scope == SCOPE_COMMAND,
                 .rule = { .owner = &session->owner,
                                 .needs_no_new_privs = get_boolean(fence, "no-new-privs"),
                                 .has_gid = json_object_object_get(fence, "gid"),
-                                .gid = (gid_t)get_number(fence, "gid") },
-                .report = { .n_processes = get_number(fence, "processes"),
-                                .n_threads = get_number(fence, "threads"),
-                                .n_joined = get_number(fence, "joined"),
-                                .n_left_out = get_number(fence, "left-out"),
-                                .n_unread_cgroups = get_number(fence, "unread-cgroups") },
+                                .gid = (gid_t)adopt_get_number(fence, "gid") },
+                .report = { .n_processes = adopt_get_number(fence, "processes"),
+                                .n_threads = adopt_get_number(fence, "threads"),
+                                .n_joined = adopt_get_number(fence, "joined"),
+                                .n_left_out = adopt_get_number(fence, "left-out"),
+                                .n_unread_cgroups = adopt_get_number(fence, "unread-cgroups") },
         };
         snprintf(arm->report.left_out,
                         sizeof(arm->report.left_out),
                         "%s",
-                        get_text(fence, "why-left-out"));
+                        adopt_get_text(fence, "why-left-out"));
         session->report = arm->report;
         int r = read_tasks(&arm->verified, fence);
         return r ?: read_tasks(&arm->listed, fence);
@@ -258,39 +259,39 @@ static int read_trace(Session *session, json_object *object) {
         trace->is_stopping = session->state_before == SESSION_STOPPING || session->end_code[0];
         trace->is_live = trace->is_stopping || session->state_before == SESSION_RUNNING;
         trace->has_snapshot = get_boolean(object, "has-snapshot");
-        trace->size_kb = get_number(object, "size-kb");
+        trace->size_kb = adopt_get_number(object, "size-kb");
         trace->has_caught = get_boolean(object, "caught");
         trace->is_dirty = get_boolean(object, "taking");
         snprintf(trace->policy_digest,
                         sizeof(trace->policy_digest),
                         "%s",
-                        get_text(object, "policy"));
-        session->lingers_until_usec = get_number(object, "lingers-until-usec");
-        session->n_interferences = get_number(object, "interference");
-        session->interference_nsec = get_number(object, "interference-nsec");
+                        adopt_get_text(object, "policy"));
+        session->lingers_until_usec = adopt_get_number(object, "lingers-until-usec");
+        session->n_interferences = adopt_get_number(object, "interference");
+        session->interference_nsec = adopt_get_number(object, "interference-nsec");
         session->counters = (FeedCounters){
-                .written_bytes = get_number(object, "written-bytes"),
-                .discarded_bytes = get_number(object, "discarded-bytes"),
+                .written_bytes = adopt_get_number(object, "written-bytes"),
+                .discarded_bytes = adopt_get_number(object, "discarded-bytes"),
         };
         int r = read_pids(trace, object);
-        r = r ?: read_unit(trace, object);
-        r = r ?: read_events(trace, object, "off", &trace->is_off);
-        r = r ?: read_events(trace, object, "switching", &trace->is_asked);
+        r = r ?: adopt_read_unit(trace, object);
+        r = r ?: adopt_read_events(trace, object, "off", &trace->is_off);
+        r = r ?: adopt_read_events(trace, object, "switching", &trace->is_asked);
         r = r ?: trace_adopt_borrow(trace, object);
-        r = r ?: read_members(session, object);
+        r = r ?: adopt_read_members(session, object);
         r = r ?: read_fence(session, json_object_object_get(object, "fence"));
         return r ?: know_members(session);
 }
 
-static int read_end(Session *session, json_object *object) {
+static int adopt_read_end(Session *session, json_object *object) {
         (void)snprintf(session->end_code,
                         sizeof(session->end_code),
                         "%s",
-                        get_text(object, "end-code"));
+                        adopt_get_text(object, "end-code"));
         (void)snprintf(session->end_reason,
                         sizeof(session->end_reason),
                         "%s",
-                        get_text(object, "end-reason"));
+                        adopt_get_text(object, "end-reason"));
         return session->end_code[0] ? 0 : -EBADMSG;
 }
 
@@ -304,7 +305,7 @@ static int read_state(json_object *object, SessionState *ret, Reason *reason) {
                 SESSION_STOPPED,
                 SESSION_FAILED,
         };
-        const char *name = get_text(object, "state");
+        const char *name = adopt_get_text(object, "state");
 
         for (size_t i = 0; i < ELEMENTSOF(known); i++)
                 if (strcmp(name, session_state_to_string(known[i])) == 0) {
@@ -322,13 +323,13 @@ static bool has_stayed(const char *peer) {
 /* Another bus: their names are somebody else's there. Where there is none yet, that is found out
  * later (registry_join_bus). */
 static int read_peers(Session *session, json_object *object) {
-        const char *peer = get_text(object, "peer"), *bus = session->registry->options.bus_id;
+        const char *peer = adopt_get_text(object, "peer"), *bus = session->registry->options.bus_id;
         size_t n;
         json_object *list = get_list(object, "subscribers", &n);
 
-        if (bus && strcmp(bus, get_text(object, "bus")) != 0)
+        if (bus && strcmp(bus, adopt_get_text(object, "bus")) != 0)
                 return 0;
-        if (!bus && !(session->kept_bus = strdup(get_text(object, "bus"))))
+        if (!bus && !(session->kept_bus = strdup(adopt_get_text(object, "bus"))))
                 return -ENOMEM;
         if (has_stayed(peer) && !(session->peer = strdup(peer)))
                 return -ENOMEM;
@@ -344,13 +345,13 @@ static int read_peers(Session *session, json_object *object) {
         return 0;
 }
 
-static int fill(Session *session, json_object *object, Reason *reason) {
-        if (get_number(object, "version") != KEEP_VERSION)
+static int adopt_fill(Session *session, json_object *object, Reason *reason) {
+        if (adopt_get_number(object, "version") != KEEP_VERSION)
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "it was kept by another version of ktraced, which this one does not know");
-        int r = strcmp(get_text(object, "state"), KEEP_ENDING) == 0
-                                ? read_end(session, object)
+        int r = strcmp(adopt_get_text(object, "state"), KEEP_ENDING) == 0
+                                ? adopt_read_end(session, object)
                                 : read_state(object, &session->state_before, reason);
         r = r ?: read_owner(object, &session->owner);
         r = r ?: read_peers(session, object);
@@ -365,10 +366,10 @@ static int fill(Session *session, json_object *object, Reason *reason) {
 static void adopt_stream(Session *session, json_object *object) {
         int fd = session_take_kept_fd(session, KEEP_STREAM);
 
-        session->had_stream = fd >= 0 || get_number(object, "stream") != 0;
+        session->had_stream = fd >= 0 || adopt_get_number(object, "stream") != 0;
         if (fd < 0)
                 return;
-        if (get_number(object, "stream") == CONTROL_VERSION &&
+        if (adopt_get_number(object, "stream") == CONTROL_VERSION &&
                         session_adopt_stream(session, fd) == 0)
                 return;
         /* It writes what it has, and ends. */
@@ -488,7 +489,7 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
         if (strchr(id, '.')) /* a probe's */
                 return;
         int r = new_session(registry, id, &session);
-        r = r ?: fill(session, object, &reason);
+        r = r ?: adopt_fill(session, object, &reason);
         if (r != 0) {
                 audit_write(registry->audit,
                                 &(AuditRecord){

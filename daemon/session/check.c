@@ -58,7 +58,7 @@ static int add_reason(json_object *reasons, int r, const Reason *reason) {
         return describe_append(reasons, json_object_new_string(text));
 }
 
-static bool on_refusal(int result, const Reason *reason, void *userdata) {
+static bool check_on_refusal(int result, const Reason *reason, void *userdata) {
         const Check *check = userdata;
 
         return add_reason(check->reasons, result, reason) == 0 &&
@@ -143,7 +143,7 @@ static int describe_event(const Check *check, const GrantEvent *event, json_obje
 }
 
 /* Some of the granted events in each turn. */
-static int describe_events(Check *check) {
+static int check_describe_events(Check *check) {
         const Grant *grant = check->judgement.grant;
         FormatCache *formats = check->registry->formats;
         uint64_t n_parsed = format_cache_get_n_parsed(formats);
@@ -166,7 +166,7 @@ static int describe_events(Check *check) {
 }
 
 /* Globs that were narrowed, and what it costs. */
-static int describe_notes(const Grant *grant, json_object *notes) {
+static int check_describe_notes(const Grant *grant, json_object *notes) {
         int r = grant_describe_cost(grant, notes);
 
         for (size_t i = 0; r == 0 && i < grant->n_requests; i++) {
@@ -235,12 +235,12 @@ static int describe_triggers(const Spec *spec, const Grant *grant, json_object *
         return r;
 }
 
-static int put_text(json_object *object, const char *key, const char *text) {
+static int check_put_text(json_object *object, const char *key, const char *text) {
         return describe_put(object, key, json_object_new_string(text));
 }
 
 /* *ret: owned by the object. */
-static int put_list(json_object *object, const char *key, json_object **ret) {
+static int check_put_list(json_object *object, const char *key, json_object **ret) {
         json_object *list = json_object_new_array();
         int r = describe_put(object, key, list);
 
@@ -255,20 +255,20 @@ static int describe_grant(Check *check) {
                     *limits = NULL;
         const Grant *grant = check->judgement.grant;
 
-        int r = put_list(object, "events", &check->events);
-        r = r ?: put_list(object, "requests", &requests);
-        r = r ?: put_list(object, "notes", &notes);
-        r = r ?: put_list(object, "sources", &sources);
-        r = r ?: put_list(object, "triggers", &triggers);
-        r = r ?: put_list(object, "lacks", &lacks);
+        int r = check_put_list(object, "events", &check->events);
+        r = r ?: check_put_list(object, "requests", &requests);
+        r = r ?: check_put_list(object, "notes", &notes);
+        r = r ?: check_put_list(object, "sources", &sources);
+        r = r ?: check_put_list(object, "triggers", &triggers);
+        r = r ?: check_put_list(object, "lacks", &lacks);
         r = r ?: add_lacks(check->registry, check->spec, grant, lacks);
         r = r ?: describe_sources(grant, sources);
         r = r ?: describe_triggers(check->spec, grant, triggers);
-        r = r ?: put_text(object, "rule", grant->rule);
-        r = r ?: put_text(object, "polkit", grant->polkit_action ?: "");
-        r = r ?: put_text(object, "processes", grant->fenced ? "own" : "any");
+        r = r ?: check_put_text(object, "rule", grant->rule);
+        r = r ?: check_put_text(object, "polkit", grant->polkit_action ?: "");
+        r = r ?: check_put_text(object, "processes", grant->fenced ? "own" : "any");
         r = r ?: grant_describe_requests(grant, requests);
-        r = r ?: describe_notes(grant, notes);
+        r = r ?: check_describe_notes(grant, notes);
         r = r ?: limits_describe(&grant->limits, &limits);
         return r ?: describe_put(object, "limits", limits);
 }
@@ -304,7 +304,7 @@ static int check_rest(void *context, Reason *reason _unused_) {
 
 static int check_describe(void *context, Reason *reason _unused_) {
         Check *check = context;
-        int r = check->judgement.grant ? describe_events(check) : 0;
+        int r = check->judgement.grant ? check_describe_events(check) : 0;
 
         if (r != 0)
                 return r;
@@ -346,9 +346,9 @@ static int check_begin(Check *check, const Spec *spec) {
         check->object = json_object_new_object();
         if (!check->object)
                 return -ENOMEM;
-        int r = put_list(check->object, "reasons", &check->reasons);
+        int r = check_put_list(check->object, "reasons", &check->reasons);
         r = r ?: spec_format_scope(spec, &scope);
-        return r ?: put_text(check->object, "scope", scope);
+        return r ?: check_put_text(check->object, "scope", scope);
 }
 
 int registry_check(Registry *registry,
@@ -375,7 +375,7 @@ int registry_check(Registry *registry,
         check->request = request;
         check->spec = spec;
         judgement_init(&check->judgement, registry, &check->subject, spec);
-        check->judgement.on_refusal = on_refusal;
+        check->judgement.on_refusal = check_on_refusal;
         check->judgement.on_begin = check_forget_reasons;
         check->judgement.userdata = check;
         check->plan = (Plan){

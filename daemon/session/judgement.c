@@ -17,7 +17,7 @@
 #include "kernel/release.h"
 #include "probes/probe-origin.h"
 
-static int compare_names(const void *a, const void *b) {
+static int judgement_compare_names(const void *a, const void *b) {
         return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
@@ -33,11 +33,11 @@ static int join_probes(const ProbeEvents *probes, EventList *list) {
         for (size_t i = 0; i < probes->n; i++) {
                 const char *name = probes->events[i].name; /* borrowed */
 
-                if (n == 0 || !bsearch(&name, names, n, sizeof(char *), compare_names))
+                if (n == 0 || !bsearch(&name, names, n, sizeof(char *), judgement_compare_names))
                         names[list->n_names++] = name;
         }
         if (list->n_names > n)
-                qsort(names, list->n_names, sizeof(char *), compare_names);
+                qsort(names, list->n_names, sizeof(char *), judgement_compare_names);
         return 0;
 }
 
@@ -50,7 +50,7 @@ static int get_format(const char *system, const char *name, const Format **ret, 
         return r ?: format_cache_get_n_parsed(formats) > n_parsed;
 }
 
-static bool on_refusal(int result, const Reason *reason, void *userdata) {
+static bool judgement_on_refusal(int result, const Reason *reason, void *userdata) {
         const Judgement *judgement = userdata;
 
         return judgement->on_refusal(result, reason, judgement->userdata);
@@ -120,7 +120,7 @@ static int judgement_begin(Judgement *judgement, Reason *reason) {
                 .names = judgement->list->names,
                 .n_names = judgement->list->n_names,
                 .get_format = get_format,
-                .on_refusal = judgement->on_refusal ? on_refusal : NULL,
+                .on_refusal = judgement->on_refusal ? judgement_on_refusal : NULL,
                 .userdata = judgement,
                 .n_probes = judgement->probes.n,
                 .of_programs = judgement->probes.of_programs,

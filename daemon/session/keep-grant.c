@@ -11,7 +11,7 @@
 #include "policy/grant-describe.h"
 #include "session/keep.h"
 
-static int add_text(json_object *object, const char *key, const char *text) {
+static int keep_grant_add_text(json_object *object, const char *key, const char *text) {
         return text ? describe_put(object, key, json_object_new_string(text)) : 0;
 }
 
@@ -28,18 +28,18 @@ static int append_member(json_object *list, const GrantMember *member) {
         json_object *object = json_object_new_object();
 
         int r = describe_append(list, object);
-        r = r ?: add_text(object, "pid", member->pid_field);
+        r = r ?: keep_grant_add_text(object, "pid", member->pid_field);
         return r ?: add_texts(object, "fields", member->fields, member->n_fields);
 }
 
-static int append_event(json_object *list, const GrantEvent *event) {
+static int keep_grant_append_event(json_object *list, const GrantEvent *event) {
         json_object *object = json_object_new_object(), *members;
 
         int r = describe_append(list, object);
-        r = r ?: add_text(object, "system", event->system);
-        r = r ?: add_text(object, "name", event->name);
-        r = r ?: add_text(object, "filter", event->filter);
-        r = r ?: add_text(object, "policy-filter", event->policy_filter);
+        r = r ?: keep_grant_add_text(object, "system", event->system);
+        r = r ?: keep_grant_add_text(object, "name", event->name);
+        r = r ?: keep_grant_add_text(object, "filter", event->filter);
+        r = r ?: keep_grant_add_text(object, "policy-filter", event->policy_filter);
         r = r ?: describe_put(object, "off", json_object_new_boolean(event->is_off));
         r = r ?: describe_put(object, "unrecorded", json_object_new_boolean(event->is_unrecorded));
         r = r ?: describe_put(object, "others", json_object_new_boolean(event->speaks_of_others));
@@ -55,16 +55,19 @@ static int append_event(json_object *list, const GrantEvent *event) {
         return r;
 }
 
-static int add_events(json_object *object, const char *key, const GrantEvent *events, size_t n) {
+static int keep_grant_add_events(json_object *object,
+                const char *key,
+                const GrantEvent *events,
+                size_t n) {
         json_object *list = json_object_new_array();
 
         int r = describe_put(object, key, list);
         for (size_t i = 0; r == 0 && i < n; i++)
-                r = append_event(list, &events[i]);
+                r = keep_grant_append_event(list, &events[i]);
         return r;
 }
 
-static int add_triggers(json_object *object, const Grant *grant) {
+static int keep_grant_add_triggers(json_object *object, const Grant *grant) {
         json_object *list = json_object_new_array();
 
         int r = describe_put(object, "triggers", list);
@@ -75,8 +78,8 @@ static int add_triggers(json_object *object, const Grant *grant) {
                 r = describe_append(list, entry);
                 r = r ?: describe_put(entry, "event", json_object_new_uint64(trigger->event));
                 r = r ?: describe_put(entry, "target", json_object_new_uint64(trigger->target));
-                r = r ?: add_text(entry, "filter", trigger->filter);
-                r = r ?: add_text(entry, "hist", trigger->hist.command);
+                r = r ?: keep_grant_add_text(entry, "filter", trigger->filter);
+                r = r ?: keep_grant_add_text(entry, "hist", trigger->hist.command);
         }
         return r;
 }
@@ -87,15 +90,15 @@ int keep_make_grant(const Grant *grant, json_object **ret) {
 
         if (!object)
                 return -ENOMEM;
-        int r = add_text(object, "rule", grant->rule);
+        int r = keep_grant_add_text(object, "rule", grant->rule);
         r = r ?: describe_put(object, "fenced", json_object_new_boolean(grant->fenced));
         r = r ?: describe_put(object, "redacted", json_object_new_boolean(grant->redacted));
         r = r ?: describe_put(object, "addresses", json_object_new_int(grant->addresses));
         r = r ?: describe_put(object, "allow-setuid", json_object_new_boolean(grant->allow_setuid));
-        r = r ?: add_text(object, "polkit", grant->polkit_action);
-        r = r ?: add_events(object, "events", grant->events, grant->n_events);
-        r = r ?: add_events(object, "sources", grant->sources, grant->n_sources);
-        r = r ?: add_triggers(object, grant);
+        r = r ?: keep_grant_add_text(object, "polkit", grant->polkit_action);
+        r = r ?: keep_grant_add_events(object, "events", grant->events, grant->n_events);
+        r = r ?: keep_grant_add_events(object, "sources", grant->sources, grant->n_sources);
+        r = r ?: keep_grant_add_triggers(object, grant);
         if (r == 0) {
                 requests = json_object_new_array();
                 r = describe_put(object, "requests", requests);

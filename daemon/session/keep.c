@@ -22,11 +22,11 @@
 #include "session/session-parts.h"
 #include "trace/trace-borrow.h"
 
-static int put_text(json_object *object, const char *key, const char *text) {
+static int keep_put_text(json_object *object, const char *key, const char *text) {
         return text ? describe_put(object, key, json_object_new_string(text)) : 0;
 }
 
-static int put_number(json_object *object, const char *key, uint64_t number) {
+static int keep_put_number(json_object *object, const char *key, uint64_t number) {
         return describe_put(object, key, json_object_new_uint64(number));
 }
 
@@ -35,7 +35,7 @@ static int put_boolean(json_object *object, const char *key, bool value) {
 }
 
 /* Adds an empty list. */
-static int put_list(json_object *object, const char *key, json_object **ret) {
+static int keep_put_list(json_object *object, const char *key, json_object **ret) {
         *ret = json_object_new_array();
         return describe_put(object, key, *ret);
 }
@@ -52,11 +52,11 @@ static int put_owner(json_object *object, const Subject *owner) {
         json_object *values = json_object_new_object(), *gids = NULL;
 
         int r = describe_put(object, "owner", values);
-        r = r ?: put_number(values, "uid", owner->uid);
+        r = r ?: keep_put_number(values, "uid", owner->uid);
         r = r ?: put_boolean(values, "active", owner->is_active);
-        r = r ?: put_text(values, "unit", owner->unit);
-        r = r ?: put_text(values, "command", owner->command);
-        r = r ?: put_list(values, "gids", &gids);
+        r = r ?: keep_put_text(values, "unit", owner->unit);
+        r = r ?: keep_put_text(values, "command", owner->command);
+        r = r ?: keep_put_list(values, "gids", &gids);
         for (size_t i = 0; r == 0 && i < owner->n_gids; i++)
                 r = describe_append(gids, json_object_new_uint64(owner->gids[i]));
         return r;
@@ -65,20 +65,20 @@ static int put_owner(json_object *object, const Subject *owner) {
 static int put_subscribers(json_object *object, const Session *session) {
         json_object *list = NULL;
 
-        int r = put_list(object, "subscribers", &list);
+        int r = keep_put_list(object, "subscribers", &list);
         for (size_t i = 0; r == 0 && i < SUBSCRIBERS_MAX && session->subscribers[i]; i++)
                 r = describe_append(list, json_object_new_string(session->subscribers[i]));
         return r;
 }
 
 /* flags: of the grant's events, NULL for none. */
-static int put_events(json_object *object,
+static int keep_put_events(json_object *object,
                 const char *key,
                 const Session *session,
                 const bool *flags) {
         json_object *list = NULL;
 
-        int r = put_list(object, key, &list);
+        int r = keep_put_list(object, key, &list);
         for (size_t i = 0; r == 0 && flags && i < session->grant->n_events; i++)
                 if (flags[i])
                         r = describe_append(list, json_object_new_uint64(i));
@@ -88,7 +88,7 @@ static int put_events(json_object *object,
 static int put_pids(json_object *object, const Trace *trace) {
         json_object *list = NULL;
 
-        int r = trace->pids ? put_list(object, "pids", &list) : 0;
+        int r = trace->pids ? keep_put_list(object, "pids", &list) : 0;
         for (size_t i = 0; r == 0 && trace->pids && i < trace->spec->n_pids; i++)
                 r = describe_append(list, json_object_new_uint64((uint64_t)trace->pids[i]));
         return r;
@@ -100,8 +100,8 @@ static int put_unit(json_object *object, const UnitPlace *place) {
         if (!place->path)
                 return 0;
         int r = describe_put(object, "unit", unit);
-        r = r ?: put_text(unit, "path", place->path);
-        return r ?: put_number(unit, "id", place->id);
+        r = r ?: keep_put_text(unit, "path", place->path);
+        return r ?: keep_put_number(unit, "id", place->id);
 }
 
 static int append_members(json_object *list, const ControlMember *members, size_t n) {
@@ -117,19 +117,19 @@ static int put_members(json_object *object, const Session *session) {
         size_t n = session->newcomers ? newcomers_get_members(session->newcomers, &later) : 0;
         json_object *list = NULL;
 
-        int r = put_list(object, "members", &list);
+        int r = keep_put_list(object, "members", &list);
         r = r ?: append_members(list, session->members, session->n_members);
         return r ?: append_members(list, later, n);
 }
 
 static int put_report(json_object *object, const ArmReport *report) {
-        int r = put_number(object, "processes", report->n_processes);
+        int r = keep_put_number(object, "processes", report->n_processes);
 
-        r = r ?: put_number(object, "threads", report->n_threads);
-        r = r ?: put_number(object, "joined", report->n_joined);
-        r = r ?: put_number(object, "left-out", report->n_left_out);
-        r = r ?: put_number(object, "unread-cgroups", report->n_unread_cgroups);
-        return r ?: put_text(object, "why-left-out", report->left_out);
+        r = r ?: keep_put_number(object, "threads", report->n_threads);
+        r = r ?: keep_put_number(object, "joined", report->n_joined);
+        r = r ?: keep_put_number(object, "left-out", report->n_left_out);
+        r = r ?: keep_put_number(object, "unread-cgroups", report->n_unread_cgroups);
+        return r ?: keep_put_text(object, "why-left-out", report->left_out);
 }
 
 /* What was listed, and how it is guarded. */
@@ -141,12 +141,12 @@ static int put_fence(json_object *object, const Session *session) {
         int r = describe_put(object, "fence", fence);
         r = r ?: put_boolean(fence, "has-guard", trace->has_guard);
         r = r ?: put_boolean(fence, "guarded", trace->is_guarded);
-        r = r ?: put_number(fence, "guard-gid", trace->guard_gid);
+        r = r ?: keep_put_number(fence, "guard-gid", trace->guard_gid);
         r = r ?: put_boolean(fence, "no-new-privs", rule->needs_no_new_privs);
         if (r == 0 && rule->has_gid)
-                r = put_number(fence, "gid", rule->gid);
+                r = keep_put_number(fence, "gid", rule->gid);
         r = r ?: put_report(fence, &session->report);
-        r = r ?: put_list(fence, "tasks", &tasks);
+        r = r ?: keep_put_list(fence, "tasks", &tasks);
         for (size_t i = 0; r == 0 && i < trace->arm.verified.n; i++)
                 r = append_pair(tasks,
                                 (uint64_t)trace->arm.verified.tasks[i].tid,
@@ -159,11 +159,11 @@ static int put_counters(json_object *object, const Session *session) {
 
         if (session->feed)
                 feed_get_counters(session->feed, &counters);
-        int r = put_number(object,
+        int r = keep_put_number(object,
                         "written-bytes",
                         session->counters.written_bytes + counters.written_bytes);
         return r
-                               ?: put_number(object,
+                               ?: keep_put_number(object,
                                                   "discarded-bytes",
                                                   session->counters.discarded_bytes +
                                                                   counters.discarded_bytes);
@@ -171,7 +171,7 @@ static int put_counters(json_object *object, const Session *session) {
 
 static int put_stream(json_object *object, const Session *session) {
         return session->feed && feed_is_reading(session->feed)
-                               ? put_number(object, "stream", CONTROL_VERSION)
+                               ? keep_put_number(object, "stream", CONTROL_VERSION)
                                : 0;
 }
 
@@ -182,41 +182,46 @@ static int put_policy(json_object *object, const Session *session) {
         r = r ?: describe_put(object, "spec", spec);
         r = r ?: keep_make_grant(session->grant, &grant);
         r = r ?: describe_put(object, "grant", grant);
-        return r ?: put_text(object, "policy", session->trace.policy_digest);
+        return r ?: keep_put_text(object, "policy", session->trace.policy_digest);
 }
 
-static int put_end(json_object *object, const Session *session) {
-        int r = put_text(object, "state", KEEP_ENDING);
+static int keep_put_end(json_object *object, const Session *session) {
+        int r = keep_put_text(object, "state", KEEP_ENDING);
 
-        r = r ?: put_text(object, "end-code", session->end_code);
-        return r ?: put_text(object, "end-reason", session->end_reason);
+        r = r ?: keep_put_text(object, "end-code", session->end_code);
+        return r ?: keep_put_text(object, "end-reason", session->end_reason);
 }
 
-static int make(const Session *session, json_object **ret) {
+static int keep_make(const Session *session, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
 
         if (!object)
                 return -ENOMEM;
-        int r = put_number(object, "version", KEEP_VERSION);
+        int r = keep_put_number(object, "version", KEEP_VERSION);
         if (session->end == END_NOT)
-                r = r ?: put_text(object, "state", session_state_to_string(session->state));
+                r = r ?: keep_put_text(object, "state", session_state_to_string(session->state));
         else
-                r = r ?: put_end(object, session);
+                r = r ?: keep_put_end(object, session);
         r = r ?: put_owner(object, &session->owner);
-        r = r ?: put_text(object, "bus", session->kept_bus ?: session->registry->options.bus_id);
-        r = r ?: put_text(object, "peer", session->peer);
+        r = r
+                            ?: keep_put_text(object,
+                                               "bus",
+                                               session->kept_bus
+                                                               ?: session->registry->options
+                                                                                  .bus_id);
+        r = r ?: keep_put_text(object, "peer", session->peer);
         r = r ?: put_subscribers(object, session);
         r = r ?: put_policy(object, session);
         r = r ?: put_boolean(object, "armed", session->trace.is_armed);
         r = r ?: put_boolean(object, "has-snapshot", session->trace.has_snapshot);
-        r = r ?: put_number(object, "lingers-until-usec", session->lingers_until_usec);
-        r = r ?: put_number(object, "interference", session->n_interferences);
-        r = r ?: put_number(object, "interference-nsec", session->interference_nsec);
-        r = r ?: put_number(object, "size-kb", session->trace.size_kb);
+        r = r ?: keep_put_number(object, "lingers-until-usec", session->lingers_until_usec);
+        r = r ?: keep_put_number(object, "interference", session->n_interferences);
+        r = r ?: keep_put_number(object, "interference-nsec", session->interference_nsec);
+        r = r ?: keep_put_number(object, "size-kb", session->trace.size_kb);
         r = r ?: put_boolean(object, "caught", session->trace.has_caught);
         r = r ?: put_boolean(object, "taking", session->trace.is_taken || session->trace.is_dirty);
-        r = r ?: put_events(object, "off", session, session->trace.is_off);
-        r = r ?: put_events(object, "switching", session, session->trace.is_asked);
+        r = r ?: keep_put_events(object, "off", session, session->trace.is_off);
+        r = r ?: keep_put_events(object, "switching", session, session->trace.is_asked);
         r = r ?: trace_keep_borrow(&session->trace, object);
         r = r ?: put_pids(object, &session->trace);
         r = r ?: put_unit(object, &session->trace.unit);
@@ -232,7 +237,7 @@ static int make(const Session *session, json_object **ret) {
 static int save(const Session *session) {
         _cleanup_json_ json_object *object = NULL;
 
-        int r = make(session, &object);
+        int r = keep_make(session, &object);
         r = r ?: store_save(session->registry->store, session->id, object);
         if (r < 0)
                 log_errno(r,
@@ -302,7 +307,7 @@ void session_unkeep_fds(const Session *session) {
                 session_unkeep_fd(session, kind);
 }
 
-static void make_name(const Session *session, KeepFd kind, char name[static 32]) {
+static void keep_make_name(const Session *session, KeepFd kind, char name[static 32]) {
         static const char *const names[_KEEP_FD_N] = {
                 [KEEP_STREAM] = "stream",
                 [KEEP_WINDOW] = "window",
@@ -315,20 +320,20 @@ static void make_name(const Session *session, KeepFd kind, char name[static 32])
 void session_keep_fd(const Session *session, KeepFd kind, int fd) {
         char name[32];
 
-        make_name(session, kind, name);
+        keep_make_name(session, kind, name);
         fd_store_put(session->registry->options.fd_store, name, fd);
 }
 
 void session_unkeep_fd(const Session *session, KeepFd kind) {
         char name[32];
 
-        make_name(session, kind, name);
+        keep_make_name(session, kind, name);
         fd_store_forget(session->registry->options.fd_store, name);
 }
 
 int session_take_kept_fd(const Session *session, KeepFd kind) {
         char name[32];
 
-        make_name(session, kind, name);
+        keep_make_name(session, kind, name);
         return fd_store_take(session->registry->options.fd_store, name);
 }

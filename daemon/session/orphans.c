@@ -107,7 +107,7 @@ static bool keeps_pair(const char *event, void *userdata) {
 }
 
 /* Users' own that were taken over, and what a session holds. */
-static bool keeps_probe(const char *event, size_t size, void *userdata) {
+static bool orphans_keeps_probe(const char *event, size_t size, void *userdata) {
         const Registry *registry = userdata;
         const char *slash = memchr(event, '/', size);
         char group[64], name[DEFINITION_NAME_MAX + 1];
@@ -126,7 +126,7 @@ static bool keeps_probe(const char *event, size_t size, void *userdata) {
 }
 
 static void remove_events(Registry *registry) {
-        const ProbeKeeper keeper = { keeps_probe, registry };
+        const ProbeKeeper keeper = { orphans_keeps_probe, registry };
         int r = pair_remove_all(registry->tracefs, PROBE_GROUP_PREFIX, keeps_pair, registry);
 
         if (r < 0)
@@ -136,7 +136,7 @@ static void remove_events(Registry *registry) {
                 log_errno(r, LOG_WARNING, NULL, "cannot remove orphaned probes");
 }
 
-static int step_remove(void *context, Reason *reason _unused_) {
+static int orphans_step_remove(void *context, Reason *reason _unused_) {
         Orphans *orphans = context;
         size_t n = 0;
 
@@ -182,8 +182,10 @@ static void on_tried(Plan *plan, int result, const Reason *reason _unused_) {
         wait_for_holders(orphans);
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
-        static const PlanStep steps[] = { { "remove", step_remove, NULL } };
+static int orphans_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        static const PlanStep steps[] = { { "remove", orphans_step_remove, NULL } };
         Orphans *orphans = userdata;
 
         orphans->plan = (Plan){ .context = orphans, .done = on_tried, .userdata = orphans };
@@ -221,7 +223,7 @@ static int orphans_new(Registry *registry, size_t n, Orphans **ret) {
                         CLOCK_MONOTONIC,
                         0,
                         0,
-                        on_timer,
+                        orphans_on_timer,
                         orphans);
         r = r < 0 ? r : sd_event_source_set_enabled(orphans->timer, SD_EVENT_OFF);
         if (r >= 0)

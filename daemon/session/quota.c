@@ -111,7 +111,7 @@ void registry_settle_defaults(const Registry *registry,
                         spec->triggers[i].hist.size = grant->triggers[i].hist.n_rows;
 }
 
-static int refuse(const char *what,
+static int quota_refuse(const char *what,
                 uint64_t used,
                 uint64_t limit,
                 const char *unit,
@@ -127,7 +127,7 @@ static int refuse(const char *what,
                         unit);
 }
 
-static int check_name(const Question *q, Reason *reason) {
+static int quota_check_name(const Question *q, Reason *reason) {
         const Session *session;
 
         if (!q->spec->name)
@@ -144,7 +144,7 @@ static int check_name(const Question *q, Reason *reason) {
         return 0;
 }
 
-static int check_instance(const Question *q, Reason *reason) {
+static int quota_check_instance(const Question *q, Reason *reason) {
         const Session *session;
 
         if (!q->spec->instance)
@@ -159,7 +159,7 @@ static int check_instance(const Question *q, Reason *reason) {
         return 0;
 }
 
-static int check_events(const Question *q, Reason *reason) {
+static int quota_check_events(const Question *q, Reason *reason) {
         if (q->subject->uid == 0 || q->grant->n_events <= q->limits->max_events)
                 return 0;
         return reason_set(reason,
@@ -218,7 +218,7 @@ static int check_uid_sessions(const Question *q, Reason *reason) {
 
         if (q->subject->uid == 0 || q->usage.n_sessions_uid < limit)
                 return 0;
-        return refuse("max-sessions-per-uid", q->usage.n_sessions_uid, limit, "", reason);
+        return quota_refuse("max-sessions-per-uid", q->usage.n_sessions_uid, limit, "", reason);
 }
 
 static int check_uid_buffer(const Question *q, Reason *reason) {
@@ -227,7 +227,7 @@ static int check_uid_buffer(const Question *q, Reason *reason) {
 
         if (q->subject->uid == 0 || kb <= limit)
                 return 0;
-        return refuse("max-buffer-kb-per-uid", kb, limit, " kB", reason);
+        return quota_refuse("max-buffer-kb-per-uid", kb, limit, " kB", reason);
 }
 
 static int check_uid_events(const Question *q, Reason *reason) {
@@ -236,7 +236,7 @@ static int check_uid_events(const Question *q, Reason *reason) {
 
         if (q->subject->uid == 0 || n <= limit)
                 return 0;
-        return refuse("max-events-per-uid", n, limit, " events", reason);
+        return quota_refuse("max-events-per-uid", n, limit, " events", reason);
 }
 
 /* Bind root too, and say nothing of others' numbers. */
@@ -259,9 +259,9 @@ int registry_check_quota(const Registry *registry,
                 size_t *next,
                 Reason *reason) {
         static int (*const checks[])(const Question *q, Reason *reason) = {
-                check_events,
-                check_name,
-                check_instance,
+                quota_check_events,
+                quota_check_name,
+                quota_check_instance,
                 check_buffer,
                 check_pids,
                 check_spool,

@@ -19,15 +19,15 @@ typedef struct Totals {
         uint64_t buffer_kb; /* as the kernel has them, both of a flight recorder */
 } Totals;
 
-static int put(json_object *object, const char *key, uint64_t number) {
+static int registry_status_put(json_object *object, const char *key, uint64_t number) {
         return describe_put(object, key, json_object_new_uint64(number));
 }
 
-static bool is_shown(const Subject *subject, uid_t uid) {
+static bool registry_status_is_shown(const Subject *subject, uid_t uid) {
         return subject->uid == 0 || subject->uid == uid;
 }
 
-static uint64_t get_now_usec(void) {
+static uint64_t registry_status_get_now_usec(void) {
         struct timespec now = {};
 
         (void)clock_gettime(CLOCK_BOOTTIME, &now); /* cannot fail with this clock */
@@ -35,16 +35,16 @@ static uint64_t get_now_usec(void) {
 }
 
 static int put_daemon(json_object *object) {
-        uint64_t now_usec = get_now_usec();
+        uint64_t now_usec = registry_status_get_now_usec();
         ProcessCost cost;
 
         int r = process_cost_read(getpid(), &cost);
         r = r ?: describe_put(object, "version", json_object_new_string(KT_VERSION));
-        r = r ?: put(object, "pid", (uint64_t)getpid());
-        r = r ?: put(object, "memory-kb", cost.memory_kb);
-        r = r ?: put(object, "cpu-usec", cost.cpu_usec);
+        r = r ?: registry_status_put(object, "pid", (uint64_t)getpid());
+        r = r ?: registry_status_put(object, "memory-kb", cost.memory_kb);
+        r = r ?: registry_status_put(object, "cpu-usec", cost.cpu_usec);
         return r
-                               ?: put(object,
+                               ?: registry_status_put(object,
                                                   "uptime-usec",
                                                   now_usec > cost.begun_usec
                                                                   ? now_usec - cost.begun_usec
@@ -59,12 +59,12 @@ static int append_worker(json_object *list, const Feed *feed, const char *sessio
 
         int r = describe_append(list, worker);
         r = r ?: describe_put(worker, "session", json_object_new_string(session));
-        r = r ?: put(worker, "uid", uid);
+        r = r ?: registry_status_put(worker, "uid", uid);
         if (r < 0 || pid <= 0 || process_cost_read(pid, &cost) < 0)
                 return r;
-        r = put(worker, "pid", (uint64_t)pid);
-        r = r ?: put(worker, "memory-kb", cost.memory_kb);
-        return r ?: put(worker, "cpu-usec", cost.cpu_usec);
+        r = registry_status_put(worker, "pid", (uint64_t)pid);
+        r = r ?: registry_status_put(worker, "memory-kb", cost.memory_kb);
+        return r ?: registry_status_put(worker, "cpu-usec", cost.cpu_usec);
 }
 
 static void count_session(const Session *session, Totals *totals) {
@@ -83,19 +83,19 @@ static int put_sessions(json_object *object, const Registry *registry, const Sub
 
         int r = describe_put(object, "consumers", workers);
         TAILQ_FOREACH(session, &registry->sessions, sessions) {
-                if (!is_shown(subject, session->owner.uid))
+                if (!registry_status_is_shown(subject, session->owner.uid))
                         continue;
                 count_session(session, &totals);
                 if (r == 0 && session->feed)
                         r = append_worker(workers, session->feed, session->id, session->owner.uid);
         }
         TAILQ_FOREACH(drain, &registry->drains, drains)
-                if (r == 0 && is_shown(subject, drain->uid))
+                if (r == 0 && registry_status_is_shown(subject, drain->uid))
                         r = append_worker(workers, drain->feed, "", drain->uid);
-        r = r ?: put(object, "sessions", totals.n_sessions);
-        r = r ?: put(object, "running", totals.n_running);
-        r = r ?: put(object, "streams", totals.n_streams);
-        return r ?: put(object, "kernel-buffer-kb", totals.buffer_kb);
+        r = r ?: registry_status_put(object, "sessions", totals.n_sessions);
+        r = r ?: registry_status_put(object, "running", totals.n_running);
+        r = r ?: registry_status_put(object, "streams", totals.n_streams);
+        return r ?: registry_status_put(object, "kernel-buffer-kb", totals.buffer_kb);
 }
 
 int registry_describe_status(const Registry *registry, const Subject *subject, json_object **ret) {

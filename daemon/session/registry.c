@@ -174,14 +174,14 @@ static bool may_run(uid_t uid, void *userdata) {
                options->handlers.has_time(uid, options->userdata);
 }
 
-static void on_spent(uid_t uid, uint64_t usec, void *userdata) {
+static void registry_on_spent(uid_t uid, uint64_t usec, void *userdata) {
         const RegistryOptions *options = &((const Registry *)userdata)->options;
 
         if (options->handlers.on_spent && uid != UID_OF_RULES)
                 options->handlers.on_spent(uid, usec, options->userdata);
 }
 
-static const TurnsHandlers turns_handlers = { may_run, on_spent };
+static const TurnsHandlers turns_handlers = { may_run, registry_on_spent };
 
 int registry_new(const RegistryOptions *options, Registry **ret) {
         _cleanup_(registry_free_cleanup) Registry *registry = calloc(1, sizeof(*registry));
@@ -241,7 +241,7 @@ static void drain_free(Drain *drain) {
 }
 
 /* Only the sessions are left. */
-static void close_work(Registry *registry) {
+static void registry_close_work(Registry *registry) {
         registry->is_closing = true;
         boot_close(registry->boot);
         crash_close(registry->crash);
@@ -276,7 +276,7 @@ Registry *registry_free(Registry *registry) {
 
         if (!registry)
                 return NULL;
-        close_work(registry);
+        registry_close_work(registry);
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_end_now(session);
         store_clear(registry->store);
@@ -287,7 +287,7 @@ Registry *registry_leave(Registry *registry) {
         Session *session;
 
         spool_leave(registry->spool);
-        close_work(registry);
+        registry_close_work(registry);
         registry->probes->has_defined = false; /* what stands in the kernel is the next one's */
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_leave(session);

@@ -67,7 +67,7 @@ struct Reload {
         TAILQ_ENTRY(Reload) others;
 };
 
-static Session *find_next(const Registry *registry) {
+static Session *reload_find_next(const Registry *registry) {
         Session *session;
 
         TAILQ_FOREACH(session, &registry->sessions, sessions)
@@ -103,7 +103,7 @@ static void end_for_rules(Session *session, int result, const Reason *reason) {
 }
 
 /* What follows the decision is done in the same turn, so both are about one state. */
-static int judge(Reload *reload, Reason *reason) {
+static int reload_judge_session(Reload *reload, Reason *reason) {
         const Session *session = reload->session;
         const Grant *now;
 
@@ -124,7 +124,7 @@ static int reload_judge(void *context, Reason *unused _unused_) {
         if (reload->session && reload->session->end != END_NOT)
                 reload_forget(reload);
         if (!reload->session) {
-                reload->session = find_next(registry);
+                reload->session = reload_find_next(registry);
                 if (!reload->session)
                         return 0;
                 judgement_init(&reload->judgement,
@@ -132,7 +132,7 @@ static int reload_judge(void *context, Reason *unused _unused_) {
                                 &reload->session->owner,
                                 reload->session->spec);
         }
-        int r = judge(reload, &reason);
+        int r = reload_judge_session(reload, &reason);
         if (r == DECISION_AGAIN)
                 return PLAN_AGAIN;
         Session *session = reload->session;

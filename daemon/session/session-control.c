@@ -98,7 +98,7 @@ static void session_then_resized(Session *session, int result, const Reason *rea
         session_conclude(session, session->state, result, reason);
 }
 
-static int check_size(const Session *session, uint64_t kb, Reason *reason) {
+static int session_control_check_size(const Session *session, uint64_t kb, Reason *reason) {
         const SpecField *field = spec_field_find("buffer-kb");
         const Trace *trace = &session->trace;
 
@@ -132,7 +132,7 @@ int session_resize(Session *session, uint64_t kb, Request *request, Reason *reas
                 return r;
         if (session->state == SESSION_FAILED)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session has failed");
-        r = check_size(session, kb, reason);
+        r = session_control_check_size(session, kb, reason);
         if (r != 0)
                 return r;
         session->trace.wants_kb = kb;

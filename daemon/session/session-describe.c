@@ -15,19 +15,19 @@
 #include "trace/metadata.h"
 #include "trace/trace-pairs.h"
 
-static int append_event(json_object *events, const GrantEvent *event) {
+static int session_describe_append_event(json_object *events, const GrantEvent *event) {
         char name[512];
 
         snprintf(name, sizeof(name), "%s:%s", event->system, event->name);
         return describe_append(events, json_object_new_string(name));
 }
 
-static int describe_events(const Grant *grant, json_object *events) {
+static int session_describe_events(const Grant *grant, json_object *events) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < grant->n_events; i++)
                 if (!grant->events[i].is_unrecorded)
-                        r = append_event(events, &grant->events[i]);
+                        r = session_describe_append_event(events, &grant->events[i]);
         return r;
 }
 
@@ -36,11 +36,11 @@ static int describe_off(const Session *session, json_object *off) {
 
         for (size_t i = 0; r == 0 && session->is_off && i < session->grant->n_events; i++)
                 if (session->is_off[i] && !session->grant->events[i].is_unrecorded)
-                        r = append_event(off, &session->grant->events[i]);
+                        r = session_describe_append_event(off, &session->grant->events[i]);
         return r;
 }
 
-static int describe_notes(const Session *session, json_object *notes) {
+static int session_describe_notes(const Session *session, json_object *notes) {
         const ArmReport *report = &session->report;
         char note[512];
 
@@ -81,7 +81,7 @@ static int describe_notes(const Session *session, json_object *notes) {
 }
 
 /* Nothing where there is none. */
-static int describe_histograms(const Session *session, json_object *object) {
+static int session_describe_histograms(const Session *session, json_object *object) {
         json_object *list = NULL;
         int r = 0;
 
@@ -125,11 +125,11 @@ int session_describe(const Session *session, json_object **ret) {
         r = r ?: describe_put(object, "rule", json_object_new_string(session->grant->rule));
         r = r ?: spec_to_json(session->spec, &spec);
         r = r ?: describe_put(object, "spec", spec);
-        r = r ?: describe_events(session->grant, events);
+        r = r ?: session_describe_events(session->grant, events);
         r = r ?: describe_off(session, off);
         r = r ?: grant_describe_requests(session->grant, requests);
-        r = r ?: describe_notes(session, notes);
-        r = r ?: describe_histograms(session, object);
+        r = r ?: session_describe_notes(session, notes);
+        r = r ?: session_describe_histograms(session, object);
         r = r ?: windows_describe(session, object);
         if (r == 0)
                 *ret = TAKE_PTR(object);
@@ -141,7 +141,10 @@ typedef struct Totals {
         uint64_t made; /* whatever became of them */
 } Totals;
 
-static int describe_cpu(const Session *session, unsigned cpu, json_object *cpus, Totals *totals) {
+static int session_describe_cpu(const Session *session,
+                unsigned cpu,
+                json_object *cpus,
+                Totals *totals) {
         json_object *object = json_object_new_object();
         CpuStatistics s = {};
 
@@ -169,7 +172,7 @@ static int describe_cpu(const Session *session, unsigned cpu, json_object *cpus,
         return r ?: describe_put(object, "now-nsec", json_object_new_uint64(s.now_nsec));
 }
 
-static int describe_spool(const Session *session, json_object *object) {
+static int session_describe_spool(const Session *session, json_object *object) {
         const SpoolEntry *entry = session->feed ? feed_get_entry(session->feed) : NULL;
         json_object *spool = NULL;
 
@@ -178,7 +181,7 @@ static int describe_spool(const Session *session, json_object *object) {
 }
 
 /* Its stream worker; nothing where there is none, or none that has said a word. */
-static int describe_worker(const Session *session, json_object *object) {
+static int session_describe_worker(const Session *session, json_object *object) {
         pid_t pid = session->feed ? feed_get_pid(session->feed) : 0;
         ProcessCost cost;
 
@@ -199,7 +202,7 @@ int session_statistics(const Session *session, json_object **ret) {
                 return -ENOMEM;
         int r = describe_put(object, "cpus", cpus);
         for (unsigned i = 0; r == 0 && i < session->trace.n_cpus; i++)
-                r = describe_cpu(session, i, cpus, &totals);
+                r = session_describe_cpu(session, i, cpus, &totals);
         if (session->feed)
                 feed_get_counters(session->feed, &counters);
         r = r ?: describe_put(object, "recorded", json_object_new_uint64(totals.recorded));
@@ -209,7 +212,7 @@ int session_statistics(const Session *session, json_object **ret) {
                                                "unpaired",
                                                json_object_new_uint64(trace_get_n_dropped(
                                                                &session->trace)));
-        r = r ?: describe_spool(session, object);
+        r = r ?: session_describe_spool(session, object);
         uint64_t cost_usec = meter_get_cost_usec(totals.made);
         uint64_t hit_nsec = session->grant->fenced ? HIT_NSEC_MAX : 0;
         r = r ?: describe_put(object, "cost-usec", json_object_new_uint64(cost_usec));
@@ -226,7 +229,7 @@ int session_statistics(const Session *session, json_object **ret) {
                                                json_object_new_uint64(
                                                                session->counters.discarded_bytes +
                                                                counters.discarded_bytes));
-        r = r ?: describe_worker(session, object);
+        r = r ?: session_describe_worker(session, object);
         r = r
                             ?: describe_put(object,
                                                "interference",

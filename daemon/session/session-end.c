@@ -91,7 +91,8 @@ static void session_then_quiesced(Session *session, int result, const Reason *re
 }
 
 static void finish_feed(Session *session, const char *code, const char *reason) {
-        feed_tell_interference(session->feed, session->n_interferences, session->interference_nsec);
+        feed_report_interference(
+                        session->feed, session->n_interferences, session->interference_nsec);
         feed_finish(session->feed, session->trace.names_fd, code, reason);
 }
 
@@ -166,7 +167,7 @@ void session_end(Session *session, const char *code, const char *reason) {
                 return;
         session_record_end(session, code, reason);
         session_stop_notices(session);
-        session_tell_end(session, code, reason);
+        session_report_end(session, code, reason);
         if (session->state != SESSION_CREATING) /* nobody knows it yet */
                 session->registry->options.handlers.on_ended(
                                 session, code, reason, session->registry->options.userdata);

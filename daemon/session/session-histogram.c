@@ -48,7 +48,7 @@ struct HistCall {
 
 static void begin_next(Session *session);
 
-static HistCall *call_free(HistCall *call) {
+static HistCall *session_histogram_call_free(HistCall *call) {
         if (!call)
                 return NULL;
         consumer_free(call->consumer);
@@ -62,7 +62,7 @@ static HistCall *call_free(HistCall *call) {
 }
 
 /* After this call it is freed. */
-static void end(HistCall *call, int result, const Reason *reason) {
+static void session_histogram_end(HistCall *call, int result, const Reason *reason) {
         Session *session = call->session;
 
         if (result < 0)
@@ -71,7 +71,7 @@ static void end(HistCall *call, int result, const Reason *reason) {
         if (call->request && result == 0)
                 call->request->list = TAKE_PTR(call->rows);
         request_answer(&call->request, result, reason);
-        call_free(call);
+        session_histogram_call_free(call);
         if (session->end == END_NOT && !session->registry->is_closing)
                 begin_next(session);
         else if (session->end == END_RELEASE)
@@ -81,7 +81,7 @@ static void end(HistCall *call, int result, const Reason *reason) {
 static void end_cancelled(HistCall *call) {
         Reason reason = {};
 
-        end(call,
+        session_histogram_end(call,
                         reason_set(&reason,
                                         KT_E_CANCELLED,
                                         "the session ended meanwhile: %s",
@@ -93,12 +93,12 @@ static void end_cancelled(HistCall *call) {
 static void end_failed(HistCall *call, const char *why) {
         Reason reason = {};
 
-        end(call,
+        session_histogram_end(call,
                         reason_set(&reason, KT_E_FAILED, "the histogram cannot be read: %s", why),
                         &reason);
 }
 
-static void submit(HistCall *call, void (*done)(Plan *, int, const Reason *)) {
+static void session_histogram_submit(HistCall *call, void (*done)(Plan *, int, const Reason *)) {
         call->plan.done = done;
         call->plan.userdata = call;
         call->plan_in_flight = true;
@@ -106,12 +106,12 @@ static void submit(HistCall *call, void (*done)(Plan *, int, const Reason *)) {
 }
 
 /* A plan of its is over. false: the call is, too. */
-static bool go_on(HistCall *call, int result, const Reason *reason) {
+static bool session_histogram_continue(HistCall *call, int result, const Reason *reason) {
         call->plan_in_flight = false;
         if (call->session->end != END_NOT)
                 end_cancelled(call);
         else if (result != 0)
-                end(call, result, reason);
+                session_histogram_end(call, result, reason);
         else
                 return true;
         return false;
@@ -124,21 +124,21 @@ static void on_judged(Plan *plan, int result, const Reason *reason) {
 
         if (call->hist.has_fired && session->end == END_NOT) {
                 call->plan_in_flight = false;
-                end(call, result ?: KT_E_FAILED, &why);
+                session_histogram_end(call, result ?: KT_E_FAILED, &why);
                 session_end(session, "guard", why.text);
                 return;
         }
-        if (go_on(call, result, reason))
-                end(call, 0, NULL);
+        if (session_histogram_continue(call, result, reason))
+                session_histogram_end(call, 0, NULL);
 }
 
-static void on_answer(HistCall *call, const ControlMessage *message) {
+static void session_histogram_on_answer(HistCall *call, const ControlMessage *message) {
         const Session *session = call->session;
         char text[CONTROL_TEXT_MAX];
 
         call->consumer = consumer_free(call->consumer);
         if (call->is_verb && message->status.error == 0) {
-                end(call, 0, NULL);
+                session_histogram_end(call, 0, NULL);
                 return;
         }
         if (message->status.error != 0 || call->totals.type == 0) {
@@ -151,15 +151,15 @@ static void on_answer(HistCall *call, const ControlMessage *message) {
                         &call->totals,
                         json_object_array_length(call->rows) - 1);
         if (!head || json_object_array_put_idx(call->rows, 0, head) < 0) {
-                end(call, -ENOMEM, NULL);
+                session_histogram_end(call, -ENOMEM, NULL);
                 return;
         }
         if (call->question_fd == QUESTION_SENT) {
-                end(call, 0, NULL);
+                session_histogram_end(call, 0, NULL);
                 return;
         }
         trace_plan_hist_judge(&call->hist, &call->plan);
-        submit(call, on_judged);
+        session_histogram_submit(call, on_judged);
 }
 
 static void on_entry(HistCall *call, const ControlMessage *message) {
@@ -173,7 +173,7 @@ static void on_entry(HistCall *call, const ControlMessage *message) {
                 end_failed(call, "what its reader tells makes no sense");
 }
 
-static void send_table(HistCall *call) {
+static void session_histogram_send_table(HistCall *call) {
         const Grant *grant = call->session->grant;
         const ControlMessage message = {
                 .type = CONTROL_TABLE,
@@ -189,13 +189,15 @@ static void send_table(HistCall *call) {
         close_cleanup(&call->hist.fds[1]);
 }
 
-static void on_message(Consumer *consumer _unused_, const ControlMessage *message, void *userdata) {
+static void session_histogram_on_message(Consumer *consumer _unused_,
+                const ControlMessage *message,
+                void *userdata) {
         HistCall *call = userdata;
 
         switch (message->type) {
         case CONTROL_READY:
                 if (call->hist.fds[0] >= 0)
-                        send_table(call);
+                        session_histogram_send_table(call);
                 break;
         case CONTROL_ENTRY:
                 on_entry(call, message);
@@ -207,21 +209,23 @@ static void on_message(Consumer *consumer _unused_, const ControlMessage *messag
                 break;
         case CONTROL_ANSWER:
         case CONTROL_REFUSED:
-                on_answer(call, message);
+                session_histogram_on_answer(call, message);
                 break;
         default:
                 break;
         }
 }
 
-static void on_closed(Consumer *consumer _unused_, void *userdata) {
+static void session_histogram_on_closed(Consumer *consumer _unused_, void *userdata) {
         HistCall *call = userdata;
 
         call->consumer = consumer_free(call->consumer);
         end_failed(call, "its reader has ended: see the journal of ktrace-consumer");
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int session_histogram_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         HistCall *call = userdata;
 
         if (!call->plan_in_flight)
@@ -229,15 +233,16 @@ static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, vo
         return 0;
 }
 
-static const ConsumerHandlers reader_handlers = { on_message, on_closed };
+static const ConsumerHandlers reader_handlers = { session_histogram_on_message,
+        session_histogram_on_closed };
 
-static int set_timer(HistCall *call) {
+static int session_histogram_set_timer(HistCall *call) {
         int r = sd_event_add_time_relative(call->session->registry->options.event,
                         &call->timer,
                         CLOCK_MONOTONIC,
                         READ_TIMEOUT_USEC,
                         0,
-                        on_timer,
+                        session_histogram_on_timer,
                         call);
 
         return MIN_OF(r, 0);
@@ -250,7 +255,7 @@ static int prepare_question(HistCall *call) {
         call->rows = json_object_new_array();
         if (!call->rows || json_object_array_add(call->rows, NULL) < 0)
                 return -ENOMEM;
-        int r = set_timer(call);
+        int r = session_histogram_set_timer(call);
         if (r < 0)
                 return r;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
@@ -267,7 +272,7 @@ static int prepare_question(HistCall *call) {
 }
 
 /* What is not sent ends the call: the other end of the socket is closed. */
-static void send_question(HistCall *call) {
+static void session_histogram_send_question(HistCall *call) {
         static const ControlCountsVerb verbs[_HIST_VERB_N] = {
                 [HIST_CLEAR] = CONTROL_COUNTS_CLEAR,
                 [HIST_PAUSE] = CONTROL_COUNTS_PAUSE,
@@ -295,27 +300,27 @@ static int begin_reading(HistCall *call, Reason *reason) {
         call->rows = json_object_new_array();
         if (!call->rows || json_object_array_add(call->rows, NULL) < 0)
                 return -ENOMEM;
-        int r = set_timer(call);
+        int r = session_histogram_set_timer(call);
         if (r < 0)
                 return r;
         r = consumer_spawn(launcher, &reader_handlers, call, &call->consumer, reason);
         return r ?: consumer_send(call->consumer, &message, NULL, 0);
 }
 
-static void on_opened(Plan *plan, int result, const Reason *reason) {
+static void session_histogram_on_opened(Plan *plan, int result, const Reason *reason) {
         HistCall *call = plan->userdata;
         Reason why = {};
 
-        if (!go_on(call, result, reason))
+        if (!session_histogram_continue(call, result, reason))
                 return;
         int r = begin_reading(call, &why);
         if (r != 0)
-                end(call, r, &why);
+                session_histogram_end(call, r, &why);
 }
 
-static void on_done(Plan *plan, int result, const Reason *reason) {
-        if (go_on(plan->userdata, result, reason))
-                end(plan->userdata, 0, NULL);
+static void session_histogram_on_done(Plan *plan, int result, const Reason *reason) {
+        if (session_histogram_continue(plan->userdata, result, reason))
+                session_histogram_end(plan->userdata, 0, NULL);
 }
 
 static void begin_next(Session *session) {
@@ -325,29 +330,33 @@ static void begin_next(Session *session) {
                 return;
         call->has_begun = true;
         if (call->question_fd >= 0) {
-                send_question(call);
+                session_histogram_send_question(call);
                 return;
         }
         if (call->is_verb)
                 trace_plan_hist_verb(&call->hist, &call->plan);
         else
                 trace_plan_hist_open(&call->hist, &call->plan);
-        submit(call, call->is_verb ? on_done : on_opened);
+        session_histogram_submit(call,
+                        call->is_verb ? session_histogram_on_done : session_histogram_on_opened);
 }
 
-static bool is_called(const SpecTrigger *trigger, const char *name) {
+static bool session_histogram_is_called(const SpecTrigger *trigger, const char *name) {
         return trigger->action == ACTION_HIST &&
                (!*name || strcmp(trigger->event, name) == 0 ||
                                (trigger->hist.name && strcmp(trigger->hist.name, name) == 0));
 }
 
 /* By its name, by its event where that has one, or the only one. */
-static int find(const Session *session, const char *name, size_t *ret, Reason *reason) {
+static int session_histogram_find(const Session *session,
+                const char *name,
+                size_t *ret,
+                Reason *reason) {
         const Spec *spec = session->spec;
         size_t n = 0;
 
         for (size_t i = 0; i < spec->n_triggers; i++)
-                if (is_called(&spec->triggers[i], name)) {
+                if (session_histogram_is_called(&spec->triggers[i], name)) {
                         *ret = i;
                         n++;
                 }
@@ -372,7 +381,7 @@ static int find(const Session *session, const char *name, size_t *ret, Reason *r
                         n);
 }
 
-static int add(Session *session,
+static int session_histogram_add(Session *session,
                 const char *name,
                 bool is_verb,
                 HistVerb verb,
@@ -387,7 +396,7 @@ static int add(Session *session,
                                 "the session %s",
                                 session->end != END_NOT ? "is ending" : "has failed");
         int r = is_verb ? session_check_control(session, request, reason) : 0;
-        r = r ?: find(session, name, &trigger, reason);
+        r = r ?: session_histogram_find(session, name, &trigger, reason);
         if (r != 0)
                 return r;
         if (trace_counts(&session->trace) && !session->is_armed)
@@ -421,7 +430,7 @@ static int add(Session *session,
         if (trace_counts(&session->trace))
                 r = prepare_question(call);
         if (r < 0) {
-                call_free(call);
+                session_histogram_call_free(call);
                 return r;
         }
         TAILQ_INSERT_TAIL(&session->hist_calls, call, calls);
@@ -430,7 +439,7 @@ static int add(Session *session,
 }
 
 int session_get_histogram(Session *session, const char *name, Request *request, Reason *reason) {
-        return add(session, name, false, 0, request, reason);
+        return session_histogram_add(session, name, false, 0, request, reason);
 }
 
 int session_change_histogram(Session *session,
@@ -444,7 +453,7 @@ int session_change_histogram(Session *session,
 
         for (HistVerb v = 0; v < _HIST_VERB_N; v++)
                 if (strcmp(verb, verbs[v]) == 0)
-                        return add(session, name, true, v, request, reason);
+                        return session_histogram_add(session, name, true, v, request, reason);
         return KT_E_UNKNOWN_KEY;
 }
 
@@ -458,7 +467,7 @@ bool session_end_histograms(Session *session) {
                 else {
                         TAILQ_REMOVE(&session->hist_calls, call, calls);
                         request_answer_cancelled(&call->request, session->end_reason);
-                        call_free(call);
+                        session_histogram_call_free(call);
                 }
         }
         return TAILQ_EMPTY(&session->hist_calls);
@@ -470,6 +479,6 @@ void session_free_histograms(Session *session) {
         while ((call = TAILQ_FIRST(&session->hist_calls))) {
                 TAILQ_REMOVE(&session->hist_calls, call, calls);
                 request_answer_cancelled(&call->request, session->end_reason);
-                call_free(call);
+                session_histogram_call_free(call);
         }
 }

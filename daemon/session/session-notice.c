@@ -66,7 +66,7 @@ void session_visit_peers(const Session *session,
                 visit(session->subscribers[i], userdata);
 }
 
-static void tell(json_object *notice, void *userdata) {
+static void session_notice_report(json_object *notice, void *userdata) {
         Session *session = userdata;
 
         session->registry->options.handlers.on_notice(
@@ -92,7 +92,7 @@ static void on_losses(const uint64_t *lost, void *userdata) {
 
 /* The kernel counts an event that speaks of others also where one of those runs: who is nobody's to
  * know. */
-static uint32_t get_told_pid(const Grant *grant, size_t trigger, uint32_t pid) {
+static uint32_t get_reported_pid(const Grant *grant, size_t trigger, uint32_t pid) {
         const GrantEvent *event = &grant->events[grant->triggers[trigger].event];
 
         return event->speaks_of_others && defence_is_on("filter-fields") ? 0 : pid;
@@ -105,7 +105,7 @@ static void on_hits(size_t trigger, uint64_t n, uint32_t pid, void *userdata) {
                         (unsigned)trigger,
                         session->spec->triggers[trigger].event,
                         n,
-                        get_told_pid(session->grant, trigger, pid));
+                        get_reported_pid(session->grant, trigger, pid));
 }
 
 /* A trigger with a count is told so often and no more. */
@@ -155,7 +155,7 @@ static int make_notices(Session *session) {
                 r = notices_new(&(NoticesOptions){ .event = event,
                                                 .session = session->id,
                                                 .n_cpus = session->trace.n_cpus,
-                                                .tell = tell,
+                                                .tell = session_notice_report,
                                                 .count_busy = count_busy,
                                                 .userdata = session },
                                 &session->notices);
@@ -201,7 +201,7 @@ void session_free_notices(Session *session) {
         session->notices = notices_free(session->notices);
 }
 
-void session_tell_end(Session *session, const char *code, const char *text) {
+void session_report_end(Session *session, const char *code, const char *text) {
         if (strcmp(code, "guard") == 0)
                 notices_take_reason(session->notices, NOTICE_GUARD_FIRED, text, NULL, 0);
         else if (strcmp(code, "interference") == 0)
@@ -236,7 +236,7 @@ static int describe_changes(const TraceLedger *found, json_object *object) {
         return r ?: describe_put(object, "until-nsec", json_object_new_uint64(found->until_nsec));
 }
 
-void session_tell_changes(Session *session, const TraceLedger *found, const char *text) {
+void session_report_changes(Session *session, const TraceLedger *found, const char *text) {
         _cleanup_json_ json_object *details = json_object_new_object();
 
         if (details && describe_changes(found, details) == 0)

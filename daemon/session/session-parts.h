@@ -85,9 +85,9 @@ void session_stop_notices(Session *session);
 void session_release_notices(Session *session);
 void session_free_notices(Session *session);
 /* What others have changed, and it goes on. */
-void session_tell_changes(Session *session, const TraceLedger *found, const char *text);
+void session_report_changes(Session *session, const TraceLedger *found, const char *text);
 /* Of an end by its guard, by interference or by a limit; before it ends. */
-void session_tell_end(Session *session, const char *code, const char *text);
+void session_report_end(Session *session, const char *code, const char *text);
 /* The daemon ends. */
 void session_free_snapshots(Session *session);
 /* The same of calls for histograms: those that a plan works for follow. */

@@ -143,7 +143,7 @@ static void session_on_changes(const TraceLedger *found, void *userdata) {
         session->n_interferences += found->n;
         session->interference_nsec += found->until_nsec - found->from_nsec;
         session_record(session, AUDIT_INTERFERENCE, what.text);
-        session_tell_changes(session, found, what.text);
+        session_report_changes(session, found, what.text);
         session_keep(session);
 }
 

@@ -26,7 +26,7 @@ struct Snapshot {
         TAILQ_ENTRY(Snapshot) snapshots;
 };
 
-static void on_ready(Feed *feed _unused_,
+static void session_snapshot_on_ready(Feed *feed _unused_,
                 int result,
                 const Reason *reason,
                 int fd,
@@ -42,14 +42,14 @@ static void on_ready(Feed *feed _unused_,
 }
 
 /* It takes something out that nobody has yet: until it is over the next daemon finds nothing. */
-static void on_reading(Feed *feed _unused_, void *userdata) {
+static void session_snapshot_on_reading(Feed *feed _unused_, void *userdata) {
         const Snapshot *snapshot = userdata;
 
         session_unkeep_fd(snapshot->session, KEEP_WINDOW);
         session_keep(snapshot->session);
 }
 
-static void on_released(Feed *feed, void *userdata) {
+static void session_snapshot_on_released(Feed *feed, void *userdata) {
         Snapshot *snapshot = userdata, *next;
         Session *session = snapshot->session;
 
@@ -63,12 +63,12 @@ static void on_released(Feed *feed, void *userdata) {
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
         free(snapshot);
         TAILQ_FOREACH(next, &session->snapshots, snapshots)
-                feed_go_on(next->feed);
+                feed_continue(next->feed);
         if (session->end == END_RELEASE)
                 session_end_continue(session);
 }
 
-static void on_tripped(Feed *feed _unused_, const char *text, void *userdata) {
+static void session_snapshot_on_tripped(Feed *feed _unused_, const char *text, void *userdata) {
         session_end(((Snapshot *)userdata)->session, "guard", text);
 }
 
@@ -121,10 +121,10 @@ static int check_snapshot(const Session *session, Reason *reason) {
 
 int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason) {
         static const FeedHandlers handlers = {
-                .on_ready = on_ready,
-                .on_reading = on_reading,
-                .on_released = on_released,
-                .on_tripped = on_tripped,
+                .on_ready = session_snapshot_on_ready,
+                .on_reading = session_snapshot_on_reading,
+                .on_released = session_snapshot_on_released,
+                .on_tripped = session_snapshot_on_tripped,
         };
         Snapshot *snapshot;
 
@@ -148,7 +148,7 @@ int session_snapshot(Session *session, ControlSink kind, Request *request, Reaso
                 free(snapshot);
                 return r;
         }
-        feed_tell_interference(
+        feed_report_interference(
                         snapshot->feed, session->n_interferences, session->interference_nsec);
         snapshot->request = request;
         TAILQ_INSERT_TAIL(&session->snapshots, snapshot, snapshots);

@@ -36,7 +36,7 @@ int registry_get_format(Registry *registry,
         return r == -ENOENT && probe ? make_format(registry, probe, ret) : r;
 }
 
-static bool is_shown(const PolicyView *view, const char *glob, const char *full) {
+static bool visible_events_is_shown(const PolicyView *view, const char *glob, const char *full) {
         size_t size = strcspn(full, ":");
         char system[256];
 
@@ -80,7 +80,7 @@ int registry_list_events(Registry *registry,
         if (!names)
                 return -ENOMEM;
         for (size_t i = 0; i < list->n_names; i++) {
-                if (!is_shown(&view, glob, list->names[i]))
+                if (!visible_events_is_shown(&view, glob, list->names[i]))
                         continue;
                 names[n] = strdup(list->names[i]);
                 if (!names[n++]) {
@@ -145,7 +145,7 @@ static int describe_format(const char *system,
         return r;
 }
 
-static int refuse_event(const Tracefs *tracefs,
+static int visible_events_refuse_event(const Tracefs *tracefs,
                 const PolicyView *view,
                 const char *name,
                 Reason *reason) {
@@ -178,7 +178,7 @@ int registry_describe_event(Registry *registry,
                 return r;
         /* The caller may send megabytes. They are neither copied nor compared with globs. */
         if (strnlen(name, SPEC_EVENT_NAME_MAX + 1) > SPEC_EVENT_NAME_MAX)
-                return refuse_event(tracefs, &view, name, reason);
+                return visible_events_refuse_event(tracefs, &view, name, reason);
         system = strdup(name);
         if (!system)
                 return -ENOMEM;
@@ -186,9 +186,9 @@ int registry_describe_event(Registry *registry,
         if (event)
                 *event++ = '\0';
         if (!event || !policy_view_has(&view, system, event))
-                return refuse_event(tracefs, &view, name, reason);
+                return visible_events_refuse_event(tracefs, &view, name, reason);
         r = event_read_format(tracefs, system, event, &text, &size);
         if (r == -ENOENT || r == -EINVAL)
-                return refuse_event(tracefs, &view, name, reason);
+                return visible_events_refuse_event(tracefs, &view, name, reason);
         return r ?: describe_format(system, text, size, ret, reason);
 }

@@ -43,7 +43,7 @@ bool session_has_windows(const Session *session) {
 }
 
 /* Triggers go on when the guard has gone off: what they did then is of somebody else. */
-static int step_look(void *context, Reason *reason) {
+static int window_look_step_look(void *context, Reason *reason) {
         Look *look = context;
         bool has_fired;
 
@@ -54,10 +54,10 @@ static int step_look(void *context, Reason *reason) {
 }
 
 static const PlanStep steps[] = {
-        { "look-at-windows", step_look, NULL },
+        { "look-at-windows", window_look_step_look, NULL },
 };
 
-static void on_plan(Plan *plan, int result, const Reason *reason) {
+static void window_look_on_plan(Plan *plan, int result, const Reason *reason) {
         Look *look = plan->userdata;
         Session *session = look->session;
         _cleanup_json_ json_object *object = NULL;
@@ -96,9 +96,10 @@ int session_look(Session *session, Request *request, Reason *reason _unused_) {
         look->session = session;
         look->request = request;
         look->trace = &session->trace;
-        look->plan = (Plan){
-                .uid = session->owner.uid, .context = look, .done = on_plan, .userdata = look
-        };
+        look->plan = (Plan){ .uid = session->owner.uid,
+                .context = look,
+                .done = window_look_on_plan,
+                .userdata = look };
         plan_init(&look->plan, steps, ELEMENTSOF(steps), NULL);
         TAILQ_INSERT_TAIL(&session->looks, look, looks);
         worker_submit(session->registry->worker, &look->plan);

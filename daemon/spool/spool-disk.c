@@ -79,7 +79,7 @@ typedef struct EntryVisitor {
         void *userdata;
 } EntryVisitor;
 
-static int visit_entry(DIR *dir, const char *name, void *userdata) {
+static int spool_disk_visit_entry(DIR *dir, const char *name, void *userdata) {
         const EntryVisitor *visitor = userdata;
         struct stat status;
 
@@ -95,7 +95,7 @@ int spool_disk_scan(const SpoolDisk *disk,
         EntryVisitor visitor = { visit, userdata };
 
         int fd = openat(disk->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 ? -errno : visit_names(fd, visit_entry, &visitor);
+        return fd < 0 ? -errno : visit_names(fd, spool_disk_visit_entry, &visitor);
 }
 
 typedef struct FileVisitor {
@@ -103,7 +103,7 @@ typedef struct FileVisitor {
         void *userdata;
 } FileVisitor;
 
-static int visit_file(DIR *dir, const char *name, void *userdata) {
+static int spool_disk_visit_file(DIR *dir, const char *name, void *userdata) {
         const FileVisitor *visitor = userdata;
         struct stat status;
 
@@ -122,7 +122,7 @@ int spool_disk_scan_entry(const SpoolDisk *disk,
         int fd = -1;
 
         int r = fd_open_own_directory(disk->fd, id, &fd);
-        return r ?: visit_names(fd, visit_file, &visitor);
+        return r ?: visit_names(fd, spool_disk_visit_file, &visitor);
 }
 
 int spool_disk_make_entry(const SpoolDisk *disk, const char *id) {
@@ -131,7 +131,7 @@ int spool_disk_make_entry(const SpoolDisk *disk, const char *id) {
         return fsync(disk->fd) < 0 ? -errno : 0;
 }
 
-static int remove_file(DIR *dir, const char *name, void *userdata _unused_) {
+static int spool_disk_remove_file(DIR *dir, const char *name, void *userdata _unused_) {
         return unlinkat(dirfd(dir), name, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
@@ -139,7 +139,7 @@ int spool_disk_remove_entry(const SpoolDisk *disk, const char *id) {
         int fd = -1;
 
         int r = fd_open_own_directory(disk->fd, id, &fd);
-        r = r ?: visit_names(fd, remove_file, NULL);
+        r = r ?: visit_names(fd, spool_disk_remove_file, NULL);
         if (r == 0 && unlinkat(disk->fd, id, AT_REMOVEDIR) < 0)
                 r = -errno;
         return r;
@@ -184,7 +184,7 @@ int spool_disk_save(const SpoolDisk *disk, const char *id, const char *text) {
         return r;
 }
 
-static int open_file(const SpoolDisk *disk,
+static int spool_disk_open_regular(const SpoolDisk *disk,
                 const char *id,
                 const char *name,
                 int flags,
@@ -205,11 +205,11 @@ static int open_file(const SpoolDisk *disk,
 }
 
 int spool_disk_create(const SpoolDisk *disk, const char *id, const char *name, int *ret_fd) {
-        return open_file(disk, id, name, O_WRONLY | O_CREAT | O_EXCL, ret_fd);
+        return spool_disk_open_regular(disk, id, name, O_WRONLY | O_CREAT | O_EXCL, ret_fd);
 }
 
 int spool_disk_open_file(const SpoolDisk *disk, const char *id, const char *name, int *ret_fd) {
-        return open_file(disk, id, name, O_RDONLY, ret_fd);
+        return spool_disk_open_regular(disk, id, name, O_RDONLY, ret_fd);
 }
 
 int spool_disk_sync(const SpoolDisk *disk, const char *id) {

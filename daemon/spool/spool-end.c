@@ -18,7 +18,7 @@ uint64_t spool_now_usec(void) {
 }
 
 /* In the thread. */
-static int close_work(SpoolJob *job, Reason *reason _unused_) {
+static int spool_end_close_work(SpoolJob *job, Reason *reason _unused_) {
         const SpoolDisk *disk = &job->spool->disk;
         char name[SPOOL_MEMBER_MAX + 1];
 
@@ -64,7 +64,7 @@ void spool_save_entry(SpoolEntry *entry) {
                 entry->state = SPOOL_ENDED;
 }
 
-static void on_closed(SpoolJob *job, int result, const Reason *reason _unused_) {
+static void spool_end_on_closed(SpoolJob *job, int result, const Reason *reason _unused_) {
         SpoolEntry *entry = spool_find(job->spool, job->id);
 
         if (!entry)
@@ -81,7 +81,7 @@ static void on_closed(SpoolJob *job, int result, const Reason *reason _unused_) 
 }
 
 /* What a consumer has said, or what is too long: no door takes what is no UTF-8. */
-static void set_text(char *to, size_t size, const char *text) {
+static void spool_end_set_text(char *to, size_t size, const char *text) {
         Reason clean = {};
         size_t n = 0;
 
@@ -104,8 +104,8 @@ void spool_close_entry(SpoolEntry *entry, const char *code, const char *reason) 
         entry->gives = entry->is_waiting = false;
         entry->state = SPOOL_CLOSING;
         entry->ended_usec = spool_now_usec();
-        set_text(entry->code, sizeof(entry->code), code);
-        set_text(entry->reason, sizeof(entry->reason), reason);
+        spool_end_set_text(entry->code, sizeof(entry->code), code);
+        spool_end_set_text(entry->reason, sizeof(entry->reason), reason);
         if (!job) {
                 entry->state = SPOOL_ENDED;
                 return;
@@ -114,8 +114,8 @@ void spool_close_entry(SpoolEntry *entry, const char *code, const char *reason) 
                 job->drop_to = entry->members[entry->n_members - 1].number;
                 job->drop_from = job->drop_to > 2 ? job->drop_to - 2 : 1;
         }
-        job->work = close_work;
-        job->over = on_closed;
+        job->work = spool_end_close_work;
+        job->over = spool_end_on_closed;
         spool_job_submit(job, entry->uid);
 }
 

@@ -71,7 +71,7 @@ void spool_fetch_drop(Spool *spool, const char *id) {
 
         TAILQ_FOREACH(fetch, &spool->fetches, fetches)
                 if (strcmp(fetch->id, id) == 0 && defence_is_on("spool-readers"))
-                        consumer_kill(fetch->consumer); /* on_closed follows */
+                        consumer_kill(fetch->consumer); /* spool_fetch_on_closed follows */
 }
 
 void spool_fetch_pin(Spool *spool, const char *id, const SpoolMember *member) {
@@ -107,7 +107,7 @@ static int open_work(SpoolJob *job, Reason *reason _unused_) {
 
 static void fetch_next(SpoolFetch *fetch);
 
-static void on_opened(SpoolJob *job, int result, const Reason *reason _unused_) {
+static void spool_fetch_on_opened(SpoolJob *job, int result, const Reason *reason _unused_) {
         SpoolFetch *fetch = job->fetch;
         ControlMessage message = {
                 .type = CONTROL_SPOOL_FILE,
@@ -127,7 +127,7 @@ static void on_opened(SpoolJob *job, int result, const Reason *reason _unused_) 
                 end_fetch(fetch);
 }
 
-static const SpoolMember *find_next(const SpoolFetch *fetch, const SpoolEntry *entry) {
+static const SpoolMember *spool_fetch_find_next(const SpoolFetch *fetch, const SpoolEntry *entry) {
         for (size_t i = 0; i < entry->n_members; i++) {
                 const SpoolMember *member = &entry->members[i];
                 bool is_spare = member->is_promised &&
@@ -143,7 +143,7 @@ static const SpoolMember *find_next(const SpoolFetch *fetch, const SpoolEntry *e
 static void fetch_next(SpoolFetch *fetch) {
         const SpoolEntry *entry = spool_find(fetch->spool, fetch->id);
         const SpoolMember *member = entry && entry->state != SPOOL_REMOVING && !fetch->is_done
-                                                    ? find_next(fetch, entry)
+                                                    ? spool_fetch_find_next(fetch, entry)
                                                     : NULL;
         SpoolJob *job = member ? spool_job_new(fetch->spool, fetch->id) : NULL;
 
@@ -158,11 +158,13 @@ static void fetch_next(SpoolFetch *fetch) {
         job->number = member->number;
         job->fetch = fetch;
         job->work = open_work;
-        job->over = on_opened;
+        job->over = spool_fetch_on_opened;
         spool_job_submit(job, fetch->uid);
 }
 
-static void on_message(Consumer *consumer _unused_, const ControlMessage *message, void *userdata) {
+static void spool_fetch_on_message(Consumer *consumer _unused_,
+                const ControlMessage *message,
+                void *userdata) {
         SpoolFetch *fetch = userdata;
 
         if (message->type == CONTROL_READY && fetch->request) {
@@ -176,11 +178,13 @@ static void on_message(Consumer *consumer _unused_, const ControlMessage *messag
                 fetch_next(fetch);
 }
 
-static void on_closed(Consumer *consumer _unused_, void *userdata) {
+static void spool_fetch_on_closed(Consumer *consumer _unused_, void *userdata) {
         end_fetch(userdata);
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int spool_fetch_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         end_fetch(userdata);
         return 0;
 }
@@ -201,8 +205,8 @@ static int send_order(SpoolFetch *fetch) {
 }
 
 /* What was begun is freed by the caller on failure; the request is not its own yet. */
-static int start(SpoolFetch *fetch, Reason *reason) {
-        static const ConsumerHandlers handlers = { on_message, on_closed };
+static int spool_fetch_start(SpoolFetch *fetch, Reason *reason) {
+        static const ConsumerHandlers handlers = { spool_fetch_on_message, spool_fetch_on_closed };
         const ConsumerLauncher *launcher = fetch->spool->launcher;
 
         int r = consumer_spawn(launcher, &handlers, fetch, &fetch->consumer, reason);
@@ -213,7 +217,7 @@ static int start(SpoolFetch *fetch, Reason *reason) {
                                 CLOCK_MONOTONIC,
                                 READY_USEC,
                                 0,
-                                on_timer,
+                                spool_fetch_on_timer,
                                 fetch);
         return r < 0 ? r : r;
 }
@@ -235,7 +239,7 @@ static int check_count(const Spool *spool, uid_t uid, Reason *reason) {
 }
 
 static int check_member(const SpoolEntry *entry, SpoolFetch *fetch, Reason *reason) {
-        if (find_next(fetch, entry))
+        if (spool_fetch_find_next(fetch, entry))
                 return 0;
         /* Of texts alone, the one that there is. */
         if (fetch->member[0] == '\0' && entry->n_members == 1 && entry->members[0].number == 0) {
@@ -273,7 +277,7 @@ static int begin_fetch(SpoolJob *job, Reason *reason) {
         memcpy(fetch->member, job->name, sizeof(fetch->member));
         TAILQ_INSERT_TAIL(&spool->fetches, fetch, fetches);
         r = check_member(entry, fetch, reason);
-        r = r ?: start(fetch, reason);
+        r = r ?: spool_fetch_start(fetch, reason);
         if (r != 0)
                 spool_fetch_free(fetch);
         else

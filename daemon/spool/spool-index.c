@@ -46,7 +46,7 @@ SpoolEntry *spool_find(const Spool *spool, const char *id) {
         return NULL;
 }
 
-static unsigned parse_number(const char *name) {
+static unsigned spool_index_parse_number(const char *name) {
         unsigned number = 0;
         size_t n = strspn(name, "0123456789");
 
@@ -69,14 +69,14 @@ SpoolMember *spool_entry_find(const SpoolEntry *entry, const char *name) {
 }
 
 /* Streams first, by number. */
-static bool is_before(const SpoolMember *a, const SpoolMember *b) {
+static bool spool_index_is_before(const SpoolMember *a, const SpoolMember *b) {
         unsigned first = a->number ?: UINT_MAX, second = b->number ?: UINT_MAX;
 
         return first != second ? first < second : strcmp(a->name, b->name) < 0;
 }
 
 SpoolMember *spool_entry_add(SpoolEntry *entry, const char *name, uint64_t bytes) {
-        SpoolMember member = { .number = parse_number(name), .bytes = bytes };
+        SpoolMember member = { .number = spool_index_parse_number(name), .bytes = bytes };
         SpoolMember *known = spool_entry_find(entry, name);
         size_t at = entry->n_members;
 
@@ -89,7 +89,7 @@ SpoolMember *spool_entry_add(SpoolEntry *entry, const char *name, uint64_t bytes
                 return NULL;
         entry->members = members;
         (void)snprintf(member.name, sizeof(member.name), "%s", name);
-        while (at > 0 && is_before(&member, &members[at - 1])) {
+        while (at > 0 && spool_index_is_before(&member, &members[at - 1])) {
                 members[at] = members[at - 1];
                 at--;
         }
@@ -115,11 +115,11 @@ uint64_t spool_entry_count(const SpoolEntry *entry) {
 
 /* As text */
 
-static int put_text(json_object *object, const char *key, const char *text) {
+static int spool_index_put_text(json_object *object, const char *key, const char *text) {
         return describe_put(object, key, json_object_new_string(text));
 }
 
-static int put_number(json_object *object, const char *key, uint64_t number) {
+static int spool_index_put_number(json_object *object, const char *key, uint64_t number) {
         return describe_put(object, key, json_object_new_uint64(number));
 }
 
@@ -143,40 +143,43 @@ static int put_files(json_object *object, const SpoolEntry *entry) {
                         continue;
                 file = json_object_new_object();
                 r = describe_append(list, file);
-                r = r ?: put_text(file, "name", member->name);
-                r = r ?: put_number(file, "bytes", get_bytes(entry, member));
-                r = r ?: put_text(file, "state", member->is_promised ? "written" : "whole");
+                r = r ?: spool_index_put_text(file, "name", member->name);
+                r = r ?: spool_index_put_number(file, "bytes", get_bytes(entry, member));
+                r = r
+                                    ?: spool_index_put_text(file,
+                                                       "state",
+                                                       member->is_promised ? "written" : "whole");
         }
         return r;
 }
 
-static int put_head(json_object *object, const SpoolEntry *entry) {
-        int r = put_text(object, "id", entry->id);
+static int spool_index_put_head(json_object *object, const SpoolEntry *entry) {
+        int r = spool_index_put_text(object, "id", entry->id);
 
-        r = r ?: put_text(object, "name", entry->name);
-        r = r ?: put_number(object, "uid", entry->uid);
-        r = r ?: put_text(object, "kind", entry->kind);
+        r = r ?: spool_index_put_text(object, "name", entry->name);
+        r = r ?: spool_index_put_number(object, "uid", entry->uid);
+        r = r ?: spool_index_put_text(object, "kind", entry->kind);
         return r;
 }
 
 static int put_tail(json_object *object, const SpoolEntry *entry) {
-        int r = put_number(object, "created-usec", entry->created_usec);
+        int r = spool_index_put_number(object, "created-usec", entry->created_usec);
 
         if (entry->ended_usec > 0) {
-                r = r ?: put_number(object, "ended-usec", entry->ended_usec);
-                r = r ?: put_text(object, "code", entry->code);
-                r = r ?: put_text(object, "reason", entry->reason);
+                r = r ?: spool_index_put_number(object, "ended-usec", entry->ended_usec);
+                r = r ?: spool_index_put_text(object, "code", entry->code);
+                r = r ?: spool_index_put_text(object, "reason", entry->reason);
         }
-        r = r ?: put_number(object, "lost", entry->lost);
-        r = r ?: put_number(object, "dropped-files", entry->n_dropped_files);
-        return r ?: put_number(object, "dropped-bytes", entry->dropped_bytes);
+        r = r ?: spool_index_put_number(object, "lost", entry->lost);
+        r = r ?: spool_index_put_number(object, "dropped-files", entry->n_dropped_files);
+        return r ?: spool_index_put_number(object, "dropped-bytes", entry->dropped_bytes);
 }
 
 int spool_entry_save(const SpoolEntry *entry, char **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
-        int r = object ? put_number(object, "version", SPOOL_VERSION) : -ENOMEM;
+        int r = object ? spool_index_put_number(object, "version", SPOOL_VERSION) : -ENOMEM;
 
-        r = r ?: put_head(object, entry);
+        r = r ?: spool_index_put_head(object, entry);
         r = r ?: put_tail(object, entry);
         r = r ?: put_files(object, entry);
         if (r == 0 && entry->spec)
@@ -198,12 +201,12 @@ static const char *get_state(const SpoolEntry *entry) {
 int spool_entry_describe(const SpoolEntry *entry, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         uint64_t bytes = 0;
-        int r = object ? put_head(object, entry) : -ENOMEM;
+        int r = object ? spool_index_put_head(object, entry) : -ENOMEM;
 
         for (size_t i = 0; i < entry->n_members; i++)
                 bytes += get_bytes(entry, &entry->members[i]);
-        r = r ?: put_text(object, "state", get_state(entry));
-        r = r ?: put_number(object, "bytes", bytes);
+        r = r ?: spool_index_put_text(object, "state", get_state(entry));
+        r = r ?: spool_index_put_number(object, "bytes", bytes);
         r = r ?: put_tail(object, entry);
         r = r ?: put_files(object, entry);
         if (r == 0)
@@ -218,7 +221,7 @@ typedef struct Reading {
         json_object *list, *files;
 } Reading;
 
-static void read_file(const char *name, uint64_t bytes, void *userdata) {
+static void spool_index_read_file(const char *name, uint64_t bytes, void *userdata) {
         Reading *reading = userdata;
         json_object *file;
 
@@ -226,8 +229,9 @@ static void read_file(const char *name, uint64_t bytes, void *userdata) {
                         json_object_array_length(reading->files) >= 2 * SPOOL_FILES_MAX)
                 return;
         file = json_object_new_object();
-        if (describe_append(reading->files, file) == 0 && put_text(file, "name", name) == 0)
-                (void)put_number(file, "bytes", bytes);
+        if (describe_append(reading->files, file) == 0 &&
+                        spool_index_put_text(file, "name", name) == 0)
+                (void)spool_index_put_number(file, "bytes", bytes);
 }
 
 static void read_entry(const char *id, void *userdata) {
@@ -243,9 +247,10 @@ static void read_entry(const char *id, void *userdata) {
                 return;
         reading->files = json_object_new_array();
         json_object_object_del(object, "files");
-        if (describe_put(object, "files", reading->files) < 0 || put_text(object, "id", id) < 0)
+        if (describe_put(object, "files", reading->files) < 0 ||
+                        spool_index_put_text(object, "id", id) < 0)
                 return;
-        if (spool_disk_scan_entry(reading->disk, id, read_file, reading) == 0)
+        if (spool_disk_scan_entry(reading->disk, id, spool_index_read_file, reading) == 0)
                 (void)describe_append(reading->list, TAKE_PTR(object));
 }
 
@@ -254,7 +259,7 @@ int spool_index_read_entry(SpoolDisk *disk, const char *id, json_object **ret) {
         Reading reading = { .disk = disk, .files = json_object_new_array() };
 
         int r = object ? describe_put(object, "files", reading.files) : -ENOMEM;
-        r = r ?: spool_disk_scan_entry(disk, id, read_file, &reading);
+        r = r ?: spool_disk_scan_entry(disk, id, spool_index_read_file, &reading);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;
@@ -274,7 +279,7 @@ int spool_index_read(SpoolDisk *disk, json_object **ret) {
 
 /* In the loop */
 
-static uint64_t get_number(json_object *object, const char *key) {
+static uint64_t spool_index_get_number(json_object *object, const char *key) {
         json_object *value;
 
         return json_object_object_get_ex(object, key, &value) &&
@@ -300,7 +305,7 @@ void spool_index_take_files(SpoolEntry *entry, json_object *object) {
                 char name[SPOOL_MEMBER_MAX + 1] = "";
 
                 copy_text(file, "name", name, sizeof(name));
-                (void)spool_entry_add(entry, name, get_number(file, "bytes"));
+                (void)spool_entry_add(entry, name, spool_index_get_number(file, "bytes"));
         }
 }
 
@@ -312,11 +317,11 @@ static void take_entry(Spool *spool, json_object *object) {
         SpoolEntry *entry = spool_find(spool, id) ?: spool_entry_new(spool, id);
         if (!entry)
                 return;
-        entry->created_usec = get_number(object, "created-usec");
-        entry->ended_usec = get_number(object, "ended-usec");
-        entry->lost = get_number(object, "lost");
-        entry->n_dropped_files = get_number(object, "dropped-files");
-        entry->dropped_bytes = get_number(object, "dropped-bytes");
+        entry->created_usec = spool_index_get_number(object, "created-usec");
+        entry->ended_usec = spool_index_get_number(object, "ended-usec");
+        entry->lost = spool_index_get_number(object, "lost");
+        entry->n_dropped_files = spool_index_get_number(object, "dropped-files");
+        entry->dropped_bytes = spool_index_get_number(object, "dropped-bytes");
         copy_text(object, "code", entry->code, sizeof(entry->code));
         copy_text(object, "reason", entry->reason, sizeof(entry->reason));
         copy_text(object, "name", entry->name, sizeof(entry->name));
@@ -328,7 +333,7 @@ static void take_entry(Spool *spool, json_object *object) {
                 spool_record_loaded(entry);
                 return;
         }
-        entry->uid = (uid_t)get_number(object, "uid");
+        entry->uid = (uid_t)spool_index_get_number(object, "uid");
         entry->state = SPOOL_ENDED;
         if (entry->ended_usec > 0)
                 return;

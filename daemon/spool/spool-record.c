@@ -103,7 +103,7 @@ static int make_work(SpoolJob *job, Reason *reason) {
                                         strerror(-r));
 }
 
-static void on_made(SpoolJob *job, int result, const Reason *reason) {
+static void spool_record_on_made(SpoolJob *job, int result, const Reason *reason) {
         SpoolEntry *entry = job->entry;
 
         if (result == 0)
@@ -116,7 +116,7 @@ static void on_made(SpoolJob *job, int result, const Reason *reason) {
                 spool_entry_free(entry);
 }
 
-static int refuse(const char *limit, uint64_t allowed_kb, Reason *reason) {
+static int spool_record_refuse(const char *limit, uint64_t allowed_kb, Reason *reason) {
         return reason_set(reason,
                         KT_E_LIMIT_REACHED,
                         "spool: no room for another recording (%s, %" PRIu64
@@ -132,13 +132,15 @@ static int check_made(const SpoolEntry *entry, Reason *reason) {
 
         spool_get_usage(spool, entry->uid, &bytes, &n);
         if (entry->uid != 0 && n > spool->limits.max_spool_entries_per_uid)
-                return refuse("max-spool-entries-per-uid",
+                return spool_record_refuse("max-spool-entries-per-uid",
                                 spool->limits.max_spool_entries_per_uid,
                                 reason);
         if (entry->uid != 0 && bytes + two > entry->make.max_bytes_uid)
-                return refuse("max-spool-kb-per-uid", entry->make.max_bytes_uid / 1024, reason);
+                return spool_record_refuse(
+                                "max-spool-kb-per-uid", entry->make.max_bytes_uid / 1024, reason);
         if (count_total(spool) + two > get_max_total(entry))
-                return refuse("max-spool-kb-total", get_max_total(entry) / 1024, reason);
+                return spool_record_refuse(
+                                "max-spool-kb-total", get_max_total(entry) / 1024, reason);
         return 0;
 }
 
@@ -150,14 +152,14 @@ static void begin_make(SpoolJob *job, int result, const Reason *reason) {
         int r = result ?: check_made(entry, &why);
         r = r ?: spool_entry_save(entry, &job->text);
         if (r != 0) {
-                on_made(job, r, &why);
+                spool_record_on_made(job, r, &why);
                 spool_job_free(job);
                 return;
         }
         job->needs_bytes = spool->limits.spool_keep_free_kb * 1024 + spool_count_promised(spool) +
                            2 * entry->make.rotate_bytes;
         job->work = make_work;
-        job->over = on_made;
+        job->over = spool_record_on_made;
         spool_job_submit(job, entry->uid);
 }
 
@@ -218,7 +220,9 @@ int spool_make(Spool *spool, const SpoolMake *make, SpoolHandler handler, void *
         return r;
 }
 
-static void begin_nothing(SpoolJob *job, int result _unused_, const Reason *reason _unused_) {
+static void spool_record_free_job(SpoolJob *job,
+                int result _unused_,
+                const Reason *reason _unused_) {
         spool_job_free(job);
 }
 
@@ -234,7 +238,7 @@ int spool_adopt(Spool *spool, const SpoolMake *make, bool goes_on, SpoolEntry **
         entry->is_adopted = true;
         entry->goes_on = goes_on;
         entry->state = SPOOL_RECORDING;
-        job->begin = begin_nothing;
+        job->begin = spool_record_free_job;
         r = spool_job_when_loaded(job);
         if (r < 0) {
                 spool_entry_free(entry);
@@ -246,9 +250,13 @@ int spool_adopt(Spool *spool, const SpoolMake *make, bool goes_on, SpoolEntry **
 
 /* Which files it is given */
 
-static void give_next(SpoolEntry *entry);
+static void spool_record_give_next_file(SpoolEntry *entry);
 
-static void tell(SpoolEntry *entry, SpoolGift gift, unsigned number, int fd, const char *text) {
+static void spool_record_report(SpoolEntry *entry,
+                SpoolGift gift,
+                unsigned number,
+                int fd,
+                const char *text) {
         if (entry->giver)
                 entry->giver->on_gift(entry, gift, number, fd, text, entry->giver_userdata);
         else if (fd >= 0)
@@ -258,7 +266,7 @@ static void tell(SpoolEntry *entry, SpoolGift gift, unsigned number, int fd, con
 static void wait_for_room(SpoolEntry *entry, const char *text) {
         if (!entry->is_waiting) {
                 entry->is_waiting = true;
-                tell(entry, SPOOL_WAIT, 0, -1, text);
+                spool_record_report(entry, SPOOL_WAIT, 0, -1, text);
         }
         spool_retry_later(entry->spool);
 }
@@ -277,7 +285,7 @@ static int create_next(SpoolJob *job) {
 }
 
 /* In the thread. */
-static int give_work(SpoolJob *job, Reason *reason _unused_) {
+static int spool_record_create_file(SpoolJob *job, Reason *reason _unused_) {
         const SpoolDisk *disk = &job->spool->disk;
         char name[SPOOL_MEMBER_MAX + 1];
         uint64_t bytes = 0;
@@ -300,7 +308,7 @@ static int give_work(SpoolJob *job, Reason *reason _unused_) {
         return r;
 }
 
-static SpoolMember *find_oldest(const SpoolEntry *entry) {
+static SpoolMember *spool_record_find_oldest(const SpoolEntry *entry) {
         for (size_t i = 0; i < entry->n_members; i++)
                 if (is_droppable(&entry->members[i]))
                         return &entry->members[i];
@@ -309,7 +317,7 @@ static SpoolMember *find_oldest(const SpoolEntry *entry) {
 
 /* It is gone for everybody, whatever the disk makes of it. */
 static void drop_oldest(SpoolEntry *entry, SpoolJob *job) {
-        SpoolMember *oldest = find_oldest(entry);
+        SpoolMember *oldest = spool_record_find_oldest(entry);
 
         if (job->drop_from == 0)
                 job->drop_from = oldest->number;
@@ -344,7 +352,7 @@ static void on_given(SpoolJob *job, int result, const Reason *reason) {
         if (result == 0 && job->number > 0) {
                 entry->last_given = job->number;
                 entry->is_waiting = false;
-                tell(entry, SPOOL_FILE, job->number, TAKE_FD(job->fd), "");
+                spool_record_report(entry, SPOOL_FILE, job->number, TAKE_FD(job->fd), "");
         } else if (result != 0) {
                 if (member)
                         spool_entry_drop(entry, member);
@@ -356,17 +364,17 @@ static void on_given(SpoolJob *job, int result, const Reason *reason) {
                                         : result > 0      ? reason->text
                                                           : strerror(-result));
                 else
-                        give_next(entry);
+                        spool_record_give_next_file(entry);
                 return;
         }
         spool_save_entry(entry);
-        give_next(entry);
+        spool_record_give_next_file(entry);
 }
 
 static void submit_gift(SpoolEntry *entry, SpoolJob *job) {
         const Spool *spool = entry->spool;
 
-        job->work = give_work;
+        job->work = spool_record_create_file;
         job->over = on_given;
         entry->gives = true;
         job->measured = entry->has_note && entry->note.number > 1 ? entry->note.number - 1 : 0;
@@ -382,7 +390,7 @@ static void submit_gift(SpoolEntry *entry, SpoolJob *job) {
         spool_job_submit(job, entry->uid);
 }
 
-static void give_next(SpoolEntry *entry) {
+static void spool_record_give_next_file(SpoolEntry *entry) {
         unsigned current = entry->has_note ? MAX_OF(entry->note.number, 1U) : 1;
         const char *limit = NULL;
         SpoolRoom room;
@@ -412,14 +420,14 @@ static void give_next(SpoolEntry *entry) {
         if (verdict == SPOOL_ROOM_WAIT)
                 wait_for_room(entry, limit ?: "the disk is full");
         if (verdict == SPOOL_ROOM_FULL)
-                tell(entry, SPOOL_FULL, 0, -1, limit);
+                spool_record_report(entry, SPOOL_FULL, 0, -1, limit);
 }
 
 void spool_give(SpoolEntry *entry, const SpoolGiver *giver, void *userdata) {
         entry->giver = giver;
         entry->giver_userdata = userdata;
         if (!entry->goes_on)
-                give_next(entry);
+                spool_record_give_next_file(entry);
 }
 
 void spool_stop_giving(SpoolEntry *entry) {
@@ -432,7 +440,7 @@ void spool_record_retry(Spool *spool) {
         for (entry = TAILQ_FIRST(&spool->entries); entry && !spool->is_closing; entry = next) {
                 next = TAILQ_NEXT(entry, entries);
                 if (entry->state == SPOOL_RECORDING && entry->is_waiting)
-                        give_next(entry);
+                        spool_record_give_next_file(entry);
         }
 }
 
@@ -485,7 +493,7 @@ void spool_take_note(SpoolEntry *entry, const SpoolNote *note) {
         if (entry->goes_on && !settle_adopted(entry))
                 return;
         settle_members(entry);
-        give_next(entry);
+        spool_record_give_next_file(entry);
 }
 
 void spool_record_loaded(SpoolEntry *entry) {
@@ -495,7 +503,7 @@ void spool_record_loaded(SpoolEntry *entry) {
                         entry->last_given = MAX_OF(entry->last_given, entry->members[i].number);
                 entry->has_note = true;
                 entry->note.number = entry->last_given + 1;
-                give_next(entry);
+                spool_record_give_next_file(entry);
         } else if (entry->has_note) {
                 SpoolNote note = entry->note;
 

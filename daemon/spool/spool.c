@@ -87,7 +87,7 @@ void spool_job_submit(SpoolJob *job, uid_t uid) {
         worker_submit(job->spool->worker, &job->plan);
 }
 
-static int load(SpoolJob *job, Reason *reason) {
+static int spool_load(SpoolJob *job, Reason *reason) {
         int r = spool_index_read(&job->spool->disk, &job->list);
 
         return r == 0 ? 0
@@ -98,7 +98,7 @@ static int load(SpoolJob *job, Reason *reason) {
                                         strerror(-r));
 }
 
-static void on_loaded(SpoolJob *job, int result, const Reason *reason) {
+static void spool_on_loaded(SpoolJob *job, int result, const Reason *reason) {
         Spool *spool = job->spool;
         SpoolJob *next;
 
@@ -123,8 +123,8 @@ static int begin_load(Spool *spool) {
         SpoolJob *job = spool_job_new(spool, NULL);
         if (!job)
                 return -ENOMEM;
-        job->work = load;
-        job->over = on_loaded;
+        job->work = spool_load;
+        job->over = spool_on_loaded;
         spool->is_loading = true;
         spool_job_submit(job, 0);
         return 0;
@@ -160,7 +160,9 @@ int spool_job_when_loaded(SpoolJob *job) {
 
 /* Itself */
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int spool_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         Spool *spool = userdata;
 
         spool_record_retry(spool);
@@ -201,7 +203,7 @@ int spool_new(const ConsumerLauncher *launcher,
                         CLOCK_MONOTONIC,
                         RETRY_USEC,
                         0,
-                        on_timer,
+                        spool_on_timer,
                         spool);
         if (r < 0)
                 return r;
@@ -350,7 +352,7 @@ void spool_forget(Spool *spool, const void *userdata) {
 
 /* One more member, of somebody's text */
 
-static int copy(SpoolJob *job, Reason *reason) {
+static int spool_copy_file(SpoolJob *job, Reason *reason) {
         _cleanup_free_ char *text = NULL;
         _cleanup_close_ int fd = -1;
         size_t size = 0;
@@ -368,7 +370,7 @@ static int copy(SpoolJob *job, Reason *reason) {
         return reason_set(reason, KT_E_FAILED, "%s: %s", job->name, strerror(-r));
 }
 
-static void on_copied(SpoolJob *job, int result, const Reason *reason) {
+static void spool_on_copied(SpoolJob *job, int result, const Reason *reason) {
         SpoolEntry *entry = job->entry;
 
         if (result == 0 && !spool_entry_add(entry, job->name, job->bytes))
@@ -399,8 +401,8 @@ int spool_copy(SpoolEntry *entry,
         job->entry = entry;
         job->handler = handler;
         job->userdata = userdata;
-        job->work = copy;
-        job->over = on_copied;
+        job->work = spool_copy_file;
+        job->over = spool_on_copied;
         spool_job_submit(job, entry->uid);
         return 0;
 }
@@ -414,7 +416,7 @@ bool spool_is_visible(const SpoolEntry *entry, const Subject *subject, SessionRe
                                !defence_is_on("spool-owner"));
 }
 
-static void answer_list(SpoolJob *job, int result, const Reason *reason) {
+static void spool_answer_list(SpoolJob *job, int result, const Reason *reason) {
         SessionReach reach = job->number ? REACH_ALL : REACH_OWN;
         Request *request = TAKE_PTR(job->request);
         json_object *list = json_object_new_array();
@@ -444,7 +446,7 @@ int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reaso
                 return -ENOMEM;
         job->request = request;
         job->number = reach == REACH_ALL;
-        job->begin = answer_list;
+        job->begin = spool_answer_list;
         return spool_job_when_loaded(job);
 }
 
@@ -459,7 +461,7 @@ static int remove_entry(SpoolJob *job, Reason *reason) {
                                                         strerror(-r));
 }
 
-static void on_removed(SpoolJob *job, int result, const Reason *reason) {
+static void spool_on_removed(SpoolJob *job, int result, const Reason *reason) {
         SpoolEntry *entry = spool_find(job->spool, job->id);
         Request *request = TAKE_PTR(job->request);
 
@@ -505,7 +507,7 @@ static void begin_remove(SpoolJob *job, int result, const Reason *reason) {
         entry->state = SPOOL_REMOVING;
         spool_fetch_drop(spool, entry->id);
         job->work = remove_entry;
-        job->over = on_removed;
+        job->over = spool_on_removed;
         spool_job_submit(job, entry->uid);
 }
 

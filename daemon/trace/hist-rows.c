@@ -12,7 +12,7 @@
 #include "interfaces/utf8.h"
 
 /* What is no printable text is written \xNN, and a backslash twice. */
-static json_object *make_text(const char *text, size_t size) {
+static json_object *hist_rows_make_text(const char *text, size_t size) {
         _cleanup_free_ char *out = malloc(4 * size + 1);
         char *to = out;
 
@@ -40,7 +40,7 @@ static json_object *make_number(uint64_t number, bool is_signed) {
 }
 
 /* Takes value; false: no memory. */
-static bool add(json_object *object, const char *name, json_object *value) {
+static bool hist_rows_add(json_object *object, const char *name, json_object *value) {
         return value && json_object_object_add(object, name, value) == 0;
 }
 
@@ -55,8 +55,8 @@ static json_object *make_pair(const char *first,
                 json_object_put(second_value);
                 return NULL;
         }
-        bool done = add(object, first, first_value);
-        done = add(object, second, second_value) && done;
+        bool done = hist_rows_add(object, first, first_value);
+        done = hist_rows_add(object, second, second_value) && done;
         return done ? TAKE_PTR(object) : NULL;
 }
 
@@ -74,13 +74,13 @@ static json_object *make_power(uint64_t power) {
         return make_range(first, last);
 }
 
-static json_object *make_lines(const char *text, size_t size) {
+static json_object *hist_rows_make_lines(const char *text, size_t size) {
         _cleanup_json_ json_object *lines = json_object_new_array();
         const char *end = text + size;
 
         while (lines && text < end) {
                 const char *line_end = memchr(text, '\n', (size_t)(end - text)) ?: end;
-                json_object *line = make_text(text, (size_t)(line_end - text));
+                json_object *line = hist_rows_make_text(text, (size_t)(line_end - text));
 
                 if (!line || json_object_array_add(lines, line) < 0)
                         return NULL;
@@ -97,15 +97,17 @@ static json_object *make_syscall(uint64_t nr, const char *text, size_t size) {
         json_object *number = make_number(nr, true);
 
         if (size > n && strncmp(text, prefix, n) == 0)
-                return make_pair("nr", number, "name", make_text(text + n, size - n));
+                return make_pair("nr", number, "name", hist_rows_make_text(text + n, size - n));
         json_object *object = json_object_new_object();
-        if (object && add(object, "nr", number))
+        if (object && hist_rows_add(object, "nr", number))
                 return object;
         json_object_put(object);
         return NULL;
 }
 
-static json_object *make_key(const HistColumn *column, const ControlMessage *message, unsigned i) {
+static json_object *hist_rows_make_key(const HistColumn *column,
+                const ControlMessage *message,
+                unsigned i) {
         const ControlKey *key = &message->entry.keys[i];
         const char *text = message->entry.text + key->text_at;
 
@@ -120,21 +122,21 @@ static json_object *make_key(const HistColumn *column, const ControlMessage *mes
         case HIST_BUCKETS:
                 return make_range(key->number, key->last);
         case HIST_STRING:
-                return make_text(text, key->text_size);
+                return hist_rows_make_text(text, key->text_size);
         case HIST_STACKTRACE:
-                return make_lines(text, key->text_size);
+                return hist_rows_make_lines(text, key->text_size);
         case HIST_EXECNAME:
                 return make_pair("pid",
                                 make_number(key->number, true),
                                 "comm",
-                                make_text(text, key->text_size));
+                                hist_rows_make_text(text, key->text_size));
         case HIST_SYSCALL:
                 return make_syscall(key->number, text, key->text_size);
         case HIST_SYM:
                 return make_pair("address",
                                 make_number(key->number, false),
                                 "symbol",
-                                make_text(text, key->text_size));
+                                hist_rows_make_text(text, key->text_size));
         case _HIST_KIND_N:
                 break;
         }
@@ -144,21 +146,24 @@ static json_object *make_key(const HistColumn *column, const ControlMessage *mes
 json_object *hist_rows_make_entry(const HistLayout *layout, const ControlMessage *message) {
         _cleanup_json_ json_object *row = json_object_new_object();
         json_object *keys = json_object_new_object(), *values = json_object_new_object();
-        bool done = row && add(row, "keys", keys);
+        bool done = row && hist_rows_add(row, "keys", keys);
 
-        done = done && add(row, "hitcount", json_object_new_uint64(message->entry.hitcount));
-        if (!done || !add(row, "values", values))
+        done = done &&
+               hist_rows_add(row, "hitcount", json_object_new_uint64(message->entry.hitcount));
+        if (!done || !hist_rows_add(row, "values", values))
                 return NULL;
         for (unsigned i = 0; done && i < layout->n_keys; i++)
-                done = add(keys, layout->keys[i].name, make_key(&layout->keys[i], message, i));
+                done = hist_rows_add(keys,
+                                layout->keys[i].name,
+                                hist_rows_make_key(&layout->keys[i], message, i));
         for (unsigned i = 0; done && i < layout->n_values; i++)
-                done = add(values,
+                done = hist_rows_add(values,
                                 layout->values[i].name,
                                 make_number(message->entry.values[i], layout->values[i].is_signed));
         return done ? TAKE_PTR(row) : NULL;
 }
 
-static json_object *make_words(const SpecWords *words) {
+static json_object *hist_rows_make_words(const SpecWords *words) {
         _cleanup_json_ json_object *list = json_object_new_array();
 
         for (size_t i = 0; list && i < words->n; i++)
@@ -170,13 +175,13 @@ static json_object *make_words(const SpecWords *words) {
 json_object *hist_rows_describe(const SpecTrigger *trigger, const HistText *text) {
         _cleanup_json_ json_object *object = json_object_new_object();
         const char *name = trigger->hist.name ?: trigger->event;
-        bool done = object && add(object, "name", json_object_new_string(name));
+        bool done = object && hist_rows_add(object, "name", json_object_new_string(name));
 
-        done = done && add(object, "event", json_object_new_string(trigger->event));
-        done = done && add(object, "keys", make_words(&trigger->hist.keys));
-        done = done && add(object, "values", make_words(&trigger->hist.values));
-        done = done && add(object, "sort", make_words(&trigger->hist.sort));
-        done = done && add(object, "size", json_object_new_uint64(text->n_rows));
+        done = done && hist_rows_add(object, "event", json_object_new_string(trigger->event));
+        done = done && hist_rows_add(object, "keys", hist_rows_make_words(&trigger->hist.keys));
+        done = done && hist_rows_add(object, "values", hist_rows_make_words(&trigger->hist.values));
+        done = done && hist_rows_add(object, "sort", hist_rows_make_words(&trigger->hist.sort));
+        done = done && hist_rows_add(object, "size", json_object_new_uint64(text->n_rows));
         return done ? TAKE_PTR(object) : NULL;
 }
 
@@ -185,13 +190,19 @@ json_object *hist_rows_make_head(const SpecTrigger *trigger,
                 const ControlMessage *totals,
                 size_t n_told) {
         _cleanup_json_ json_object *head = hist_rows_describe(trigger, text);
-        bool done = head && add(head, "hits", json_object_new_uint64(totals->totals.hits));
+        bool done = head &&
+                    hist_rows_add(head, "hits", json_object_new_uint64(totals->totals.hits));
 
-        done = done && add(head, "entries", json_object_new_uint64(totals->totals.entries));
-        done = done && add(head, "told", json_object_new_uint64(n_told));
-        done = done && add(head, "dropped", json_object_new_uint64(totals->totals.dropped));
+        done = done &&
+               hist_rows_add(head, "entries", json_object_new_uint64(totals->totals.entries));
+        done = done && hist_rows_add(head, "told", json_object_new_uint64(n_told));
+        done = done &&
+               hist_rows_add(head, "dropped", json_object_new_uint64(totals->totals.dropped));
         if (totals->totals.lost > 0)
-                done = done && add(head, "lost", json_object_new_uint64(totals->totals.lost));
-        done = done && add(head, "paused", json_object_new_boolean(totals->totals.is_paused != 0));
+                done = done &&
+                       hist_rows_add(head, "lost", json_object_new_uint64(totals->totals.lost));
+        done = done && hist_rows_add(head,
+                                       "paused",
+                                       json_object_new_boolean(totals->totals.is_paused != 0));
         return done ? TAKE_PTR(head) : NULL;
 }

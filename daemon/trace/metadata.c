@@ -26,11 +26,11 @@
 
 #define NAMES_MAX ((size_t)8 * 1024 * 1024)
 
-static int add_string(json_object *object, const char *key, const char *value) {
+static int metadata_add_string(json_object *object, const char *key, const char *value) {
         return describe_put(object, key, json_object_new_string(value));
 }
 
-static int add_number(json_object *object, const char *key, uint64_t value) {
+static int metadata_add_number(json_object *object, const char *key, uint64_t value) {
         return describe_put(object, key, json_object_new_uint64(value));
 }
 
@@ -58,7 +58,7 @@ static int64_t to_nsec(const struct timespec *t) {
         return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-static bool read_clock(clockid_t clock, int64_t *ret) {
+static bool metadata_read_clock(clockid_t clock, int64_t *ret) {
         struct timespec t;
 
         if (clock_gettime(clock, &t) < 0)
@@ -75,7 +75,7 @@ static bool read_trace_clock(const Trace *trace, int64_t *ret, int64_t *ret_erro
 
         *ret_error = 0;
         if (metadata_get_clock(trace_get_clock(trace), &clock))
-                return read_clock(clock, ret);
+                return metadata_read_clock(clock, ret);
         if (trace_read_statistics(trace, 0, &s) < 0 || s.now_nsec == 0)
                 return false;
         *ret = (int64_t)s.now_nsec + 500;
@@ -92,9 +92,9 @@ static bool clock_realtime_offset(const Trace *trace, int64_t *ret, int64_t *ret
         for (unsigned i = 0; i < CLOCK_READINGS; i++) {
                 int64_t before, now, after, error;
 
-                if (!read_clock(CLOCK_REALTIME, &before) ||
+                if (!metadata_read_clock(CLOCK_REALTIME, &before) ||
                                 !read_trace_clock(trace, &now, &error) ||
-                                !read_clock(CLOCK_REALTIME, &after))
+                                !metadata_read_clock(CLOCK_REALTIME, &after))
                         return false;
                 error += (after - before) / 2 + 1;
                 if (after < before || error >= *ret_error)
@@ -122,7 +122,7 @@ static int add_boot_id(json_object *object) {
         if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
                 return 0; /* names can be done without */
         text[strcspn(text, "\n")] = '\0';
-        return add_string(object, "boot-id", text);
+        return metadata_add_string(object, "boot-id", text);
 }
 
 static int add_machine(json_object *object, const Trace *trace) {
@@ -130,16 +130,16 @@ static int add_machine(json_object *object, const Trace *trace) {
 
         if (uname(&u) < 0)
                 return -errno;
-        int r = add_number(object, "version", STREAM_VERSION);
-        r = r ?: add_string(object, "machine", u.nodename);
-        r = r ?: add_string(object, "kernel", u.release);
-        r = r ?: add_string(object, "arch", u.machine);
+        int r = metadata_add_number(object, "version", STREAM_VERSION);
+        r = r ?: metadata_add_string(object, "machine", u.nodename);
+        r = r ?: metadata_add_string(object, "kernel", u.release);
+        r = r ?: metadata_add_string(object, "arch", u.machine);
         r = r ?: add_boot_id(object);
-        r = r ?: add_number(object, "long-size", sizeof(long));
-        r = r ?: add_number(object, "page-size", (uint64_t)sysconf(_SC_PAGESIZE));
-        r = r ?: add_number(object, "subbuf-size", trace->subbuf_size);
-        r = r ?: add_number(object, "cpus", trace->n_cpus);
-        r = r ?: add_string(object, "clock", trace_get_clock(trace));
+        r = r ?: metadata_add_number(object, "long-size", sizeof(long));
+        r = r ?: metadata_add_number(object, "page-size", (uint64_t)sysconf(_SC_PAGESIZE));
+        r = r ?: metadata_add_number(object, "subbuf-size", trace->subbuf_size);
+        r = r ?: metadata_add_number(object, "cpus", trace->n_cpus);
+        r = r ?: metadata_add_string(object, "clock", trace_get_clock(trace));
         return r ?: add_wall_clock(object, trace);
 }
 
@@ -151,7 +151,7 @@ static int add_header(json_object *object, const char *key, const Trace *trace, 
         int r = tracefs_read(trace->instance->fd, path, &text, NULL);
         if (r == -ENOENT)
                 r = tracefs_read(trace->tracefs->fd, path, &text, NULL);
-        return r ?: add_string(object, key, text);
+        return r ?: metadata_add_string(object, key, text);
 }
 
 /* The id is in the format's second line. */
@@ -223,12 +223,12 @@ int metadata_add_event(json_object *events, const Trace *trace, const GrantEvent
                 return r;
         json_object *object = json_object_new_object();
         r = describe_append(events, object);
-        r = r ?: add_string(object, "system", event->system);
-        r = r ?: add_string(object, "name", event->name);
-        r = r ?: add_number(object, "id", id);
-        r = r ?: add_string(object, "format", text);
+        r = r ?: metadata_add_string(object, "system", event->system);
+        r = r ?: metadata_add_string(object, "name", event->name);
+        r = r ?: metadata_add_number(object, "id", id);
+        r = r ?: metadata_add_string(object, "format", text);
         if (r == 0 && event->filter)
-                r = add_string(object, "filter", event->filter);
+                r = metadata_add_string(object, "filter", event->filter);
         if (r == 0 && event->is_of_program)
                 r = describe_put(object, "task", json_object_new_boolean(true));
         if (r < 0 || !(trace->grant->fenced || trace->grant->redacted))
@@ -252,10 +252,10 @@ static int add_marks(json_object *events, const Trace *trace) {
                 return r;
         }
         r = describe_append(events, object);
-        r = r ?: add_string(object, "system", "ftrace");
-        r = r ?: add_string(object, "name", "print");
-        r = r ?: add_number(object, "id", id);
-        r = r ?: add_string(object, "format", text);
+        r = r ?: metadata_add_string(object, "system", "ftrace");
+        r = r ?: metadata_add_string(object, "name", "print");
+        r = r ?: metadata_add_number(object, "id", id);
+        r = r ?: metadata_add_string(object, "format", text);
         if (r == 0 && (trace->grant->fenced || trace->grant->redacted))
                 r = describe_put(object, "cut", json_tokener_parse(cuts));
         return r;
@@ -320,7 +320,7 @@ static int add_borrowed(json_object *events, const Trace *trace) {
         return r;
 }
 
-static int add_events(json_object *object, const Trace *trace) {
+static int metadata_add_events(json_object *object, const Trace *trace) {
         json_object *events = json_object_new_array();
 
         int r = describe_put(object, "events", events);
@@ -339,8 +339,8 @@ static int add_session(json_object *object, const Trace *trace) {
         int r = describe_put(object, "session", session);
         int r2 = describe_put(object, "receipt", receipt);
         r = r ?: r2;
-        r = r ?: add_string(session, "id", trace->id);
-        r = r ?: add_string(session, "name", trace->spec->name ?: "");
+        r = r ?: metadata_add_string(session, "id", trace->id);
+        r = r ?: metadata_add_string(session, "name", trace->spec->name ?: "");
         return r ?: receipt_fill(trace, receipt);
 }
 
@@ -352,7 +352,7 @@ int metadata_make(const Trace *trace, int *ret_fd) {
         int r = add_machine(object, trace);
         r = r ?: add_header(object, "header-page", trace, "events/header_page");
         r = r ?: add_header(object, "header-event", trace, "events/header_event");
-        r = r ?: add_events(object, trace);
+        r = r ?: metadata_add_events(object, trace);
         r = r ?: add_session(object, trace);
         if (r < 0)
                 return r;

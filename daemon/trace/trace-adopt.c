@@ -21,7 +21,7 @@
 #include "trace/trace-parts.h"
 #include "trace/trace-triggers.h"
 
-static int step_open(void *context, Reason *reason) {
+static int trace_adopt_step_open(void *context, Reason *reason) {
         Trace *trace = context;
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
@@ -39,7 +39,7 @@ static int step_open(void *context, Reason *reason) {
         return r ?: instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
 }
 
-static int find_lost(const Trace *trace, char **lists, const Probe **ret) {
+static int trace_adopt_find_lost(const Trace *trace, char **lists, const Probe **ret) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && !*ret && i < trace->n_probes; i++) {
@@ -64,7 +64,7 @@ static int step_probes_stand(void *context, Reason *reason) {
         char *lists[_PROBE_KIND_N] = {};
         const Probe *lost = NULL;
 
-        int r = trace->is_armed ? find_lost(trace, lists, &lost) : 0;
+        int r = trace->is_armed ? trace_adopt_find_lost(trace, lists, &lost) : 0;
         for (size_t i = 0; i < ELEMENTSOF(lists); i++)
                 free(lists[i]);
         if (r != 0 || !lost)
@@ -77,7 +77,7 @@ static int step_probes_stand(void *context, Reason *reason) {
 
 /* Of a call that was under way when the last daemon ended nobody has heard: the buffer becomes as
  * the session says. Not where it is so: the kernel stops recording meanwhile. */
-static int step_size(void *context, Reason *reason _unused_) {
+static int trace_adopt_step_size(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         uint64_t wanted = trace->size_kb;
 
@@ -120,7 +120,7 @@ static int step_verify(void *context, Reason *reason) {
         return r;
 }
 
-static int step_events(void *context, Reason *reason _unused_) {
+static int trace_adopt_step_events(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         const Grant *grant = trace->grant;
         const char *system, *name;
@@ -141,10 +141,10 @@ static int step_events(void *context, Reason *reason _unused_) {
 }
 
 static const PlanStep adopt_steps[] = {
-        { "open", step_open, NULL },
+        { "open", trace_adopt_step_open, NULL },
         { "statistics", trace_step_statistics, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
-        { "size", step_size, NULL },
+        { "size", trace_adopt_step_size, NULL },
         { "probes-stand", step_probes_stand, NULL },
         { "probes", trace_step_probes, NULL },
         { "pairs", trace_step_pairs_adopted, NULL },
@@ -156,7 +156,7 @@ static const PlanStep adopt_steps[] = {
         { "stopping", step_stopping, NULL },
         { "watch", trace_step_watch, NULL },
         { "verify", step_verify, NULL },
-        { "events", step_events, NULL },
+        { "events", trace_adopt_step_events, NULL },
 };
 
 void trace_plan_adopt(Trace *trace, Plan *plan) {

@@ -81,7 +81,7 @@ static int borrow_new(Trace *trace) {
         return borrow->has_turned_on && borrow->filters ? 0 : -ENOMEM;
 }
 
-static int open_instance(Trace *trace, Reason *reason) {
+static int trace_borrow_open_instance(Trace *trace, Reason *reason) {
         const char *name = trace->spec->instance;
 
         int r = instance_open(trace->tracefs, name, &trace->instance);
@@ -96,7 +96,7 @@ static int open_instance(Trace *trace, Reason *reason) {
 int trace_borrow(Trace *trace, Reason *reason) {
         int r = borrow_new(trace);
 
-        r = r ?: open_instance(trace, reason);
+        r = r ?: trace_borrow_open_instance(trace, reason);
         r = r ?: tracefs_read_u64(trace->instance->fd, "buffer_percent", &trace->borrow->percent);
         if (r != 0) {
                 trace_free_borrow(trace);
@@ -106,7 +106,7 @@ int trace_borrow(Trace *trace, Reason *reason) {
 }
 
 int trace_reopen_borrowed(Trace *trace, Reason *reason) {
-        return open_instance(trace, reason);
+        return trace_borrow_open_instance(trace, reason);
 }
 
 int trace_keep_borrow(const Trace *trace, json_object *object) {
@@ -194,7 +194,7 @@ int trace_give_back(Trace *trace) {
         return 0;
 }
 
-static int is_on(const Trace *trace, const GrantEvent *event, bool *ret) {
+static int trace_borrow_is_on(const Trace *trace, const GrantEvent *event, bool *ret) {
         _cleanup_free_ char *text = NULL;
         char path[512];
 
@@ -221,7 +221,10 @@ static int keep_filter(Trace *trace, size_t i) {
         return 0;
 }
 
-static int set_filter(Trace *trace, const GrantEvent *event, const char *filter, Reason *reason) {
+static int trace_borrow_set_filter(Trace *trace,
+                const GrantEvent *event,
+                const char *filter,
+                Reason *reason) {
         char path[512];
 
         if (filter && strcmp(filter, "none") != 0)
@@ -236,7 +239,7 @@ int trace_borrow_filter(Trace *trace, size_t i, const char *filter, Reason *reas
         const GrantEvent *event = &trace->grant->events[i];
         bool on = false;
 
-        int r = is_on(trace, event, &on);
+        int r = trace_borrow_is_on(trace, event, &on);
         if (r < 0)
                 return r;
         if (on && filter)
@@ -249,7 +252,7 @@ int trace_borrow_filter(Trace *trace, size_t i, const char *filter, Reason *reas
         if (on)
                 return 0;
         r = keep_filter(trace, i);
-        return r ?: set_filter(trace, event, filter, reason);
+        return r ?: trace_borrow_set_filter(trace, event, filter, reason);
 }
 
 void trace_return_filters(Trace *trace) {
@@ -259,9 +262,9 @@ void trace_return_filters(Trace *trace) {
 
                 if (!trace->borrow->filters[i])
                         continue;
-                int r = is_on(trace, event, &on);
+                int r = trace_borrow_is_on(trace, event, &on);
                 if (r == 0 && !on) /* else it is somebody else's by now */
-                        r = set_filter(trace, event, trace->borrow->filters[i], NULL);
+                        r = trace_borrow_set_filter(trace, event, trace->borrow->filters[i], NULL);
                 if (r != 0 && r != -ENOENT)
                         log_errno(MIN_OF(r, -EIO),
                                         LOG_WARNING,
@@ -280,7 +283,7 @@ int trace_borrow_event(Trace *trace, size_t i) {
         const GrantEvent *event = &trace->grant->events[i];
         bool on = false;
 
-        int r = is_on(trace, event, &on);
+        int r = trace_borrow_is_on(trace, event, &on);
         if (r < 0 || on)
                 return r;
         trace->borrow->has_turned_on[i] = true; /* also when it fails half-way */

@@ -72,7 +72,7 @@ static int set_event(Trace *trace, size_t i, bool off) {
                              : instance_enable_event(trace->instance, system, name, !off);
 }
 
-static int switch_event(Trace *trace, size_t i, bool off) {
+static int trace_change_switch_event(Trace *trace, size_t i, bool off) {
         const char *system, *name;
 
         trace_locate(trace, &trace->grant->events[i], &system, &name);
@@ -111,7 +111,7 @@ static int step_switch(void *context, Reason *reason _unused_) {
                 return 0;
         }
         size_t i = trace->next++;
-        r = switch_event(trace, i, trace->wants_off[i]);
+        r = trace_change_switch_event(trace, i, trace->wants_off[i]);
         return r ?: PLAN_AGAIN;
 }
 
@@ -120,7 +120,8 @@ static void undo_switch(void *context) {
 
         trace->next = 0;
         for (size_t i = 0; trace->was_off && trace->is_off && i < trace->grant->n_events; i++)
-                (void)switch_event(trace, i, trace->was_off[i]); /* gone, or as it was */
+                (void)trace_change_switch_event(
+                                trace, i, trace->was_off[i]); /* gone, or as it was */
         trace_forget_switch(trace);
 }
 
@@ -156,7 +157,7 @@ int trace_set_size(Trace *trace, uint64_t kb) {
 }
 
 /* What the kernel counts nowhere is told in the stream itself, as a line of the daemon's. */
-static void tell_gap(const Trace *trace, const char *what, uint64_t kb) {
+static void report_gap(const Trace *trace, const char *what, uint64_t kb) {
         char text[128];
 
         if (!trace->is_live || trace->marker_fd < 0)
@@ -171,12 +172,12 @@ static void tell_gap(const Trace *trace, const char *what, uint64_t kb) {
                                 "cannot tell of the buffer's size in the stream");
 }
 
-static int step_size(void *context, Reason *reason) {
+static int trace_change_step_size(void *context, Reason *reason) {
         Trace *trace = context;
 
-        tell_gap(trace, "nothing is recorded while the buffer becomes", trace->wants_kb);
+        report_gap(trace, "nothing is recorded while the buffer becomes", trace->wants_kb);
         int r = trace_set_size(trace, trace->wants_kb);
-        tell_gap(trace,
+        report_gap(trace,
                         "recording goes on, the buffer is of",
                         r == 0 ? trace->wants_kb : trace->spec->buffer_kb);
         if (r == -ENOMEM)
@@ -192,11 +193,11 @@ static void undo_size(void *context) {
         Trace *trace = context;
 
         int r = trace_set_size(trace, trace->spec->buffer_kb);
-        trace_tell_undo(trace, r, "the buffer's size");
+        trace_report_undo(trace, r, "the buffer's size");
 }
 
 static const PlanStep resize_steps[] = {
-        { "size", step_size, undo_size },
+        { "size", trace_change_step_size, undo_size },
 };
 
 static int step_clear(void *context, Reason *reason _unused_) {

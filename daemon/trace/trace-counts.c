@@ -178,7 +178,7 @@ static int needs_condition(const Trace *trace,
 
 /* The plan */
 
-static int put_number(json_object *object, const char *key, uint64_t value) {
+static int trace_counts_put_number(json_object *object, const char *key, uint64_t value) {
         return describe_put(object, key, json_object_new_uint64(value));
 }
 
@@ -192,7 +192,10 @@ static int put_new_array(json_object *object, const char *key, json_object **ret
         return describe_put(object, key, *ret);
 }
 
-static int read_format(const Trace *trace, const GrantEvent *event, Format **ret, Reason *reason) {
+static int trace_counts_read_format(const Trace *trace,
+                const GrantEvent *event,
+                Format **ret,
+                Reason *reason) {
         _cleanup_free_ char *text = NULL;
         const char *system, *name;
         size_t size;
@@ -217,14 +220,14 @@ static int put_condition(json_object *object,
         if (r != 0 || !is_needed)
                 return r;
         (void)snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
-        r = read_format(trace, event, &format, reason);
+        r = trace_counts_read_format(trace, event, &format, reason);
         const FilterContext about = { .event = full, .format = format };
         r = r ?: filter_describe(&about, filter, &condition, reason);
         return r ?: describe_put(object, "condition", condition);
 }
 
 /* "count.buckets=512" */
-static uint64_t get_width(const char *word) {
+static uint64_t trace_counts_get_width(const char *word) {
         const char *digits = strstr(word, ".buckets=");
 
         return digits ? strtoull(digits + strlen(".buckets="), NULL, 10) : 0;
@@ -241,8 +244,11 @@ static int put_columns(json_object *object,
         for (unsigned i = 0; r == 0 && i < n; i++) {
                 r = put_new_object(list, &entry);
                 r = r ?: describe_put(entry, "field", json_object_new_string(columns[i].name));
-                r = r ?: put_number(entry, "kind", columns[i].kind);
-                r = r ?: put_number(entry, "width", get_width(words->items[i]));
+                r = r ?: trace_counts_put_number(entry, "kind", columns[i].kind);
+                r = r
+                                    ?: trace_counts_put_number(entry,
+                                                       "width",
+                                                       trace_counts_get_width(words->items[i]));
         }
         return r;
 }
@@ -266,7 +272,7 @@ static int put_order(json_object *list, const HistLayout *layout, const char *wo
         json_object *entry;
 
         int r = put_new_object(list, &entry);
-        r = r ?: put_number(entry, "column", find_column(layout, word, size));
+        r = r ?: trace_counts_put_number(entry, "column", find_column(layout, word, size));
         return r
                                ?: describe_put(entry,
                                                   "down",
@@ -290,7 +296,7 @@ static int put_orders(json_object *object, const HistLayout *layout, const SpecW
 static int put_hist(json_object *table, const SpecTrigger *wanted, const HistText *hist) {
         const HistLayout *layout = &hist->layout;
 
-        int r = put_number(table, "size", hist->n_rows);
+        int r = trace_counts_put_number(table, "size", hist->n_rows);
         r = r ?: put_columns(table, "keys", layout->keys, layout->n_keys, &wanted->hist.keys);
         r = r
                             ?: put_columns(table,
@@ -301,7 +307,10 @@ static int put_hist(json_object *table, const SpecTrigger *wanted, const HistTex
         return r ?: put_orders(table, layout, &wanted->hist.sort);
 }
 
-static int put_table(json_object *tables, const Trace *trace, size_t i, Reason *reason) {
+static int trace_counts_put_table(json_object *tables,
+                const Trace *trace,
+                size_t i,
+                Reason *reason) {
         _cleanup_(format_free_cleanup) Format *format = NULL;
         const SpecTrigger *wanted = &trace->spec->triggers[i];
         const GrantTrigger *granted = &trace->grant->triggers[i];
@@ -310,9 +319,9 @@ static int put_table(json_object *tables, const Trace *trace, size_t i, Reason *
         json_object *table;
 
         int r = put_new_object(tables, &table);
-        r = r ?: read_format(trace, event, &format, reason);
-        r = r ?: put_number(table, "trigger", i);
-        r = r ?: put_number(table, "event", format->id);
+        r = r ?: trace_counts_read_format(trace, event, &format, reason);
+        r = r ?: trace_counts_put_number(table, "trigger", i);
+        r = r ?: trace_counts_put_number(table, "event", format->id);
         r = r ?: describe_put(table, "notify", json_object_new_boolean(is_notify));
         if (r == 0 && !is_notify)
                 r = put_hist(table, wanted, &granted->hist);
@@ -325,12 +334,12 @@ static int put_tables(json_object *plan, const Trace *trace, Reason *reason) {
         int r = put_new_array(plan, "tables", &tables);
         for (size_t i = 0; r == 0 && i < trace->grant->n_triggers; i++)
                 if (trigger_is_hist(&trace->spec->triggers[i]))
-                        r = put_table(tables, trace, i, reason);
+                        r = trace_counts_put_table(tables, trace, i, reason);
         return r;
 }
 
 /* The condition for the records that the reader of the stream may have, where more are recorded. */
-static int put_filter(json_object *filters,
+static int trace_counts_put_filter(json_object *filters,
                 const Trace *trace,
                 const GrantEvent *event,
                 Reason *reason) {
@@ -342,8 +351,8 @@ static int put_filter(json_object *filters,
         if (r != 0 || !is_needed)
                 return r;
         r = put_new_object(filters, &entry);
-        r = r ?: read_format(trace, event, &format, reason);
-        r = r ?: put_number(entry, "event", format->id);
+        r = r ?: trace_counts_read_format(trace, event, &format, reason);
+        r = r ?: trace_counts_put_number(entry, "event", format->id);
         return r ?: put_condition(entry, trace, event, event->filter, reason);
 }
 
@@ -354,13 +363,13 @@ static int put_hidden(json_object *hidden,
                 Reason *reason) {
         _cleanup_(format_free_cleanup) Format *format = NULL;
 
-        int r = read_format(trace, event, &format, reason);
+        int r = trace_counts_read_format(trace, event, &format, reason);
         return r ?: describe_append(hidden, json_object_new_uint64(format->id));
 }
 
 /* Lists the events that the stream's reader may not see, and the filters of those that it may see.
  */
-static int put_events(json_object *plan, const Trace *trace, Reason *reason) {
+static int trace_counts_put_events(json_object *plan, const Trace *trace, Reason *reason) {
         json_object *events, *filters, *hidden;
 
         int r = put_new_array(plan, "events", &events);
@@ -373,12 +382,12 @@ static int put_events(json_object *plan, const Trace *trace, Reason *reason) {
                         continue;
                 r = event->is_unrecorded ? metadata_add_event(events, trace, event)
                     : event->is_off      ? put_hidden(hidden, trace, event, reason)
-                                         : put_filter(filters, trace, event, reason);
+                                         : trace_counts_put_filter(filters, trace, event, reason);
         }
         return r;
 }
 
-static int put_names(json_object *plan, const Trace *trace) {
+static int trace_counts_put_names(json_object *plan, const Trace *trace) {
         static const char *const sources[][2] = {
                 { "sched", "sched_process_fork" },
                 { "task", "task_rename" },
@@ -402,9 +411,9 @@ int trace_step_counts(void *context, Reason *reason) {
         if (!trace_counts(trace))
                 return 0;
         int r = plan ? put_tables(plan, trace, reason) : -ENOMEM;
-        r = r ?: put_events(plan, trace, reason);
+        r = r ?: trace_counts_put_events(plan, trace, reason);
         if (r == 0 && trace_counts_names(trace))
-                r = put_names(plan, trace);
+                r = trace_counts_put_names(plan, trace);
         if (r != 0)
                 return r;
         const char *text = json_object_to_json_string_ext(plan, JSON_C_TO_STRING_PLAIN);

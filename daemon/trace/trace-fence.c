@@ -240,7 +240,7 @@ int trace_step_guard_probe(void *context, Reason *reason) {
                         "allow-setuid: this kernel has no probe (kprobes, BTF) that stops the trace when the command gains privileges: leave it away");
 }
 
-static int read_format(const Trace *trace, const char *name, Format **ret) {
+static int trace_fence_read_format(const Trace *trace, const char *name, Format **ret) {
         _cleanup_free_ char *text = NULL;
         Reason reason = {};
         size_t size;
@@ -260,7 +260,7 @@ static int find_other(const Format *format, const char *name, uint32_t *ret) {
 }
 
 /* Of a kernel that has it otherwise there is no name. */
-static ControlText find_text(const Format *format, const char *name) {
+static ControlText trace_fence_find_text(const Format *format, const char *name) {
         const FormatField *field = format_field_find(format, name);
         bool is_whole = field && field->kind == FIELD_PLAIN && field->size == TASK_NAME_MAX;
 
@@ -275,18 +275,18 @@ int trace_step_lifetimes_known(void *context, Reason *reason _unused_) {
 
         if (!trace_is_judged(trace))
                 return 0;
-        int r = read_format(trace, "sched_process_fork", &fork);
-        r = r ?: read_format(trace, "sched_process_exit", &exit);
-        r = r ?: read_format(trace, "sched_process_exec", &exec);
+        int r = trace_fence_read_format(trace, "sched_process_fork", &fork);
+        r = r ?: trace_fence_read_format(trace, "sched_process_exit", &exit);
+        r = r ?: trace_fence_read_format(trace, "sched_process_exec", &exec);
         r = r ?: find_other(fork, "child_pid", &trace->fork_child_offset);
         r = r ?: find_other(exec, "old_pid", &trace->exec_old_offset);
         if (r < 0)
                 return r;
         trace->fork_id = fork->id;
         trace->exit_id = exit->id;
-        trace->fork_name = find_text(fork, "child_comm");
-        trace->exit_name = find_text(exit, "comm");
-        trace->exec_file = find_text(exec, "filename");
+        trace->fork_name = trace_fence_find_text(fork, "child_comm");
+        trace->exit_name = trace_fence_find_text(exit, "comm");
+        trace->exec_file = trace_fence_find_text(exec, "filename");
         trace->exec_id = count_lifetimes(trace->grant) > LIFETIMES_NEEDED ? exec->id : 0;
         return 0;
 }
@@ -316,7 +316,7 @@ static int watch_systems(Trace *trace) {
         return r;
 }
 
-static int lay_watch(Trace *trace) {
+static int install_watch(Trace *trace) {
         static const char *const directories[] = { ".", "options", "events" };
         bool is_judged = trace_is_judged(trace);
 
@@ -352,7 +352,7 @@ int trace_step_watch(void *context, Reason *reason _unused_) {
 
         if (trace->watch || !defence_is_on("foreign-change"))
                 return 0;
-        int r = lay_watch(trace);
+        int r = install_watch(trace);
         if (r == 0 || trace_is_judged(trace))
                 return r;
         log_errno(r,
@@ -388,7 +388,7 @@ static int check_latch(const Trace *trace, bool *ret_fired, Reason *reason) {
 }
 
 /* What was laid stands. */
-static int check_laid(const Trace *trace, Reason *reason) {
+static int check_installed(const Trace *trace, Reason *reason) {
         bool has_sentinel = true, stands = true;
         uint64_t follows = 1;
         _cleanup_free_ const char **twins = NULL;
@@ -419,7 +419,7 @@ int trace_step_latch(void *context, Reason *reason) {
 
         /* In a borrowed instance tracing_on is its maker's. */
         int r = trace->borrow ? 0 : check_latch(trace, &has_fired, reason);
-        r = r ?: check_laid(trace, reason);
+        r = r ?: check_installed(trace, reason);
         if (r != 0)
                 return r;
         trace->next = 0;
@@ -460,13 +460,13 @@ int trace_step_guard(void *context, Reason *reason) {
                 trace->is_guarded = false;
         }
         if (!trace->is_guarded) {
-                r = cred_guard_lay(trace->instance, uid, gid);
+                r = cred_guard_install(trace->instance, uid, gid);
                 trace->is_guarded = r == 0;
                 trace->guard_gid = gid;
                 if (r < 0) /* half of it may stand */
                         (void)cred_guard_lift(trace->instance, uid, gid);
         }
-        return r ?: check_laid(trace, reason);
+        return r ?: check_installed(trace, reason);
 }
 
 int trace_step_lifetimes(void *context, Reason *reason _unused_) {
@@ -617,7 +617,7 @@ int trace_verify(const Trace *trace, size_t *next, Reason *reason) {
         int r = 0;
 
         if (*next == 0)
-                r = check_laid(trace, reason);
+                r = check_installed(trace, reason);
         for (size_t i = 0; r == 0 && *next == 0 && i < count_lifetimes(grant); i++)
                 r = verify_event(trace, lifetimes_system, lifetimes[i], NULL, reason);
         if (r == 0 && *next == 0 && needs_renames(trace))

@@ -30,14 +30,14 @@ static uint32_t count_hists(const char *text) {
         return n;
 }
 
-static int open_file(const TraceHist *hist, const char *system, const char *name) {
+static int trace_hist_open_file(const TraceHist *hist, const char *system, const char *name) {
         char path[PATH_SIZE];
 
         (void)snprintf(path, sizeof(path), "events/%s/%s/hist", system, name);
         return instance_open_file(hist->trace->instance, path, O_RDONLY);
 }
 
-static int step_open(void *context, Reason *reason) {
+static int trace_hist_step_open(void *context, Reason *reason) {
         TraceHist *hist = context;
         _cleanup_free_ char *text = NULL;
         const char *system, *name;
@@ -54,11 +54,11 @@ static int step_open(void *context, Reason *reason) {
         hist->fds[1] = fd_memfd_sealed("ktrace-trigger", state.line, state.line_size);
         if (hist->fds[1] < 0)
                 return hist->fds[1];
-        hist->fds[0] = open_file(hist, system, name);
+        hist->fds[0] = trace_hist_open_file(hist, system, name);
         return MIN_OF(hist->fds[0], 0);
 }
 
-static void undo_open(void *context) {
+static void trace_hist_undo_open(void *context) {
         TraceHist *hist = context;
 
         close_cleanup(&hist->fds[0]);
@@ -101,7 +101,9 @@ static void plan_one(TraceHist *hist, Plan *plan, const PlanStep *step, OwnWrite
 }
 
 void trace_plan_hist_open(TraceHist *hist, Plan *plan) {
-        static const PlanStep step = { "open the histogram", step_open, undo_open };
+        static const PlanStep step = {
+                "open the histogram", trace_hist_step_open, trace_hist_undo_open
+        };
 
         plan_one(hist, plan, &step, NULL);
 }

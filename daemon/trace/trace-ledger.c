@@ -185,7 +185,7 @@ static int put_back_triggers(Trace *trace, size_t event, const char *system, con
                 if (count != TRIGGER_WITHOUT_END && left == 0)
                         continue;
                 t->count = left;
-                r = trace_lay_trigger(trace, t, &reason);
+                r = trace_install_trigger(trace, t, &reason);
                 t->count = count;
                 t->left = left;
         }
@@ -280,7 +280,7 @@ static int look_at_pairs(const Trace *trace, Reason *reason) {
 
 /* Events that others have turned on, whose records nobody asked for */
 
-static bool is_ours(const Trace *trace, const char *line) {
+static bool trace_ledger_is_ours(const Trace *trace, const char *line) {
         for (size_t i = 0; i < trace->grant->n_events; i++) {
                 const char *system, *name;
 
@@ -324,7 +324,7 @@ static int look_at_others(Trace *trace, TraceLedger *ledger) {
         for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
                 char *name = strchr(line, ':');
 
-                if (!name || is_ours(trace, line))
+                if (!name || trace_ledger_is_ours(trace, line))
                         continue;
                 *name++ = '\0';
                 if (!is_recorded(trace, line, name))

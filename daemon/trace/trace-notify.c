@@ -32,7 +32,10 @@ bool trace_notify_is_wanted(const Spec *spec) {
 }
 
 /* Its line without the state in brackets; how many histograms the file has. */
-static int make_line(const char *text, const Trigger *trigger, int *ret_fd, uint32_t *ret_n) {
+static int trace_notify_make_line(const char *text,
+                const Trigger *trigger,
+                int *ret_fd,
+                uint32_t *ret_n) {
         *ret_n = 0;
         for (const char *at = text; *at; at += *at == '\n') {
                 size_t size = strcspn(at, "\n");
@@ -75,10 +78,11 @@ static int open_table(TraceNotify *notify, const TraceTrigger *t) {
         notify->tables[i].fds[0] = instance_open_file(trace->instance, path, O_RDONLY);
         if (notify->tables[i].fds[0] < 0)
                 return notify->tables[i].fds[0];
-        return make_line(text, &trigger, &notify->tables[i].fds[1], &notify->tables[i].n_in_file);
+        return trace_notify_make_line(
+                        text, &trigger, &notify->tables[i].fds[1], &notify->tables[i].n_in_file);
 }
 
-static int step_open(void *context, Reason *reason _unused_) {
+static int trace_notify_step_open(void *context, Reason *reason _unused_) {
         TraceNotify *notify = context;
         const Trace *trace = notify->trace;
 
@@ -96,12 +100,12 @@ static int step_open(void *context, Reason *reason _unused_) {
         return trace_is_judged(trace) ? MIN_OF(notify->tracing_fd, 0) : 0;
 }
 
-static void undo_open(void *context) {
+static void trace_notify_undo_open(void *context) {
         trace_notify_clear(context);
 }
 
 void trace_plan_notify(TraceNotify *notify, Plan *plan) {
-        static const PlanStep step = { "notify", step_open, undo_open };
+        static const PlanStep step = { "notify", trace_notify_step_open, trace_notify_undo_open };
 
         trace_notify_clear(notify);
         plan_init(plan, &step, 1, NULL);

@@ -58,7 +58,7 @@ static LogContext log_context(const Trace *trace) {
         return (LogContext){ trace->id, NULL, trace->owner->uid };
 }
 
-static bool tells_start(const Trace *trace) {
+static bool trace_pairs_have_start(const Trace *trace) {
         return trace_is_judged(trace) && defence_is_on("pair-start");
 }
 
@@ -93,10 +93,10 @@ static int add_pairs(Trace *trace, Reason *reason) {
 
 /* Whether a record is the session's own is known of the second event alone, by its task. So each
  * record says when the first one was: its task may have been another one with the same number. */
-static int define(const Trace *trace, const TracePair *pair, Reason *reason) {
+static int trace_pairs_define(const Trace *trace, const TracePair *pair, Reason *reason) {
         _cleanup_free_ char *fields = NULL;
 
-        if (!tells_start(trace))
+        if (!trace_pairs_have_start(trace))
                 return pair_define(trace->tracefs, pair->event, pair->probe->line, reason);
         if (asprintf(&fields,
                             "%s; u64 %s",
@@ -116,7 +116,7 @@ int trace_step_pairs_defined(void *context, Reason *reason) {
                 TracePair *pair = &trace->pairs[i];
                 Reason inner = {};
 
-                r = define(trace, pair, &inner);
+                r = trace_pairs_define(trace, pair, &inner);
                 pair->is_defined = r == 0;
                 if (r > 0)
                         r = reason_set(reason,
@@ -148,32 +148,32 @@ static int make_triggers(const Trace *trace, TracePair *pair, char **ret_from, c
                                         .clock = trace->spec->clock,
                                         .conditions = { conditions[0], conditions[1] },
                                         .entries = get_entries(trace->grant),
-                                        .tells_start = tells_start(trace),
+                                        .tells_start = trace_pairs_have_start(trace),
                         },
                         ret_from,
                         ret_to);
 }
 
-static int lay(const Trace *trace,
+static int trace_pairs_install(const Trace *trace,
                 const ProbeOrigin *origin,
                 char **trigger,
                 char **ret,
                 Reason *reason) {
-        int r = pair_lay(trace->instance, origin->system, origin->name, *trigger, reason);
+        int r = pair_install(trace->instance, origin->system, origin->name, *trigger, reason);
 
         if (r == 0)
                 *ret = TAKE_PTR(*trigger);
         return r;
 }
 
-static int lay_pair(const Trace *trace, TracePair *pair, Reason *reason) {
+static int install_pair(const Trace *trace, TracePair *pair, Reason *reason) {
         _cleanup_free_ char *from = NULL, *to = NULL;
         const ProbeOrigin *origins = pair->probe->origins;
         Reason inner = {};
 
         int r = make_triggers(trace, pair, &from, &to);
-        r = r ?: lay(trace, &origins[0], &from, &pair->from, &inner);
-        r = r ?: lay(trace, &origins[1], &to, &pair->to, &inner);
+        r = r ?: trace_pairs_install(trace, &origins[0], &from, &pair->from, &inner);
+        r = r ?: trace_pairs_install(trace, &origins[1], &to, &pair->to, &inner);
         return r > 0 ? reason_set(reason,
                                        r,
                                        "probe %s: %s",
@@ -202,11 +202,11 @@ int trace_step_pairs(void *context, Reason *reason) {
 
         for (size_t i = 0; r == 0 && i < trace->n_pairs; i++)
                 if (!trace->pairs[i].to)
-                        r = lay_pair(trace, &trace->pairs[i], reason);
+                        r = install_pair(trace, &trace->pairs[i], reason);
         return r;
 }
 
-static void lift(const Trace *trace, const ProbeOrigin *origin, char **trigger) {
+static void trace_pairs_lift(const Trace *trace, const ProbeOrigin *origin, char **trigger) {
         int r;
 
         if (!*trigger)
@@ -239,8 +239,8 @@ void trace_lift_pairs(Trace *trace) {
         for (size_t i = 0; trace->instance && i < trace->n_pairs; i++) {
                 TracePair *pair = &trace->pairs[i];
 
-                lift(trace, &pair->probe->origins[1], &pair->to);
-                lift(trace, &pair->probe->origins[0], &pair->from);
+                trace_pairs_lift(trace, &pair->probe->origins[1], &pair->to);
+                trace_pairs_lift(trace, &pair->probe->origins[0], &pair->from);
         }
 }
 

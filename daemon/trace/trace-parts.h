@@ -8,7 +8,7 @@
 
 void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent);
 /* How an undo went: nobody else is told. r: 0 or an errno. */
-void trace_tell_undo(const Trace *trace, int r, const char *what);
+void trace_report_undo(const Trace *trace, int r, const char *what);
 /* Each that is open; frees the array. */
 void trace_close_fds(int **fds, size_t n);
 /* Of create: which events are off at first. */

@@ -32,7 +32,7 @@ void trace_close_rings(Trace *trace) {
 }
 
 /* A stream without names is still whole: pids stand in for them. */
-static int read_names(const Trace *trace, int *fd) {
+static int trace_rings_read_names(const Trace *trace, int *fd) {
         close_cleanup(fd);
         if (!trace_has_name_list(trace))
                 return 0;
@@ -45,14 +45,14 @@ static int read_names(const Trace *trace, int *fd) {
 int trace_step_names(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
-        return read_names(trace, &trace->names_fd);
+        return trace_rings_read_names(trace, &trace->names_fd);
 }
 
 /* The session's own plans go on beside a snapshot. */
 static int step_taken_names(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
-        return read_names(trace, &trace->taken_names_fd);
+        return trace_rings_read_names(trace, &trace->taken_names_fd);
 }
 
 static int open_rings(Trace *trace, const char *raw) {

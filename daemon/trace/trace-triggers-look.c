@@ -103,7 +103,10 @@ int trace_list_twins(const Trace *trace, const char ***ret, size_t *ret_n) {
         return 0;
 }
 
-static bool is_event(const Trace *trace, size_t i, const char *system, const char *name) {
+static bool trace_triggers_look_is_event(const Trace *trace,
+                size_t i,
+                const char *system,
+                const char *name) {
         const char *its_system, *its_name;
 
         if (i == GRANT_NO_TARGET)
@@ -115,7 +118,8 @@ static bool is_event(const Trace *trace, size_t i, const char *system, const cha
 bool trace_event_has_window(const Trace *trace, const char *system, const char *name) {
         for (size_t i = 0; i < trace->n_triggers; i++)
                 if (trace->triggers[i].is_laid &&
-                                is_event(trace, trace->triggers[i].target, system, name))
+                                trace_triggers_look_is_event(
+                                                trace, trace->triggers[i].target, system, name))
                         return true;
         return false;
 }
@@ -123,7 +127,8 @@ bool trace_event_has_window(const Trace *trace, const char *system, const char *
 bool trace_event_has_triggers(const Trace *trace, const char *system, const char *name) {
         for (size_t i = 0; i < trace->n_triggers; i++)
                 if ((trace->triggers[i].is_laid || trace->triggers[i].has_twin) &&
-                                is_event(trace, trace->triggers[i].event, system, name))
+                                trace_triggers_look_is_event(
+                                                trace, trace->triggers[i].event, system, name))
                         return true;
         return trace_event_has_window(trace, system, name);
 }
@@ -140,7 +145,7 @@ size_t trace_count_triggers(const Trace *trace,
                 const TraceTrigger *t = &trace->triggers[i];
                 Trigger trigger = trace_get_trigger(t);
 
-                if (!t->is_laid || !is_event(trace, t->event, system, name))
+                if (!t->is_laid || !trace_triggers_look_is_event(trace, t->event, system, name))
                         continue;
                 n++;
                 if (!trigger_find(text, &trigger).stands)

@@ -104,7 +104,11 @@ static int add_condition(const Trace *trace, TraceTrigger *t) {
 }
 
 /* Takes *command. */
-static int add_trigger(Trace *trace, size_t i, size_t target, char **command, Reason *reason) {
+static int trace_triggers_add_trigger(Trace *trace,
+                size_t i,
+                size_t target,
+                char **command,
+                Reason *reason) {
         const GrantTrigger *granted = &trace->grant->triggers[i];
         TraceTrigger *t = &trace->triggers[trace->n_triggers];
         const char *system, *name;
@@ -147,7 +151,7 @@ static int add_switches(Trace *trace, size_t i, Reason *reason) {
                 if (trace_is_bound(trace, &trace->grant->events[k]))
                         continue;
                 r = make_switch(trace, on, k, &command);
-                r = r ?: add_trigger(trace, i, k, &command, reason);
+                r = r ?: trace_triggers_add_trigger(trace, i, k, &command, reason);
         }
         return r;
 }
@@ -181,7 +185,12 @@ int trace_step_triggers_made(void *context, Reason *reason) {
                         continue;
                 }
                 r = make_command(trace, i, &command);
-                r = r ?: add_trigger(trace, i, trace->grant->triggers[i].target, &command, reason);
+                r = r
+                                    ?: trace_triggers_add_trigger(trace,
+                                                       i,
+                                                       trace->grant->triggers[i].target,
+                                                       &command,
+                                                       reason);
         }
         return r;
 }
@@ -228,29 +237,29 @@ int trace_step_window(void *context, Reason *reason _unused_) {
         return 0;
 }
 
-static int lay_twin(Trace *trace, TraceTrigger *t) {
+static int install_twin(Trace *trace, TraceTrigger *t) {
         const char *system, *name;
 
         if (!t->is_hist || !trace->is_guarded || has_twin(trace, t->event))
                 return 0;
         trace_locate_trigger(trace, t, &system, &name);
-        int r = cred_guard_lay_twin(
+        int r = cred_guard_install_twin(
                         trace->instance, trace->owner->uid, trace->guard_gid, system, name);
         t->has_twin = r == 0;
         return r;
 }
 
-int trace_lay_trigger(Trace *trace, TraceTrigger *t, Reason *reason) {
+int trace_install_trigger(Trace *trace, TraceTrigger *t, Reason *reason) {
         const SpecTrigger *wanted = &trace->spec->triggers[t->origin];
         Trigger trigger = trace_get_trigger(t);
         const char *system, *name;
         Reason inner = {};
 
         trace_locate_trigger(trace, t, &system, &name);
-        int r = lay_twin(trace, t);
+        int r = install_twin(trace, t);
         if (r < 0 || t->is_laid)
                 return r ?: trigger_pause(trace->instance, system, name, &trigger, false);
-        r = trigger_lay(trace->instance, system, name, &trigger, &inner);
+        r = trigger_install(trace->instance, system, name, &trigger, &inner);
         t->is_laid = r == 0;
         t->left = t->count;
         if (r <= 0)
@@ -273,12 +282,12 @@ int trace_step_triggers(void *context, Reason *reason) {
                 trace->next_trigger = 0;
                 return 0;
         }
-        int r = trace_lay_trigger(trace, &trace->triggers[trace->next_trigger++], reason);
+        int r = trace_install_trigger(trace, &trace->triggers[trace->next_trigger++], reason);
         return r ?: PLAN_AGAIN;
 }
 
 /* keep: histograms are paused. */
-static int lift(Trace *trace, TraceTrigger *t, bool keep) {
+static int trace_triggers_lift(Trace *trace, TraceTrigger *t, bool keep) {
         Trigger trigger = trace_get_trigger(t);
         const char *system, *name;
 
@@ -300,7 +309,7 @@ int trace_step_triggers_lifted(void *context, Reason *reason _unused_) {
                 trace->next_trigger = 0;
                 return 0;
         }
-        int r = lift(trace, &trace->triggers[trace->next_trigger++], true);
+        int r = trace_triggers_lift(trace, &trace->triggers[trace->next_trigger++], true);
         return r ?: PLAN_AGAIN;
 }
 
@@ -309,9 +318,9 @@ void trace_undo_triggers(void *context) {
 
         trace->next_trigger = 0;
         for (size_t i = 0; i < trace->n_triggers; i++) {
-                int r = lift(trace, &trace->triggers[i], true);
+                int r = trace_triggers_lift(trace, &trace->triggers[i], true);
 
-                trace_tell_undo(trace, r, "a trigger");
+                trace_report_undo(trace, r, "a trigger");
         }
 }
 

@@ -56,7 +56,7 @@ int trace_list_twins(const Trace *trace, const char ***ret, size_t *ret_n);
 /* Hangs one of them on this event, or turns one it on or off? */
 bool trace_event_has_triggers(const Trace *trace, const char *system, const char *name);
 /* One of the trace's own, unless it is laid; a histogram that is paused goes on. */
-int trace_lay_trigger(Trace *trace, TraceTrigger *trigger, Reason *reason);
+int trace_install_trigger(Trace *trace, TraceTrigger *trigger, Reason *reason);
 /* May a trigger have turned it on or off? */
 bool trace_event_has_window(const Trace *trace, const char *system, const char *name);
 /* How many lines of the event's trigger file are these; *ret_stand: all that should be are. */

@@ -110,7 +110,7 @@ static int trace_remove_instance(Trace *trace) {
         return 0;
 }
 
-void trace_tell_undo(const Trace *trace, int r, const char *what) {
+void trace_report_undo(const Trace *trace, int r, const char *what) {
         const LogContext context = {
                 trace->id,
                 trace->instance ? trace->instance->name : NULL,
@@ -152,7 +152,7 @@ static void undo_instance(void *context) {
                 return;
         int r = trace_remove_instance(trace);
         trace->is_leftover = r < 0;
-        trace_tell_undo(trace, r, "the instance");
+        trace_report_undo(trace, r, "the instance");
 }
 
 static int step_buffer(void *context, Reason *reason) {
@@ -297,7 +297,7 @@ static bool trace_makes_list(const Trace *trace) {
         return trace_lists_pids(trace) && (!trace->is_armed || scope_has_newcomers(trace->spec));
 }
 
-static int step_list(void *context, Reason *reason _unused_) {
+static int trace_step_list(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         const Spec *spec = trace->spec;
         int r = 0;
@@ -345,7 +345,7 @@ static void undo_pids(void *context) {
         if (!trace_makes_list(trace))
                 return;
         int r = trace_reset_pids(trace);
-        trace_tell_undo(trace, r, "the pid list");
+        trace_report_undo(trace, r, "the pid list");
 }
 
 static int step_filters(void *context, Reason *reason) {
@@ -405,7 +405,7 @@ static void undo_filters(void *context) {
         }
 }
 
-static int step_events(void *context, Reason *reason) {
+static int trace_step_events(void *context, Reason *reason) {
         Trace *trace = context;
         const Grant *grant = trace->grant;
         const char *system, *name;
@@ -453,7 +453,7 @@ static void undo_events(void *context) {
         Trace *trace = context;
 
         int r = trace_disable(trace);
-        trace_tell_undo(trace, r, "the events");
+        trace_report_undo(trace, r, "the events");
 }
 
 /* Of those that live when exits are recorded: members from the time that is taken first. */
@@ -475,7 +475,7 @@ static const PlanStep arm_steps[] = {
         { "watch", trace_step_watch, NULL },
         { "latch", trace_step_latch, NULL },
         { "pid-max", trace_step_pid_max, NULL },
-        { "list", step_list, undo_pids },
+        { "list", trace_step_list, undo_pids },
         { "pids", step_pids, NULL },
         { "guard", trace_step_guard, NULL },
         { "credentials", step_credentials, NULL },
@@ -505,7 +505,7 @@ static const PlanStep start_steps[] = {
         { "armed", step_armed, undo_armed },
         { "window", trace_step_window, NULL },
         { "borrowed-latch", trace_step_borrowed_latch, undo_events },
-        { "events", step_events, undo_events },
+        { "events", trace_step_events, undo_events },
         { "triggers", trace_step_triggers, trace_undo_triggers },
         { "functions", trace_step_run_tracer, undo_events },
 };
@@ -529,12 +529,12 @@ static const PlanStep quiesce_steps[] = {
         { "names", trace_step_names, NULL },
 };
 
-static int step_remove(void *context, Reason *reason _unused_) {
+static int trace_step_remove(void *context, Reason *reason _unused_) {
         return trace_remove_instance(context);
 }
 
 static const PlanStep remove_steps[] = {
-        { "remove", step_remove, NULL },
+        { "remove", trace_step_remove, NULL },
 };
 
 void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent) {

@@ -56,7 +56,7 @@ static void free_all(VarlinkCloser *closer) {
         free(closer);
 }
 
-static void *run(void *userdata) {
+static void *closer_run(void *userdata) {
         VarlinkCloser *closer = userdata;
         Closing *closing;
 
@@ -124,7 +124,7 @@ static int start_thread(VarlinkCloser *closer) {
                 return 0;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        r = pthread_create(&closer->thread, NULL, run, closer);
+        r = pthread_create(&closer->thread, NULL, closer_run, closer);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         closer->has_thread = r == 0;
         return -r;

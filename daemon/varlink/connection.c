@@ -91,7 +91,7 @@ void varlink_connection_finish(VarlinkConnection *connection) {
 }
 
 /* The end of the first message, or NULL. */
-static char *find_end(VarlinkConnection *connection) {
+static char *connection_find_end(VarlinkConnection *connection) {
         size_t n = connection->in_end - connection->in_seen;
         char *end = n > 0 ? memchr(connection->in + connection->in_seen, '\0', n) : NULL;
 
@@ -99,7 +99,7 @@ static char *find_end(VarlinkConnection *connection) {
         return end;
 }
 
-static int make_room(VarlinkConnection *connection) {
+static int connection_make_room(VarlinkConnection *connection) {
         size_t n = connection->in_end - connection->in_begin, room = connection->in_room;
         char *in;
 
@@ -132,7 +132,7 @@ static void give_back_room(VarlinkConnection *connection) {
 }
 
 /* Bytes that can be taken without descriptors; 0: the end, -EBADMSG: there are some. */
-static ssize_t look(int sock, char *data, size_t size) {
+static ssize_t connection_look(int sock, char *data, size_t size) {
         struct iovec iov = { .iov_base = data, .iov_len = size };
         struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
         ssize_t n = recvmsg(sock, &message, MSG_PEEK | MSG_DONTWAIT);
@@ -142,8 +142,8 @@ static ssize_t look(int sock, char *data, size_t size) {
         return message.msg_flags & MSG_CTRUNC ? -EBADMSG : n;
 }
 
-static ssize_t take(int sock, char *data, size_t size) {
-        ssize_t n = look(sock, data, size);
+static ssize_t connection_take(int sock, char *data, size_t size) {
+        ssize_t n = connection_look(sock, data, size);
 
         if (n <= 0)
                 return n;
@@ -151,11 +151,11 @@ static ssize_t take(int sock, char *data, size_t size) {
         return n < 0 ? -errno : n;
 }
 
-static void read_some(VarlinkConnection *connection) {
-        ssize_t n = make_room(connection);
+static void connection_read_some(VarlinkConnection *connection) {
+        ssize_t n = connection_make_room(connection);
 
         if (n == 0)
-                n = take(connection->fd,
+                n = connection_take(connection->fd,
                                 connection->in + connection->in_end,
                                 connection->in_room - connection->in_end);
         if (n > 0)
@@ -172,7 +172,7 @@ static void read_some(VarlinkConnection *connection) {
                 leave(connection);
 }
 
-static void handle(VarlinkConnection *connection, const VarlinkMessage *message) {
+static void connection_handle(VarlinkConnection *connection, const VarlinkMessage *message) {
         VarlinkCall *call = calloc(1, sizeof(*call));
 
         if (!call) {
@@ -203,7 +203,7 @@ static void handle_message(VarlinkConnection *connection, const char *end) {
         connection->in_begin = connection->in_seen = (size_t)(end - connection->in) + 1;
         give_back_room(connection);
         if (r == 0)
-                handle(connection, &message);
+                connection_handle(connection, &message);
         else
                 varlink_connection_break(connection, r > 0 ? reason.text : "no memory for a call");
         varlink_message_clear(&message);
@@ -256,13 +256,13 @@ static bool pause_while_unread(VarlinkConnection *connection) {
 /* One step, and what the next one waits for. Whoever calls this lets go of the connection.
  * is_admitted: its user has time in this turn. */
 static void step(VarlinkConnection *connection, bool is_admitted) {
-        char *end = find_end(connection);
+        char *end = connection_find_end(connection);
 
         connection->is_stepping = true;
         if (!connection->is_broken && !connection->call && end && !pause_while_unread(connection) &&
                         (is_admitted || !pause_when_due(connection))) {
                 handle_message(connection, end);
-                end = find_end(connection);
+                end = connection_find_end(connection);
         }
         connection->is_stepping = false;
         if (!connection->call && !end && connection->is_at_end &&
@@ -285,15 +285,15 @@ void varlink_connection_step(VarlinkConnection *connection) {
 
 /* A message that is here or being handled comes first. */
 static bool read_when_due(VarlinkConnection *connection) {
-        connection->is_ahead = connection->call || find_end(connection);
+        connection->is_ahead = connection->call || connection_find_end(connection);
         if (connection->is_broken || connection->is_ahead || connection->is_at_end ||
                         pause_when_due(connection))
                 return false;
-        read_some(connection);
+        connection_read_some(connection);
         return true;
 }
 
-static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+static int connection_on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
         VarlinkConnection *connection = userdata;
         bool is_admitted = false;
 
@@ -334,7 +334,12 @@ int varlink_connection_new(VarlinkServer *server, VarlinkUser *user, int fd) {
         varlink_outbox_init(&connection->out);
         TAILQ_INSERT_TAIL(&server->connections, connection, entry);
         server->n_counted += user->uid != 0;
-        r = sd_event_add_io(server->options.event, &connection->io, fd, EPOLLIN, on_io, connection);
+        r = sd_event_add_io(server->options.event,
+                        &connection->io,
+                        fd,
+                        EPOLLIN,
+                        connection_on_io,
+                        connection);
         if (r >= 0 && server->options.handlers.on_connect)
                 r = server->options.handlers.on_connect(connection, server->options.userdata);
         connection->is_told = r >= 0;

@@ -15,13 +15,13 @@
 #include "interfaces/cleanup.h"
 #include "varlink/server.h"
 
-static int refuse_type(Reason *reason, const char *key, const char *wanted) {
+static int message_refuse_type(Reason *reason, const char *key, const char *wanted) {
         return reason_set(reason, KT_E_INVALID_SPEC, "message: %s must be %s", key, wanted);
 }
 
 static int set_flag(const char *key, json_object *value, bool *flag, Reason *reason) {
         if (!json_object_is_type(value, json_type_boolean))
-                return refuse_type(reason, key, "true or false");
+                return message_refuse_type(reason, key, "true or false");
         *flag = json_object_get_boolean(value);
         return 0;
 }
@@ -30,16 +30,19 @@ static int set_method(json_object *value, const char **ret, Reason *reason) {
         const char *text, *dot;
 
         if (!json_object_is_type(value, json_type_string))
-                return refuse_type(reason, "method", "a string");
+                return message_refuse_type(reason, "method", "a string");
         text = json_object_get_string(value);
         dot = strrchr(text, '.');
         if (!dot || dot == text || dot[1] == '\0')
-                return refuse_type(reason, "method", "INTERFACE.NAME");
+                return message_refuse_type(reason, "method", "INTERFACE.NAME");
         *ret = text;
         return 0;
 }
 
-static int set_key(VarlinkMessage *message, const char *key, json_object *value, Reason *reason) {
+static int message_set_key(VarlinkMessage *message,
+                const char *key,
+                json_object *value,
+                Reason *reason) {
         if (strcmp(key, "method") == 0)
                 return set_method(value, &message->method, reason);
         if (strcmp(key, "more") == 0)
@@ -51,16 +54,16 @@ static int set_key(VarlinkMessage *message, const char *key, json_object *value,
         if (strcmp(key, "parameters") != 0)
                 return reason_set(reason, KT_E_INVALID_SPEC, "message: unknown key %.64s", key);
         if (value && !json_object_is_type(value, json_type_object))
-                return refuse_type(reason, key, "an object");
+                return message_refuse_type(reason, key, "an object");
         message->parameters = value;
         return 0;
 }
 
-static int read_keys(VarlinkMessage *message, Reason *reason) {
+static int message_read_keys(VarlinkMessage *message, Reason *reason) {
         if (!json_object_is_type(message->object, json_type_object))
                 return reason_set(reason, KT_E_INVALID_SPEC, "message: not an object");
         json_object_object_foreach(message->object, key, value) {
-                int r = set_key(message, key, value, reason);
+                int r = message_set_key(message, key, value, reason);
 
                 if (r != 0)
                         return r;
@@ -80,7 +83,7 @@ int varlink_message_parse(const char *text, size_t size, VarlinkMessage *ret, Re
 
         r = json_parse_message("message", text, size, VARLINK_VALUES_MAX, &message.object, reason);
         if (r == 0)
-                r = read_keys(&message, reason);
+                r = message_read_keys(&message, reason);
         if (r != 0) {
                 varlink_message_clear(&message);
                 return r;

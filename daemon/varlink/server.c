@@ -29,7 +29,7 @@
  * takes longer to get through. */
 #define BACKLOG 128
 
-static uint64_t get_now_usec(void) {
+static uint64_t server_get_now_usec(void) {
         struct timespec now = {};
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -38,7 +38,7 @@ static uint64_t get_now_usec(void) {
 
 void varlink_server_complain(VarlinkServer *server, uid_t uid, const char *what) {
         LogContext context = { .uid = uid };
-        uint64_t now = get_now_usec();
+        uint64_t now = server_get_now_usec();
 
         if (server->told_usec > 0 && now - server->told_usec < SECOND) {
                 server->n_untold++;
@@ -104,7 +104,7 @@ static int on_wake(sd_event_source *source, int fd, uint32_t revents, void *user
         return 0;
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
+static int server_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         VarlinkServer *server = userdata;
         VarlinkConnection *connection;
 
@@ -142,7 +142,7 @@ static void leave_user(void *userdata) {
 
 /* Takes everything out of the queue of a socket that nothing more can come into. false: somebody's
  * descriptors are in it, and stay. */
-static bool drain(int sock) {
+static bool server_drain(int sock) {
         char data[DRAIN_SIZE];
         ssize_t n;
 
@@ -164,7 +164,7 @@ static bool drain(int sock) {
 /* The kernel drops what lies in the queue with the socket. */
 void varlink_server_close_socket(VarlinkServer *server, VarlinkUser *user, int sock) {
         (void)shutdown(sock, SHUT_RDWR);
-        if (drain(sock)) {
+        if (server_drain(sock)) {
                 close(sock);
                 leave_user(user);
         } else {
@@ -172,7 +172,7 @@ void varlink_server_close_socket(VarlinkServer *server, VarlinkUser *user, int s
         }
 }
 
-static bool has_room(const VarlinkServer *server, const VarlinkUser *user) {
+static bool server_has_room(const VarlinkServer *server, const VarlinkUser *user) {
         if (user->uid == 0)
                 return user->n_connections < VARLINK_ROOT_CONNECTIONS_MAX;
         return user->n_connections < VARLINK_USER_CONNECTIONS_MAX &&
@@ -180,7 +180,7 @@ static bool has_room(const VarlinkServer *server, const VarlinkUser *user) {
 }
 
 /* Consumes fd. */
-static void let_in(VarlinkServer *server, int fd) {
+static void varlink_server_admit(VarlinkServer *server, int fd) {
         struct ucred credentials = {};
         socklen_t size = sizeof(credentials);
         VarlinkUser *user = NULL;
@@ -194,7 +194,7 @@ static void let_in(VarlinkServer *server, int fd) {
                 return; /* out of memory: closing it might block, a lost descriptor does not */
         /* To let somebody in takes time, too: who comes and goes without end has had theirs. */
         bool is_let_in = is_known && varlink_server_may_call(server, user->uid) &&
-                         has_room(server, user);
+                         server_has_room(server, user);
         user->n_connections++;
         if (is_let_in) {
                 (void)varlink_connection_new(server, user, fd);
@@ -213,7 +213,7 @@ static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *us
                 int sock = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
                 if (sock >= 0) {
-                        let_in(server, sock);
+                        varlink_server_admit(server, sock);
                 } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
                                 errno == ENOBUFS) {
                         /* It would wake us again and again. */
@@ -228,7 +228,7 @@ static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *us
         return 0;
 }
 
-static int add_sources(VarlinkServer *server) {
+static int server_add_sources(VarlinkServer *server) {
         sd_event *event = server->options.event;
         int r;
 
@@ -239,7 +239,7 @@ static int add_sources(VarlinkServer *server) {
                                 CLOCK_MONOTONIC,
                                 WAIT_USEC,
                                 0,
-                                on_timer,
+                                server_on_timer,
                                 server);
         if (r >= 0)
                 r = sd_event_source_set_enabled(server->timer, SD_EVENT_OFF);
@@ -263,7 +263,7 @@ int varlink_server_new(const VarlinkOptions *options, VarlinkServer **ret) {
         server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (server->wake_fd < 0)
                 return -errno;
-        r = add_sources(server);
+        r = server_add_sources(server);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(server);

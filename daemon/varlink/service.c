@@ -45,7 +45,7 @@ static const char service_description[] =
                 "# To be called with more\n"
                 "error ExpectedMore ()\n";
 
-static bool add_string(json_object *object, const char *key, const char *text) {
+static bool service_add_string(json_object *object, const char *key, const char *text) {
         json_object *value = object ? json_object_new_string(text) : NULL;
 
         if (value && json_object_object_add(object, key, value) == 0)
@@ -69,10 +69,10 @@ static void get_info(VarlinkCall *call, json_object *parameters, void *userdata)
         const VarlinkOptions *options = &((VarlinkServer *)userdata)->options;
         _cleanup_json_ json_object *info = json_object_new_object();
 
-        if (add_string(info, "vendor", options->vendor) &&
-                        add_string(info, "product", options->product) &&
-                        add_string(info, "version", options->version) &&
-                        add_string(info, "url", options->url))
+        if (service_add_string(info, "vendor", options->vendor) &&
+                        service_add_string(info, "product", options->product) &&
+                        service_add_string(info, "version", options->version) &&
+                        service_add_string(info, "url", options->url))
                 (void)json_object_object_add(info, "interfaces", list_interfaces(options));
         varlink_call_reply(call, info, -1);
 }
@@ -94,7 +94,7 @@ static void get_description(VarlinkCall *call, json_object *parameters, void *us
                 return;
         }
         answer = json_object_new_object();
-        (void)add_string(answer, "description", interface->description);
+        (void)service_add_string(answer, "description", interface->description);
         varlink_call_reply(call, answer, -1);
 }
 
@@ -113,17 +113,17 @@ static const VarlinkInterface service_interface = {
         .n_methods = ELEMENTSOF(service_methods),
 };
 
-static bool is_named(const char *name, const char *text, size_t length) {
+static bool service_is_named(const char *name, const char *text, size_t length) {
         return strncmp(name, text, length) == 0 && name[length] == '\0';
 }
 
 static const VarlinkInterface *find_interface(const VarlinkServer *server,
                 const char *name,
                 size_t length) {
-        if (is_named(SERVICE, name, length))
+        if (service_is_named(SERVICE, name, length))
                 return &service_interface;
         for (size_t i = 0; i < server->options.n_interfaces; i++)
-                if (is_named(server->options.interfaces[i].name, name, length))
+                if (service_is_named(server->options.interfaces[i].name, name, length))
                         return &server->options.interfaces[i];
         return NULL;
 }
@@ -135,7 +135,7 @@ static const VarlinkMethod *find_method(const VarlinkInterface *interface, const
         return NULL;
 }
 
-static bool is_taken(const VarlinkParameter *parameter, json_object *value) {
+static bool service_is_taken(const VarlinkParameter *parameter, json_object *value) {
         if (!value)
                 return parameter->is_optional;
         return json_object_is_type(value, parameter->type) ||
@@ -157,12 +157,12 @@ static const char *find_wrong(const VarlinkMethod *method, json_object *paramete
                         return key;
         }
         for (const VarlinkParameter *p = method->parameters; p && p->name; p++)
-                if (!is_taken(p, json_object_object_get(parameters, p->name)))
+                if (!service_is_taken(p, json_object_object_get(parameters, p->name)))
                         return p->name;
         return NULL;
 }
 
-static void handle(VarlinkServer *server,
+static void service_handle(VarlinkServer *server,
                 VarlinkCall *call,
                 const VarlinkMethod *method,
                 json_object *parameters) {
@@ -209,5 +209,5 @@ void varlink_service_dispatch(VarlinkServer *server,
                                 "method",
                                 method);
         } else
-                handle(server, call, found, parameters);
+                service_handle(server, call, found, parameters);
 }

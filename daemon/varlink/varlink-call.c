@@ -19,7 +19,7 @@ bool varlink_call_wants_more(const VarlinkCall *call) {
         return call->more;
 }
 
-static const char *print(json_object *parameters) {
+static const char *varlink_call_print(json_object *parameters) {
         if (!parameters)
                 return "{}";
         return json_object_to_json_string_ext(
@@ -27,7 +27,7 @@ static const char *print(json_object *parameters) {
 }
 
 /* Texts may come from anywhere, and a client that is as strict as we are would end here. */
-static void clean(char *text, size_t size) {
+static void varlink_call_clean(char *text, size_t size) {
         for (size_t i = 0, n; i < size; i += n) {
                 n = utf8_length(text + i, size - i);
                 if (n > 0)
@@ -45,7 +45,7 @@ static void send_answer(VarlinkCall *call,
                 int fd) {
         _cleanup_close_ int owned = fd;
         _cleanup_free_ char *text = NULL;
-        const char *printed = print(parameters);
+        const char *printed = varlink_call_print(parameters);
         int n;
 
         if (!call->connection || call->oneway)
@@ -63,11 +63,11 @@ static void send_answer(VarlinkCall *call,
                 varlink_connection_break(call->connection, "no memory for an answer");
                 return;
         }
-        clean(text, (size_t)n);
+        varlink_call_clean(text, (size_t)n);
         varlink_connection_send(call->connection, text, (size_t)n + 1, TAKE_FD(owned));
 }
 
-static void finish(VarlinkCall *call) {
+static void varlink_call_finish(VarlinkCall *call) {
         if (call->connection)
                 varlink_connection_finish(call->connection);
         free(call);
@@ -75,7 +75,7 @@ static void finish(VarlinkCall *call) {
 
 void varlink_call_reply(VarlinkCall *call, json_object *parameters, int fd) {
         send_answer(call, NULL, parameters, false, fd);
-        finish(call);
+        varlink_call_finish(call);
 }
 
 void varlink_call_notify(VarlinkCall *call, json_object *parameters) {
@@ -85,7 +85,7 @@ void varlink_call_notify(VarlinkCall *call, json_object *parameters) {
 
 void varlink_call_error(VarlinkCall *call, const char *name, json_object *parameters) {
         send_answer(call, name, parameters, false, -1);
-        finish(call);
+        varlink_call_finish(call);
 }
 
 void varlink_call_error_with(VarlinkCall *call,

@@ -11,11 +11,11 @@
 #include "varlink/methods.h"
 #include "varlink/reply.h"
 
-static void answer_created(VarlinkCall *call, Request *request) {
+static void varlink_manager_answer_created(VarlinkCall *call, Request *request) {
         reply_value(call, "id", json_object_new_string(session_get_id(request->session)));
 }
 
-static int read_spec(json_object *object, Spec **ret, Reason *reason) {
+static int varlink_manager_read_spec(json_object *object, Spec **ret, Reason *reason) {
         _cleanup_spec_ Spec *spec = spec_new();
 
         if (!spec)
@@ -33,9 +33,11 @@ void varlink_create_session(VarlinkCall *call, json_object *parameters, void *us
         VarlinkDoor *door = userdata;
         Reason reason = { "" };
 
-        int r = reply_later(door, call, parameters, answer_created, &request, &reason);
+        int r = reply_later(
+                        door, call, parameters, varlink_manager_answer_created, &request, &reason);
         if (r == 0)
-                r = read_spec(json_object_object_get(parameters, "spec"), &spec, &reason);
+                r = varlink_manager_read_spec(
+                                json_object_object_get(parameters, "spec"), &spec, &reason);
         if (r == 0)
                 r = admission_create(door->desk, request, spec, &reason);
         if (r != 0) {
@@ -66,7 +68,7 @@ static int take_as_user(json_object *spec, uid_t *ret, Reason *reason) {
         return 0;
 }
 
-static void answer_checked(VarlinkCall *call, Request *request) {
+static void varlink_manager_answer_checked(VarlinkCall *call, Request *request) {
         reply_value(call, "decision", json_object_get(request->list));
 }
 
@@ -79,9 +81,10 @@ void varlink_check_session(VarlinkCall *call, json_object *parameters, void *use
         Reason reason = { "" };
         uid_t as_user;
 
-        int r = reply_later(door, call, parameters, answer_checked, &request, &reason);
+        int r = reply_later(
+                        door, call, parameters, varlink_manager_answer_checked, &request, &reason);
         r = r ?: take_as_user(object, &as_user, &reason);
-        r = r ?: read_spec(object, &spec, &reason);
+        r = r ?: varlink_manager_read_spec(object, &spec, &reason);
         r = r ?: desk_find_asked(visitor_get_peer(door, call), as_user, &asked, &reason);
         r = r ?: registry_check(door->desk->registry, request, &asked, spec, &reason);
         if (r != 0) {
@@ -98,23 +101,32 @@ typedef struct Listing {
         int result;
 } Listing;
 
-static int append_value(json_object *object, const char *key, json_object *value) {
+static int varlink_manager_append_value(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
                 return 0;
         json_object_put(value);
         return -ENOMEM;
 }
 
-static void append_session(Session *session, void *userdata) {
+static void varlink_manager_append_session(Session *session, void *userdata) {
         _cleanup_json_ json_object *object = json_object_new_object();
         const char *state = session_state_to_string(session_get_state(session));
         Listing *listing = userdata;
 
         int r = object ? listing->result : -ENOMEM;
-        r = r ?: append_value(object, "id", json_object_new_string(session_get_id(session)));
-        r = r ?: append_value(object, "name", json_object_new_string(session_get_name(session)));
-        r = r ?: append_value(object, "uid", json_object_new_int64(session_get_uid(session)));
-        r = r ?: append_value(object, "state", json_object_new_string(state));
+        r = r
+                            ?: varlink_manager_append_value(object,
+                                               "id",
+                                               json_object_new_string(session_get_id(session)));
+        r = r
+                            ?: varlink_manager_append_value(object,
+                                               "name",
+                                               json_object_new_string(session_get_name(session)));
+        r = r
+                            ?: varlink_manager_append_value(object,
+                                               "uid",
+                                               json_object_new_int64(session_get_uid(session)));
+        r = r ?: varlink_manager_append_value(object, "state", json_object_new_string(state));
         if (r == 0 && json_object_array_add(listing->list, object) < 0)
                 r = -ENOMEM;
         if (r == 0)
@@ -134,7 +146,7 @@ void varlink_list_sessions(VarlinkCall *call, json_object *parameters _unused_, 
                 registry_visit(door->desk->registry,
                                 &peer->subject,
                                 desk_get_reach(peer),
-                                append_session,
+                                varlink_manager_append_session,
                                 &listing);
         reply_result(call, listing.result, "sessions", listing.list, NULL);
 }
@@ -229,7 +241,7 @@ void varlink_get_status(VarlinkCall *call, json_object *parameters _unused_, voi
 
 typedef int (*Privileged)(Desk *desk, Request *request, Reason *reason);
 
-static void call_privileged(VarlinkDoor *door,
+static void varlink_manager_call_privileged(VarlinkDoor *door,
                 VarlinkCall *call,
                 json_object *parameters,
                 Privileged ask) {
@@ -245,9 +257,9 @@ static void call_privileged(VarlinkDoor *door,
 }
 
 void varlink_reload(VarlinkCall *call, json_object *parameters, void *userdata) {
-        call_privileged(userdata, call, parameters, privilege_reload);
+        varlink_manager_call_privileged(userdata, call, parameters, privilege_reload);
 }
 
 void varlink_administrate(VarlinkCall *call, json_object *parameters, void *userdata) {
-        call_privileged(userdata, call, parameters, privilege_administrate);
+        varlink_manager_call_privileged(userdata, call, parameters, privilege_administrate);
 }

@@ -12,7 +12,7 @@
 #include "varlink/methods.h"
 #include "varlink/reply.h"
 
-static void answer_resolved(VarlinkCall *call, Request *request) {
+static void varlink_probes_answer_resolved(VarlinkCall *call, Request *request) {
         reply_value(call, "description", json_object_get(request->list));
 }
 
@@ -21,7 +21,8 @@ void varlink_resolve_function(VarlinkCall *call, json_object *parameters, void *
         VarlinkDoor *door = userdata;
         Reason reason = { "" };
 
-        int r = reply_later(door, call, parameters, answer_resolved, &request, &reason);
+        int r = reply_later(
+                        door, call, parameters, varlink_probes_answer_resolved, &request, &reason);
         r = r
                             ?: probe_resolve_function(registry_get_probes(door->desk->registry),
                                                request,
@@ -33,7 +34,7 @@ void varlink_resolve_function(VarlinkCall *call, json_object *parameters, void *
                 request = NULL; /* the verb's now */
 }
 
-static int read_file(json_object *object, uint32_t *ret, Reason *reason) {
+static int varlink_probes_read_file(json_object *object, uint32_t *ret, Reason *reason) {
         json_object *value;
 
         if (!json_object_object_get_ex(object, "file", &value))
@@ -54,7 +55,7 @@ static int read_definition(json_object *object, Definition **ret, Reason *reason
         _cleanup_(definition_free_cleanup) Definition *definition = NULL;
         uint32_t file = 0;
 
-        int r = read_file(object, &file, reason);
+        int r = varlink_probes_read_file(object, &file, reason);
         r = r ?: definition_from_json(object, &definition, reason);
         if (r == 0 && file > 0) {
                 r = definition_set_number(definition, "file", file, reason);
@@ -65,7 +66,7 @@ static int read_definition(json_object *object, Definition **ret, Reason *reason
         return r;
 }
 
-static void answer_added(VarlinkCall *call, Request *request) {
+static void varlink_probes_answer_added(VarlinkCall *call, Request *request) {
         reply_value(call, "event", json_object_new_string(request->text));
 }
 
@@ -75,7 +76,7 @@ void varlink_add_probe(VarlinkCall *call, json_object *parameters, void *userdat
         VarlinkDoor *door = userdata;
         Reason reason = { "" };
 
-        int r = reply_later(door, call, parameters, answer_added, &request, &reason);
+        int r = reply_later(door, call, parameters, varlink_probes_answer_added, &request, &reason);
         if (r == 0)
                 r = read_definition(json_object_object_get(parameters, "definition"),
                                 &definition,
@@ -90,7 +91,7 @@ void varlink_add_probe(VarlinkCall *call, json_object *parameters, void *userdat
         request = NULL;
 }
 
-static void answer_added_all(VarlinkCall *call, Request *request) {
+static void varlink_probes_answer_added_all(VarlinkCall *call, Request *request) {
         _cleanup_json_ json_object *events = json_object_new_array();
         char *rest, *line;
 
@@ -107,7 +108,10 @@ static void answer_added_all(VarlinkCall *call, Request *request) {
 }
 
 /* Each of the list, judged as AddProbe's. */
-static int read_definitions(json_object *list, Definition ***ret, size_t *ret_n, Reason *reason) {
+static int varlink_probes_read_definitions(json_object *list,
+                Definition ***ret,
+                size_t *ret_n,
+                Reason *reason) {
         size_t n_wanted = json_object_array_length(list), n = 0;
 
         if (n_wanted > DEFINITIONS_MAX)
@@ -147,9 +151,11 @@ void varlink_add_probes(VarlinkCall *call, json_object *parameters, void *userda
         Reason reason = { "" };
         size_t n = 0;
 
-        int r = reply_later(door, call, parameters, answer_added_all, &request, &reason);
+        int r = reply_later(
+                        door, call, parameters, varlink_probes_answer_added_all, &request, &reason);
         if (r == 0)
-                r = read_definitions(json_object_object_get(parameters, "definitions"),
+                r = varlink_probes_read_definitions(
+                                json_object_object_get(parameters, "definitions"),
                                 &definitions,
                                 &n,
                                 &reason);
@@ -199,7 +205,7 @@ void varlink_list_probes(VarlinkCall *call, json_object *parameters _unused_, vo
         reply_result(call, r, "probes", probes, &reason);
 }
 
-static void answer_file(VarlinkCall *call, Request *request) {
+static void varlink_probes_answer_file(VarlinkCall *call, Request *request) {
         _cleanup_json_ json_object *answer = json_object_new_object();
         json_object *file = json_object_new_int64(request->ticket);
         json_object *index = json_object_new_int(0);
@@ -219,7 +225,7 @@ void varlink_open_probe_file(VarlinkCall *call, json_object *parameters, void *u
         VarlinkDoor *door = userdata;
         Reason reason = { "" };
 
-        int r = reply_later(door, call, parameters, answer_file, &request, &reason);
+        int r = reply_later(door, call, parameters, varlink_probes_answer_file, &request, &reason);
         r = r ?: probe_open_file(registry_get_probes(door->desk->registry), request, &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);

@@ -11,7 +11,7 @@
 #include "varlink/reply.h"
 
 /* KT_E_*: the answer. */
-static int get_session(const VarlinkDoor *door,
+static int varlink_session_get_session(const VarlinkDoor *door,
                 const VarlinkCall *call,
                 json_object *parameters,
                 Purpose purpose,
@@ -25,7 +25,7 @@ static int get_session(const VarlinkDoor *door,
                         reason);
 }
 
-static void call_verb(VarlinkDoor *door,
+static void varlink_session_call_verb(VarlinkDoor *door,
                 VarlinkCall *call,
                 json_object *parameters,
                 Purpose purpose,
@@ -35,7 +35,7 @@ static void call_verb(VarlinkDoor *door,
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(door, call, parameters, purpose, &session, &reason);
+        int r = varlink_session_get_session(door, call, parameters, purpose, &session, &reason);
         r = r ?: reply_later(door, call, parameters, reply, &request, &reason);
         r = r ?: verb(session, request, &reason);
         if (r != 0)
@@ -45,22 +45,34 @@ static void call_verb(VarlinkDoor *door,
 }
 
 void varlink_start(VarlinkCall *call, json_object *parameters, void *userdata) {
-        call_verb(userdata, call, parameters, PURPOSE_OWN, session_start, reply_with_nothing);
+        varlink_session_call_verb(
+                        userdata, call, parameters, PURPOSE_OWN, session_start, reply_with_nothing);
 }
 
 void varlink_stop(VarlinkCall *call, json_object *parameters, void *userdata) {
-        call_verb(userdata, call, parameters, PURPOSE_MANAGE, session_stop, reply_with_nothing);
+        varlink_session_call_verb(userdata,
+                        call,
+                        parameters,
+                        PURPOSE_MANAGE,
+                        session_stop,
+                        reply_with_nothing);
 }
 
 void varlink_destroy(VarlinkCall *call, json_object *parameters, void *userdata) {
-        call_verb(userdata, call, parameters, PURPOSE_MANAGE, session_destroy, reply_with_nothing);
+        varlink_session_call_verb(userdata,
+                        call,
+                        parameters,
+                        PURPOSE_MANAGE,
+                        session_destroy,
+                        reply_with_nothing);
 }
 
 void varlink_clear(VarlinkCall *call, json_object *parameters, void *userdata) {
-        call_verb(userdata, call, parameters, PURPOSE_OWN, session_clear, reply_with_nothing);
+        varlink_session_call_verb(
+                        userdata, call, parameters, PURPOSE_OWN, session_clear, reply_with_nothing);
 }
 
-static void answer_pipe(VarlinkCall *call, Request *request) {
+static void varlink_session_answer_pipe(VarlinkCall *call, Request *request) {
         reply_fd(call, "pipe", TAKE_FD(request->fd));
 }
 
@@ -100,7 +112,7 @@ static int read_flag(json_object *parameters, const char *known, bool *ret, Reas
         return 0;
 }
 
-static void call_open(VarlinkDoor *door,
+static void varlink_session_call_open(VarlinkDoor *door,
                 VarlinkCall *call,
                 json_object *parameters,
                 Verb verb,
@@ -111,15 +123,16 @@ static void call_open(VarlinkDoor *door,
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
-                call_verb(door, call, parameters, PURPOSE_OWN, verb, reply);
+                varlink_session_call_verb(door, call, parameters, PURPOSE_OWN, verb, reply);
 }
 
 void varlink_open_stream(VarlinkCall *call, json_object *parameters, void *userdata) {
-        call_open(userdata, call, parameters, verb_open_pipe, answer_pipe);
+        varlink_session_call_open(
+                        userdata, call, parameters, verb_open_pipe, varlink_session_answer_pipe);
 }
 
 void varlink_open_sink(VarlinkCall *call, json_object *parameters, void *userdata) {
-        call_open(userdata, call, parameters, verb_open_socket, answer_socket);
+        varlink_session_call_open(userdata, call, parameters, verb_open_socket, answer_socket);
 }
 
 void varlink_snapshot(VarlinkCall *call, json_object *parameters, void *userdata) {
@@ -130,7 +143,7 @@ void varlink_snapshot(VarlinkCall *call, json_object *parameters, void *userdata
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
-                call_verb(userdata,
+                varlink_session_call_verb(userdata,
                                 call,
                                 parameters,
                                 PURPOSE_OWN,
@@ -146,7 +159,7 @@ void varlink_configure(VarlinkCall *call, json_object *parameters, void *userdat
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(door, call, parameters, PURPOSE_OWN, &session, &reason);
+        int r = varlink_session_get_session(door, call, parameters, PURPOSE_OWN, &session, &reason);
         r = r ?: change_from_json(changes, &change, &reason);
         r = r ?: reply_later(door, call, parameters, reply_with_nothing, &request, &reason);
         r = r ?: change_apply(session, &change, request, &reason);
@@ -160,7 +173,8 @@ void varlink_mark(VarlinkCall *call, json_object *parameters, void *userdata) {
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(userdata, call, parameters, PURPOSE_OWN, &session, &reason);
+        int r = varlink_session_get_session(
+                        userdata, call, parameters, PURPOSE_OWN, &session, &reason);
         r = r ?: session_mark(session, methods_get_text(parameters, "text"), &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);
@@ -173,7 +187,8 @@ void varlink_open_marker(VarlinkCall *call, json_object *parameters, void *userd
         Reason reason = { "" };
         int fd = -1;
 
-        int r = get_session(userdata, call, parameters, PURPOSE_OWN, &session, &reason);
+        int r = varlink_session_get_session(
+                        userdata, call, parameters, PURPOSE_OWN, &session, &reason);
         r = r ?: session_open_marker(session, &fd, &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);
@@ -185,13 +200,14 @@ void varlink_subscribe(VarlinkCall *call, json_object *parameters, void *userdat
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(userdata, call, parameters, PURPOSE_OWN, &session, &reason);
+        int r = varlink_session_get_session(
+                        userdata, call, parameters, PURPOSE_OWN, &session, &reason);
         r = r ?: visitor_subscribe(userdata, call, session, &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);
 }
 
-static void answer_description(VarlinkCall *call, Request *request) {
+static void varlink_session_answer_description(VarlinkCall *call, Request *request) {
         reply_value(call, "session", json_object_get(request->list));
 }
 
@@ -200,14 +216,15 @@ void varlink_describe(VarlinkCall *call, json_object *parameters, void *userdata
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(userdata, call, parameters, PURPOSE_MANAGE, &session, &reason);
+        int r = varlink_session_get_session(
+                        userdata, call, parameters, PURPOSE_MANAGE, &session, &reason);
         if (r == 0 && session_has_windows(session)) {
-                call_verb(userdata,
+                varlink_session_call_verb(userdata,
                                 call,
                                 parameters,
                                 PURPOSE_MANAGE,
                                 session_look,
-                                answer_description);
+                                varlink_session_answer_description);
                 return;
         }
         r = r ?: session_describe(session, &description);
@@ -219,7 +236,8 @@ void varlink_get_statistics(VarlinkCall *call, json_object *parameters, void *us
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(userdata, call, parameters, PURPOSE_MANAGE, &session, &reason);
+        int r = varlink_session_get_session(
+                        userdata, call, parameters, PURPOSE_MANAGE, &session, &reason);
         r = r ?: session_statistics(session, &statistics);
         reply_result(call, r, "statistics", statistics, &reason);
 }
@@ -234,7 +252,7 @@ void varlink_get_histogram(VarlinkCall *call, json_object *parameters, void *use
         Session *session = NULL;
         Reason reason = { "" };
 
-        int r = get_session(door, call, parameters, PURPOSE_OWN, &session, &reason);
+        int r = varlink_session_get_session(door, call, parameters, PURPOSE_OWN, &session, &reason);
         r = r ?: reply_later(door, call, parameters, answer_rows, &request, &reason);
         r = r
                             ?: session_get_histogram(session,
@@ -252,7 +270,8 @@ void varlink_get_metadata(VarlinkCall *call, json_object *parameters, void *user
         Reason reason = { "" };
         int fd = -1;
 
-        int r = get_session(userdata, call, parameters, PURPOSE_OWN, &session, &reason);
+        int r = varlink_session_get_session(
+                        userdata, call, parameters, PURPOSE_OWN, &session, &reason);
         r = r ?: session_metadata(session, &fd);
         if (r != 0)
                 reply_refuse(call, r, &reason);

@@ -13,7 +13,7 @@ static SessionReach get_reach(const VarlinkDoor *door, VarlinkCall *call) {
         return peer ? desk_get_reach(peer) : REACH_OWN;
 }
 
-static void answer_list(VarlinkCall *call, Request *request) {
+static void varlink_spool_answer_list(VarlinkCall *call, Request *request) {
         reply_value(call, "recordings", TAKE_PTR(request->list));
 }
 
@@ -22,7 +22,7 @@ void varlink_list_spool(VarlinkCall *call, json_object *parameters, void *userda
         VarlinkDoor *door = userdata;
         Reason reason = { "" };
 
-        int r = reply_later(door, call, parameters, answer_list, &request, &reason);
+        int r = reply_later(door, call, parameters, varlink_spool_answer_list, &request, &reason);
         r = r
                             ?: spool_list(registry_get_spool(door->desk->registry),
                                                request,
@@ -35,7 +35,7 @@ void varlink_list_spool(VarlinkCall *call, json_object *parameters, void *userda
 }
 
 /* "file", a name or a number; NULL: all. */
-static int read_file(json_object *options, const char **ret, Reason *reason) {
+static int varlink_spool_read_file(json_object *options, const char **ret, Reason *reason) {
         if (!options)
                 return 0;
         json_object_object_foreach(options, key, value) {
@@ -55,7 +55,7 @@ static int read_file(json_object *options, const char **ret, Reason *reason) {
         return 0;
 }
 
-static void answer_pipe(VarlinkCall *call, Request *request) {
+static void varlink_spool_answer_pipe(VarlinkCall *call, Request *request) {
         reply_fd(call, "pipe", TAKE_FD(request->fd));
 }
 
@@ -65,8 +65,9 @@ void varlink_open_spool(VarlinkCall *call, json_object *parameters, void *userda
         const char *file = NULL;
         Reason reason = { "" };
 
-        int r = read_file(json_object_object_get(parameters, "options"), &file, &reason);
-        r = r ?: reply_later(door, call, parameters, answer_pipe, &request, &reason);
+        int r = varlink_spool_read_file(
+                        json_object_object_get(parameters, "options"), &file, &reason);
+        r = r ?: reply_later(door, call, parameters, varlink_spool_answer_pipe, &request, &reason);
         r = r
                             ?: spool_open(registry_get_spool(door->desk->registry),
                                                request,

@@ -59,7 +59,7 @@ static const Trace *get_trace(const HitCounter *counter) {
         return counter->notify.trace;
 }
 
-static bool may_tell(const HitCounter *counter) {
+static bool may_report(const HitCounter *counter) {
         char text[8] = "";
 
         if (counter->notify.tracing_fd < 0 || !defence_is_on("guard-hist"))
@@ -76,7 +76,7 @@ static void take_hits(HitCounter *counter, size_t trigger, uint64_t n) {
         count->known += n;
         if (most > 0)
                 n = before < most ? MIN_OF(n, most - before) : 0;
-        if (n > 0 && may_tell(counter))
+        if (n > 0 && may_report(counter))
                 counter->handlers->on_hits(trigger, n, count->pid, counter->userdata);
 }
 
@@ -98,7 +98,7 @@ static void on_rose(HitCounter *counter, const ControlMessage *message) {
                 take_hits(counter, trigger, n);
 }
 
-static void on_all_told(HitCounter *counter) {
+static void on_all_reported(HitCounter *counter) {
         bool was_catching_up = counter->is_catching_up;
 
         counter->n_tries = 0;
@@ -124,7 +124,7 @@ static void give_up(HitCounter *counter, const char *why) {
         counter->handlers->on_failed(why, counter->userdata);
 }
 
-static void try_again(HitCounter *counter, const char *why) {
+static void hit_counter_try_again(HitCounter *counter, const char *why) {
         LogContext context = { get_trace(counter)->id, NULL, get_trace(counter)->owner->uid };
 
         counter->consumer = consumer_free(counter->consumer);
@@ -140,7 +140,7 @@ static void try_again(HitCounter *counter, const char *why) {
         (void)sd_event_source_set_enabled(counter->timer, SD_EVENT_ONESHOT);
 }
 
-static int send_table(HitCounter *counter, size_t i) {
+static int hit_counter_send_table(HitCounter *counter, size_t i) {
         const ControlMessage message = {
                 .type = CONTROL_TABLE,
                 .version = CONTROL_VERSION,
@@ -168,14 +168,16 @@ static void send_tables(HitCounter *counter) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < counter->notify.n; i++)
-                r = send_table(counter, i);
+                r = hit_counter_send_table(counter, i);
         r = r ?: send_flush(counter);
         trace_notify_close_tables(&counter->notify);
         if (r < 0)
-                try_again(counter, strerror(-r));
+                hit_counter_try_again(counter, strerror(-r));
 }
 
-static void on_message(Consumer *consumer _unused_, const ControlMessage *message, void *userdata) {
+static void hit_counter_on_message(Consumer *consumer _unused_,
+                const ControlMessage *message,
+                void *userdata) {
         HitCounter *counter = userdata;
         char text[CONTROL_TEXT_MAX];
 
@@ -187,23 +189,23 @@ static void on_message(Consumer *consumer _unused_, const ControlMessage *messag
                 on_rose(counter, message);
                 break;
         case CONTROL_FLUSHED:
-                on_all_told(counter);
+                on_all_reported(counter);
                 break;
         case CONTROL_REFUSED:
                 snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
-                try_again(counter, text);
+                hit_counter_try_again(counter, text);
                 break;
         default:
                 break;
         }
 }
 
-static void on_closed(Consumer *consumer _unused_, void *userdata) {
-        try_again(userdata, "the one before has ended");
+static void hit_counter_on_closed(Consumer *consumer _unused_, void *userdata) {
+        hit_counter_try_again(userdata, "the one before has ended");
 }
 
-static int begin(HitCounter *counter, Reason *reason) {
-        static const ConsumerHandlers handlers = { on_message, on_closed };
+static int hit_counter_begin(HitCounter *counter, Reason *reason) {
+        static const ConsumerHandlers handlers = { hit_counter_on_message, hit_counter_on_closed };
         const ControlMessage message = {
                 .type = CONTROL_TABLES,
                 .version = CONTROL_VERSION,
@@ -220,7 +222,7 @@ static int begin(HitCounter *counter, Reason *reason) {
         return r ?: consumer_send(counter->consumer, &message, NULL, 0);
 }
 
-static void on_opened(Plan *plan, int result, const Reason *reason) {
+static void hit_counter_on_opened(Plan *plan, int result, const Reason *reason) {
         HitCounter *counter = plan->userdata;
         Reason why = *reason;
 
@@ -231,9 +233,9 @@ static void on_opened(Plan *plan, int result, const Reason *reason) {
         }
         if (result == KT_E_CANCELLED || (result == 0 && counter->notify.n == 0))
                 return;
-        result = result ?: begin(counter, &why);
+        result = result ?: hit_counter_begin(counter, &why);
         if (result != 0)
-                try_again(counter, result < 0 ? strerror(-result) : why.text);
+                hit_counter_try_again(counter, result < 0 ? strerror(-result) : why.text);
 }
 
 void hit_counter_set_known(HitCounter *counter, size_t trigger, uint64_t n) {
@@ -246,7 +248,7 @@ void hit_counter_start(HitCounter *counter) {
         if (!counter || counter->in_flight || counter->consumer || counter->is_failed)
                 return;
         trace_plan_notify(&counter->notify, &counter->plan);
-        counter->plan.done = on_opened;
+        counter->plan.done = hit_counter_on_opened;
         counter->plan.userdata = counter;
         counter->in_flight = true;
         worker_submit(counter->worker, &counter->plan);
@@ -260,7 +262,9 @@ void hit_counter_stop(HitCounter *counter) {
                 (void)send_flush(counter);
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int hit_counter_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         hit_counter_start(userdata);
         return 0;
 }
@@ -288,7 +292,7 @@ int hit_counter_new(const ConsumerLauncher *launcher,
                         CLOCK_MONOTONIC,
                         0,
                         RETRY_USEC / 10,
-                        on_timer,
+                        hit_counter_on_timer,
                         counter);
         if (r < 0)
                 return r;

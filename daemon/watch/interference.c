@@ -77,7 +77,7 @@ static void set_sources(Interference *interference, bool on) {
                         interference->timer, on ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-static void tell(Interference *interference, const char *code, const char *text) {
+static void interference_report(Interference *interference, const char *code, const char *text) {
         if (interference->has_told)
                 return;
         interference->has_told = true;
@@ -87,13 +87,13 @@ static void tell(Interference *interference, const char *code, const char *text)
 }
 
 /* From the loop, not from whoever says so: when the daemon ends, the worker is gone by then. */
-static void look_soon(Interference *interference) {
+static void interference_look_soon(Interference *interference) {
         interference->wants_readback = true;
         if (!interference->in_flight)
                 (void)sd_event_source_set_enabled(interference->soon, SD_EVENT_ONESHOT);
 }
 
-static void on_plan(Plan *plan, int result, const Reason *reason) {
+static void interference_on_plan(Plan *plan, int result, const Reason *reason) {
         Interference *interference = plan->userdata;
         char text[128];
 
@@ -105,7 +105,7 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
         if (result == KT_E_CANCELLED) /* the daemon ends */
                 return;
         if (result > 0) {
-                tell(interference,
+                interference_report(interference,
                                 interference->has_fired ? "guard" : "interference",
                                 reason->text);
                 return;
@@ -115,18 +115,18 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
                                 sizeof(text),
                                 "the instance can no longer be read: %s",
                                 strerror(-result));
-                tell(interference, "interference", text);
+                interference_report(interference, "interference", text);
                 return;
         }
         if (interference->is_busy)
                 return;
         if (interference->wants_readback)
-                look_soon(interference);
+                interference_look_soon(interference);
         else
                 set_sources(interference, true);
 }
 
-static void look(Interference *interference) {
+static void interference_look(Interference *interference) {
         if (interference->has_told || interference->in_flight || interference->is_busy)
                 return;
         interference->is_readback = interference->wants_readback;
@@ -135,7 +135,7 @@ static void look(Interference *interference) {
         interference->plan = (Plan){
                 .uid = interference->trace->owner->uid,
                 .context = interference,
-                .done = on_plan,
+                .done = interference_on_plan,
                 .userdata = interference,
         };
         plan_init(&interference->plan, steps, ELEMENTSOF(steps), NULL);
@@ -149,10 +149,10 @@ static void look_at_watch(Interference *interference) {
         if (!watch_take(interference->trace->watch, name))
                 return;
         snprintf(text, sizeof(text), "somebody else wrote to the session's instance: %s", name);
-        tell(interference, "interference", text);
+        interference_report(interference, "interference", text);
 }
 
-static int on_watch(sd_event_source *source _unused_,
+static int interference_on_watch(sd_event_source *source _unused_,
                 int fd _unused_,
                 uint32_t revents _unused_,
                 void *userdata) {
@@ -160,22 +160,24 @@ static int on_watch(sd_event_source *source _unused_,
         return 0;
 }
 
-static int on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
-        look(userdata);
+static int interference_on_tick(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        interference_look(userdata);
         return 0;
 }
 
 static int on_soon(sd_event_source *source _unused_, void *userdata) {
-        look(userdata);
+        interference_look(userdata);
         return 0;
 }
 
-static int add_sources(Interference *interference, sd_event *event) {
+static int interference_add_sources(Interference *interference, sd_event *event) {
         int r = sd_event_add_io(event,
                         &interference->source,
                         watch_get_fd(interference->trace->watch),
                         EPOLLIN,
-                        on_watch,
+                        interference_on_watch,
                         interference);
         if (r < 0)
                 return r;
@@ -185,7 +187,7 @@ static int add_sources(Interference *interference, sd_event *event) {
                         CLOCK_MONOTONIC,
                         TICK_USEC,
                         TICK_USEC / 4,
-                        on_tick,
+                        interference_on_tick,
                         interference);
         if (r < 0)
                 return r;
@@ -213,10 +215,10 @@ int interference_new(sd_event *event,
         interference->trace = trace;
         interference->handler = handler;
         interference->userdata = userdata;
-        int r = add_sources(interference, event);
+        int r = interference_add_sources(interference, event);
         if (r < 0)
                 return r;
-        look_soon(interference);
+        interference_look_soon(interference);
         *ret = TAKE_PTR(interference);
         return 0;
 }
@@ -252,5 +254,5 @@ void interference_end(Interference *interference) {
         if (!interference || interference->has_told)
                 return;
         interference->is_busy = false;
-        look_soon(interference);
+        interference_look_soon(interference);
 }

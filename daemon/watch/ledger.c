@@ -58,7 +58,7 @@ static uint64_t get_now_nsec(void) {
         return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int step_look(void *context, Reason *reason) {
+static int ledger_step_look(void *context, Reason *reason) {
         Ledger *ledger = context;
 
         return trace_ledger_look(ledger->trace, &ledger->found, reason);
@@ -73,7 +73,7 @@ static int step_mark(void *context, Reason *reason _unused_) {
 }
 
 static const PlanStep steps[] = {
-        { "ledger-look", step_look, NULL },
+        { "ledger-look", ledger_step_look, NULL },
         { "ledger-mark", step_mark, NULL },
 };
 
@@ -86,21 +86,21 @@ static size_t count_repairs(const Ledger *ledger, uint64_t now_usec) {
         return n;
 }
 
-static void set_timer(Ledger *ledger, uint64_t usec) {
+static void ledger_set_timer(Ledger *ledger, uint64_t usec) {
         (void)sd_event_source_set_time_relative(ledger->timer, usec);
         (void)sd_event_source_set_enabled(ledger->timer, SD_EVENT_ONESHOT);
 }
 
-static void look_soon(Ledger *ledger) {
+static void ledger_look_soon(Ledger *ledger) {
         size_t n = count_repairs(ledger, get_now_nsec() / 1000);
 
         if (ledger->is_soon) /* who writes all the time puts it off no further */
                 return;
         ledger->is_soon = true;
-        set_timer(ledger, MIN_OF((uint64_t)WAIT_USEC << n, (uint64_t)WAIT_MAX_USEC));
+        ledger_set_timer(ledger, MIN_OF((uint64_t)WAIT_USEC << n, (uint64_t)WAIT_MAX_USEC));
 }
 
-static void end(Ledger *ledger, const char *text) {
+static void ledger_end_session(Ledger *ledger, const char *text) {
         ledger->is_over = true;
         if (ledger->source)
                 (void)sd_event_source_set_enabled(ledger->source, SD_EVENT_OFF);
@@ -122,11 +122,11 @@ static bool count_repair(Ledger *ledger, const TraceLedger *found) {
                         "others changed its instance again and again, and it was put back %d times in a minute: the last time %s",
                         REPAIRS_MAX,
                         what.text);
-        end(ledger, why.text);
+        ledger_end_session(ledger, why.text);
         return true;
 }
 
-static void tell(Ledger *ledger) {
+static void ledger_report(Ledger *ledger) {
         TraceLedger found = ledger->found; /* telling may end the session */
 
         if (found.n == 0)
@@ -136,7 +136,7 @@ static void tell(Ledger *ledger) {
                 return;
 }
 
-static void on_plan(Plan *plan, int result, const Reason *reason) {
+static void ledger_on_plan(Plan *plan, int result, const Reason *reason) {
         Ledger *ledger = plan->userdata;
 
         ledger->in_flight = false;
@@ -147,7 +147,7 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
         if (result == KT_E_CANCELLED) /* the daemon ends */
                 return;
         if (result > 0) {
-                end(ledger, reason->text);
+                ledger_end_session(ledger, reason->text);
                 return;
         }
         if (result < 0)
@@ -156,13 +156,13 @@ static void on_plan(Plan *plan, int result, const Reason *reason) {
                                 &(LogContext){ ledger->trace->id, NULL, ledger->trace->owner->uid },
                                 "cannot look whether others have changed the instance");
         if (ledger->since_nsec != 0 && !ledger->is_busy)
-                look_soon(ledger);
+                ledger_look_soon(ledger);
         else
-                set_timer(ledger, RARE_USEC);
-        tell(ledger);
+                ledger_set_timer(ledger, RARE_USEC);
+        ledger_report(ledger);
 }
 
-static void look(Ledger *ledger) {
+static void ledger_look(Ledger *ledger) {
         TraceLedger *found = &ledger->found;
 
         ledger->is_soon = false;
@@ -180,7 +180,7 @@ static void look(Ledger *ledger) {
         ledger->plan = (Plan){
                 .uid = ledger->trace->owner->uid,
                 .context = ledger,
-                .done = on_plan,
+                .done = ledger_on_plan,
                 .userdata = ledger,
         };
         /* Its own writes are not announced to itself: it looks again after it has put back. */
@@ -190,7 +190,7 @@ static void look(Ledger *ledger) {
 }
 
 /* is_ours: a plan of ours may have emptied the ring. */
-static void take(Ledger *ledger, bool is_ours) {
+static void ledger_take(Ledger *ledger, bool is_ours) {
         char name[WATCH_NAME_MAX];
 
         if (!ledger->source || !watch_take(ledger->trace->watch, name))
@@ -204,31 +204,33 @@ static void take(Ledger *ledger, bool is_ours) {
         if (ledger->is_busy)
                 ledger->wants_look = true;
         else
-                look_soon(ledger);
+                ledger_look_soon(ledger);
 }
 
-static int on_watch(sd_event_source *source _unused_,
+static int ledger_on_watch(sd_event_source *source _unused_,
                 int fd _unused_,
                 uint32_t revents _unused_,
                 void *userdata) {
         Ledger *ledger = userdata;
 
-        take(ledger, ledger->is_busy);
+        ledger_take(ledger, ledger->is_busy);
         return 0;
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
-        look(userdata);
+static int ledger_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        ledger_look(userdata);
         return 0;
 }
 
-static int add_sources(Ledger *ledger, sd_event *event) {
+static int ledger_add_sources(Ledger *ledger, sd_event *event) {
         int r = sd_event_add_time_relative(event,
                         &ledger->timer,
                         CLOCK_MONOTONIC,
                         WAIT_USEC,
                         WAIT_USEC / 4,
-                        on_timer,
+                        ledger_on_timer,
                         ledger);
         if (r < 0)
                 return r;
@@ -239,7 +241,7 @@ static int add_sources(Ledger *ledger, sd_event *event) {
                         &ledger->source,
                         watch_get_fd(ledger->trace->watch),
                         EPOLLIN,
-                        on_watch,
+                        ledger_on_watch,
                         ledger);
         if (r < 0)
                 return r;
@@ -261,7 +263,7 @@ int ledger_new(sd_event *event,
         ledger->handlers = *handlers;
         ledger->userdata = userdata;
         int r = trace_ledger_init(&ledger->found, trace);
-        r = r ?: add_sources(ledger, event);
+        r = r ?: ledger_add_sources(ledger, event);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(ledger);
@@ -288,15 +290,15 @@ void ledger_begin(Ledger *ledger) {
         if (!ledger || ledger->is_over)
                 return;
         /* What is queued by now is another's. */
-        take(ledger, false);
+        ledger_take(ledger, false);
         ledger->is_busy = true;
 }
 
 void ledger_end(Ledger *ledger) {
         if (!ledger || ledger->is_over)
                 return;
-        take(ledger, true);
+        ledger_take(ledger, true);
         ledger->is_busy = false;
         if (!ledger->in_flight && (ledger->wants_look || ledger->since_nsec != 0))
-                look_soon(ledger);
+                ledger_look_soon(ledger);
 }

@@ -25,14 +25,14 @@ struct Losses {
         uint64_t *lost;
 };
 
-static uint64_t get_cpu_usec(void) {
+static uint64_t losses_get_cpu_usec(void) {
         struct timespec now = {};
 
         (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* cannot fail with this one */
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void look(Losses *losses) {
+static void losses_look(Losses *losses) {
         for (unsigned cpu = 0; cpu < losses->trace->n_cpus; cpu++) {
                 CpuStatistics s = {};
 
@@ -45,16 +45,18 @@ static void look(Losses *losses) {
 }
 
 static void look_and_wait(Losses *losses) {
-        uint64_t before = get_cpu_usec();
+        uint64_t before = losses_get_cpu_usec();
 
-        look(losses);
-        uint64_t cost = get_cpu_usec() - before;
+        losses_look(losses);
+        uint64_t cost = losses_get_cpu_usec() - before;
         (void)sd_event_source_set_time_relative(
                         losses->timer, MAX_OF((uint64_t)LOOK_USEC, cost * COST_MAX));
         (void)sd_event_source_set_enabled(losses->timer, SD_EVENT_ONESHOT);
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int losses_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         look_and_wait(userdata);
         return 0;
 }
@@ -68,7 +70,7 @@ void losses_stop(Losses *losses) {
         if (!losses)
                 return;
         (void)sd_event_source_set_enabled(losses->timer, SD_EVENT_OFF);
-        look(losses);
+        losses_look(losses);
 }
 
 int losses_new(sd_event *event,
@@ -86,8 +88,13 @@ int losses_new(sd_event *event,
         losses->lost = calloc(trace->n_cpus, sizeof(*losses->lost));
         if (!losses->lost)
                 return -ENOMEM;
-        int r = sd_event_add_time_relative(
-                        event, &losses->timer, CLOCK_MONOTONIC, 0, LOOK_USEC / 8, on_timer, losses);
+        int r = sd_event_add_time_relative(event,
+                        &losses->timer,
+                        CLOCK_MONOTONIC,
+                        0,
+                        LOOK_USEC / 8,
+                        losses_on_timer,
+                        losses);
         if (r < 0)
                 return r;
         (void)sd_event_source_set_description(losses->timer, "losses");

@@ -50,7 +50,7 @@ static int count_events(const Trace *trace, uint64_t *ret) {
         return 0;
 }
 
-static uint64_t get_now(const Meter *meter) {
+static uint64_t meter_get_now(const Meter *meter) {
         uint64_t now;
 
         return sd_event_now(sd_event_source_get_event(meter->timer), CLOCK_MONOTONIC, &now) < 0
@@ -64,8 +64,8 @@ static void arm(Meter *meter) {
 }
 
 /* Fills the bucket by the time that has gone by and takes what was recorded in it. */
-static int look(Meter *meter) {
-        uint64_t n_events, now = get_now(meter);
+static int meter_look(Meter *meter) {
+        uint64_t n_events, now = meter_get_now(meter);
 
         int r = count_events(meter->trace, &n_events);
         if (r < 0)
@@ -92,7 +92,7 @@ uint64_t meter_get_cost_usec(uint64_t n_events) {
         return n_events * METER_RECORD_NSEC / 1000;
 }
 
-static void tell(Meter *meter) {
+static void meter_report(Meter *meter) {
         char text[256];
 
         snprintf(text,
@@ -110,7 +110,7 @@ static void tell(Meter *meter) {
 }
 
 /* True: told, and the meter may be gone. */
-static bool fail(Meter *meter, int r) {
+static bool meter_fail(Meter *meter, int r) {
         if (++meter->n_failures < FAILURES_MAX)
                 return false;
         log_errno(r,
@@ -122,22 +122,22 @@ static bool fail(Meter *meter, int r) {
         return true;
 }
 
-static int on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int meter_on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
         Meter *meter = userdata;
-        int r = look(meter);
-        if (r < 0 && fail(meter, r))
+        int r = meter_look(meter);
+        if (r < 0 && meter_fail(meter, r))
                 return 0;
         if (r == 0)
                 meter->n_failures = 0;
         if (r == 0 && meter->level < 0)
-                tell(meter);
+                meter_report(meter);
         else
                 arm(meter);
         return 0;
 }
 
 void meter_start(Meter *meter) {
-        (void)look(meter); /* the next one takes it in */
+        (void)meter_look(meter); /* the next one takes it in */
         /* A long rest is no credit for the time after it. */
         meter->level = MIN_OF(meter->level, (int64_t)meter->max_rate);
         arm(meter);
@@ -166,7 +166,7 @@ int meter_new(sd_event *event,
                         CLOCK_MONOTONIC,
                         TICK_USEC,
                         TICK_USEC / 20,
-                        on_tick,
+                        meter_on_tick,
                         meter);
         r = r < 0 ? r : sd_event_source_set_enabled(meter->timer, SD_EVENT_OFF);
         if (r < 0)

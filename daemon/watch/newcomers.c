@@ -63,7 +63,7 @@ static void newcomers_set_timer(Newcomers *newcomers) {
         (void)sd_event_source_set_enabled(newcomers->timer, SD_EVENT_ONESHOT);
 }
 
-static int step_list(void *context, Reason *reason) {
+static int newcomers_step_list(void *context, Reason *reason) {
         Newcomers *newcomers = context;
         _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
         const Trace *trace = newcomers->trace;
@@ -96,7 +96,7 @@ static int step_prove(void *context, Reason *reason _unused_) {
 }
 
 static const PlanStep steps[] = {
-        { "newcomers", step_list, NULL },
+        { "newcomers", newcomers_step_list, NULL },
         { "newcomers-credentials", step_check, NULL },
         { "newcomers-proof", step_prove, NULL },
 };
@@ -158,7 +158,7 @@ static void newcomers_forget(Newcomers *newcomers) {
         newcomers->n_members = n_kept;
 }
 
-static const KnownTask *newcomers_find_told(const Newcomers *newcomers, const Task *task) {
+static const KnownTask *newcomers_find_reported(const Newcomers *newcomers, const Task *task) {
         return newcomers->n_told > 0 ? bsearch(&(KnownTask){ .task = *task },
                                                        newcomers->told,
                                                        newcomers->n_told,
@@ -180,7 +180,7 @@ static int newcomers_add_members(Newcomers *newcomers) {
         if (!bigger || !told)
                 return -ENOMEM;
         for (size_t i = 0; i < verified->n; i++) {
-                const KnownTask *known = newcomers_find_told(newcomers, &verified->tasks[i]);
+                const KnownTask *known = newcomers_find_reported(newcomers, &verified->tasks[i]);
 
                 told[i] = (KnownTask){
                         verified->tasks[i],
@@ -195,7 +195,7 @@ static int newcomers_add_members(Newcomers *newcomers) {
         return 0;
 }
 
-static int newcomers_tell_proof(const Newcomers *newcomers) {
+static int newcomers_report_proof(const Newcomers *newcomers) {
         _cleanup_free_ ControlMember *members = calloc(newcomers->n_told + 1, sizeof(*members));
 
         if (!members)
@@ -207,7 +207,7 @@ static int newcomers_tell_proof(const Newcomers *newcomers) {
         return 0;
 }
 
-static int newcomers_tell(Newcomers *newcomers) {
+static int newcomers_report(Newcomers *newcomers) {
         if (newcomers->n_members > NEWCOMERS_MAX)
                 newcomers_forget(newcomers);
         size_t n_before = newcomers->n_members;
@@ -217,7 +217,7 @@ static int newcomers_tell(Newcomers *newcomers) {
                         newcomers->n_members - n_before,
                         &newcomers->arm.report,
                         newcomers->userdata);
-        return r != 0 || !newcomers->is_proof ? r : newcomers_tell_proof(newcomers);
+        return r != 0 || !newcomers->is_proof ? r : newcomers_report_proof(newcomers);
 }
 
 static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
@@ -238,7 +238,7 @@ static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
         }
         int r = result;
         if (r == 0)
-                r = newcomers_tell(newcomers);
+                r = newcomers_report(newcomers);
         if (r < 0)
                 log_errno(r,
                                 LOG_WARNING,

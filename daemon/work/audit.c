@@ -181,7 +181,7 @@ static void format_events(const Spec *spec, Reason *ret) {
         spec_summarize_rest(spec, ret);
 }
 
-static uint64_t get_now(const Audit *audit) {
+static uint64_t audit_get_now(const Audit *audit) {
         uint64_t now;
 
         return sd_event_now(audit->event, CLOCK_MONOTONIC, &now) >= 0 ? now : 0;
@@ -211,7 +211,7 @@ static UserName ask_user_name(uid_t uid, uint64_t now_usec) {
 
 /* A copy, since the next call may move the names. */
 static UserName get_user_name(Audit *audit, uid_t uid) {
-        uint64_t now_usec = get_now(audit);
+        uint64_t now_usec = audit_get_now(audit);
         size_t i = 0;
 
         if (uid == (uid_t)-1)
@@ -329,8 +329,10 @@ static void forget_old(Audit *audit, uint64_t now_usec) {
         }
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
-        forget_old(userdata, get_now(userdata));
+static int audit_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        forget_old(userdata, audit_get_now(userdata));
         return 0;
 }
 
@@ -348,7 +350,7 @@ static Speaker *get_speaker(Audit *audit, uid_t uid, uint64_t now_usec) {
 
 void audit_write(Audit *audit, const AuditRecord *record) {
         if (kinds[record->kind].may_flood) {
-                Speaker *speaker = get_speaker(audit, record->uid, get_now(audit));
+                Speaker *speaker = get_speaker(audit, record->uid, audit_get_now(audit));
 
                 if (speaker->n >= DENIALS_MAX) {
                         if (speaker->n_suppressed++ == 0) {
@@ -373,7 +375,7 @@ int audit_new(sd_event *event, Audit **ret) {
                         CLOCK_MONOTONIC,
                         WINDOW_USEC,
                         WINDOW_USEC / 10,
-                        on_timer,
+                        audit_on_timer,
                         audit);
         r = r < 0 ? r : sd_event_source_set_enabled(audit->timer, SD_EVENT_OFF);
         if (r < 0)

@@ -66,11 +66,11 @@ static Times get_times(void) {
         return (Times){ get_nsec(CLOCK_MONOTONIC), get_nsec(CLOCK_REALTIME) };
 }
 
-static int put_number(json_object *object, const char *key, uint64_t number) {
+static int notice_put_number(json_object *object, const char *key, uint64_t number) {
         return describe_put(object, key, json_object_new_uint64(number));
 }
 
-static int put_text(json_object *object, const char *key, const char *text) {
+static int notice_put_text(json_object *object, const char *key, const char *text) {
         return describe_put(object, key, json_object_new_string(text));
 }
 
@@ -79,13 +79,13 @@ static int describe_head(const Notices *notices,
                 const char *kind,
                 const Times *times,
                 uint64_t n_merged) {
-        int r = put_text(object, "kind", kind);
+        int r = notice_put_text(object, "kind", kind);
 
-        r = r ?: put_text(object, "session", notices->options.session);
-        r = r ?: put_number(object, "sequence", notices->sequence + 1);
-        r = r ?: put_number(object, "monotonic-nsec", times->monotonic_nsec);
-        r = r ?: put_number(object, "realtime-nsec", times->realtime_nsec);
-        return r ?: put_number(object, "merged", n_merged);
+        r = r ?: notice_put_text(object, "session", notices->options.session);
+        r = r ?: notice_put_number(object, "sequence", notices->sequence + 1);
+        r = r ?: notice_put_number(object, "monotonic-nsec", times->monotonic_nsec);
+        r = r ?: notice_put_number(object, "realtime-nsec", times->realtime_nsec);
+        return r ?: notice_put_number(object, "merged", n_merged);
 }
 
 static int describe_losses(const Notices *notices, json_object *object) {
@@ -103,21 +103,21 @@ static int describe_losses(const Notices *notices, json_object *object) {
                         continue;
                 entry = json_object_new_object();
                 r = describe_append(cpus, entry);
-                r = r ?: put_number(entry, "cpu", cpu);
-                r = r ?: put_number(entry, "lost", n);
-                r = r ?: put_number(entry, "total", notices->lost[cpu]);
+                r = r ?: notice_put_number(entry, "cpu", cpu);
+                r = r ?: notice_put_number(entry, "lost", n);
+                r = r ?: notice_put_number(entry, "total", notices->lost[cpu]);
         }
-        r = r ?: put_number(object, "lost", lost);
-        return r ?: put_number(object, "total", total);
+        r = r ?: notice_put_number(object, "lost", lost);
+        return r ?: notice_put_number(object, "total", total);
 }
 
 static int describe_hits(const Slot *slot, size_t trigger, json_object *object) {
-        int r = put_number(object, "trigger", trigger);
+        int r = notice_put_number(object, "trigger", trigger);
 
-        r = r ?: put_text(object, "event", slot->event);
-        r = r ?: put_number(object, "count", slot->count);
-        r = r ?: put_number(object, "total", slot->total);
-        return r ?: put_number(object, "pid", slot->pid);
+        r = r ?: notice_put_text(object, "event", slot->event);
+        r = r ?: notice_put_number(object, "count", slot->count);
+        r = r ?: notice_put_number(object, "total", slot->total);
+        return r ?: notice_put_number(object, "pid", slot->pid);
 }
 
 static int describe_slot(const Notices *notices, size_t i, json_object *object) {
@@ -136,20 +136,20 @@ static int describe_slot(const Notices *notices, size_t i, json_object *object) 
         case KIND_LOST_EVENTS:
                 return describe_losses(notices, object);
         case KIND_SNAPSHOT_TAKEN:
-                return put_number(object, "total", slot->total);
+                return notice_put_number(object, "total", slot->total);
         case KIND_NOTIFY:
                 break;
         }
         return describe_hits(slot, i - KIND_NOTIFY, object);
 }
 
-static void tell(Notices *notices, json_object *object) {
+static void notice_report(Notices *notices, json_object *object) {
         notices->sequence++;
         notices->options.tell(object, notices->options.userdata);
 }
 
 /* What cannot be told for want of memory waits on, and is counted. */
-static int tell_slot(Notices *notices, size_t i) {
+static int report_slot(Notices *notices, size_t i) {
         _cleanup_json_ json_object *object = json_object_new_object();
         Slot *slot = &notices->slots[i];
 
@@ -163,18 +163,18 @@ static int tell_slot(Notices *notices, size_t i) {
                 memcpy(notices->lost_told,
                                 notices->lost,
                                 notices->options.n_cpus * sizeof(*notices->lost));
-        tell(notices, object);
+        notice_report(notices, object);
         return 0;
 }
 
 /* Up to `most` of those that wait, beginning behind the last that was told. */
-static size_t tell_waiting(Notices *notices, size_t most) {
+static size_t report_waiting(Notices *notices, size_t most) {
         size_t n = 0, first = notices->next;
 
         for (size_t i = 0; i < notices->n_slots && n < most; i++) {
                 size_t at = (first + i) % notices->n_slots;
 
-                if (notices->slots[at].n_waiting == 0 || tell_slot(notices, at) < 0)
+                if (notices->slots[at].n_waiting == 0 || report_slot(notices, at) < 0)
                         continue;
                 n++;
                 notices->next = at + 1;
@@ -182,7 +182,7 @@ static size_t tell_waiting(Notices *notices, size_t most) {
         return n;
 }
 
-static void be_silent(Notices *notices) {
+static void notices_start_pause(Notices *notices) {
         size_t n_busy = notices->options.count_busy(notices->options.userdata);
         uint64_t usec = PACE_USEC * MAX_OF((n_busy + BUSY_MAX - 1) / BUSY_MAX, (size_t)1);
 
@@ -190,11 +190,13 @@ static void be_silent(Notices *notices) {
         (void)sd_event_source_set_enabled(notices->timer, SD_EVENT_ONESHOT);
 }
 
-static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int notice_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
         Notices *notices = userdata;
 
-        if (tell_waiting(notices, BURST) > 0)
-                be_silent(notices);
+        if (report_waiting(notices, BURST) > 0)
+                notices_start_pause(notices);
         return 0;
 }
 
@@ -205,13 +207,13 @@ bool notices_are_busy(const Notices *notices) {
                enabled != SD_EVENT_OFF;
 }
 
-static void take(Notices *notices, size_t i) {
+static void notice_take(Notices *notices, size_t i) {
         Slot *slot = &notices->slots[i];
 
         if (slot->n_waiting++ == 0)
                 slot->times = get_times();
-        if (!notices_are_busy(notices) && tell_waiting(notices, BURST) > 0)
-                be_silent(notices);
+        if (!notices_are_busy(notices) && report_waiting(notices, BURST) > 0)
+                notices_start_pause(notices);
 }
 
 void notices_take_losses(Notices *notices, const uint64_t *lost) {
@@ -224,14 +226,14 @@ void notices_take_losses(Notices *notices, const uint64_t *lost) {
                 notices->lost[cpu] = lost[cpu];
         }
         if (is_more)
-                take(notices, KIND_LOST_EVENTS);
+                notice_take(notices, KIND_LOST_EVENTS);
 }
 
 void notices_take_snapshot(Notices *notices) {
         if (!notices)
                 return;
         notices->slots[KIND_SNAPSHOT_TAKEN].total++;
-        take(notices, KIND_SNAPSHOT_TAKEN);
+        notice_take(notices, KIND_SNAPSHOT_TAKEN);
 }
 
 static int add_slots(Notices *notices, size_t n) {
@@ -260,7 +262,7 @@ void notices_take_hits(Notices *notices,
         slot->total += n;
         slot->event = event;
         slot->pid = pid;
-        take(notices, i);
+        notice_take(notices, i);
 }
 
 int notices_save(const Notices *notices, json_object **ret) {
@@ -271,7 +273,7 @@ int notices_save(const Notices *notices, json_object **ret) {
                 return -ENOMEM;
         int r = describe_put(object, "totals", totals);
         r = r ?: describe_put(object, "lost", lost);
-        r = r ?: put_number(object, "sequence", notices->sequence);
+        r = r ?: notice_put_number(object, "sequence", notices->sequence);
         for (size_t i = 0; r == 0 && i < notices->n_slots; i++)
                 r = describe_append(totals,
                                 json_object_new_uint64(
@@ -311,7 +313,7 @@ uint64_t notices_get_hits(const Notices *notices, unsigned trigger) {
 
 void notices_flush(Notices *notices) {
         if (notices)
-                (void)tell_waiting(notices, notices->n_slots);
+                (void)report_waiting(notices, notices->n_slots);
 }
 
 void notices_take_reason(Notices *notices,
@@ -333,13 +335,13 @@ void notices_take_reason(Notices *notices,
                 return;
         notices_flush(notices);
         int r = describe_head(notices, object, names[kind], &times, 0);
-        r = r ?: put_text(object, "reason", text);
+        r = r ?: notice_put_text(object, "reason", text);
         if (kind == NOTICE_LIMIT_HIT) {
-                r = r ?: put_text(object, "limit", limit);
-                r = r ?: put_number(object, "value", value);
+                r = r ?: notice_put_text(object, "limit", limit);
+                r = r ?: notice_put_number(object, "value", value);
         }
         if (r == 0)
-                tell(notices, object);
+                notice_report(notices, object);
 }
 
 void notices_take_changes(Notices *notices, const char *text, json_object *details) {
@@ -350,11 +352,11 @@ void notices_take_changes(Notices *notices, const char *text, json_object *detai
                 return;
         notices_flush(notices);
         int r = describe_head(notices, object, "interference", &times, 0);
-        r = r ?: put_text(object, "reason", text);
+        r = r ?: notice_put_text(object, "reason", text);
         json_object_object_foreach(details, key, value)
                 r = r ?: describe_put(object, key, json_object_get(value));
         if (r == 0)
-                tell(notices, object);
+                notice_report(notices, object);
 }
 
 int notices_new(const NoticesOptions *options, Notices **ret) {
@@ -374,7 +376,7 @@ int notices_new(const NoticesOptions *options, Notices **ret) {
                                                CLOCK_MONOTONIC,
                                                0,
                                                PACE_USEC / 10,
-                                               on_timer,
+                                               notice_on_timer,
                                                notices);
         if (r < 0)
                 return r;

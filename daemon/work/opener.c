@@ -35,7 +35,7 @@ static int open_regular(const char *path, int *ret) {
 }
 
 /* Only what is safe after a fork of a process with threads; snprintf() of a number is. */
-static _Noreturn void run_child(const char *path, int sock) {
+static _Noreturn void opener_run_child(const char *path, int sock) {
         int fd = -1;
 
         child_settle(sock);
@@ -49,7 +49,7 @@ int opener_start(sd_event *event, const char *path, int sock) {
         pid_t pid = fork();
 
         if (pid == 0)
-                run_child(path, sock);
+                opener_run_child(path, sock);
         if (pid < 0)
                 return -errno;
         _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

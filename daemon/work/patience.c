@@ -31,7 +31,7 @@
 #define NSEC_PER_SEC  UINT64_C(1000000000)
 #define FILE_MAX      4096
 
-static uint64_t get_now(void) {
+static uint64_t patience_get_now(void) {
         struct timespec now;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
@@ -54,7 +54,7 @@ int task_times_parse(const char *stat, const char *schedstat, TaskTimes *ret) {
         return 0;
 }
 
-static int read_text(pid_t pid, const char *name, char **ret) {
+static int patience_read_text(pid_t pid, const char *name, char **ret) {
         char path[64];
 
         snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
@@ -62,18 +62,18 @@ static int read_text(pid_t pid, const char *name, char **ret) {
 }
 
 /* Where nothing is known, it returns times of which all counts. */
-static TaskTimes look(const Patience *patience) {
+static TaskTimes patience_look(const Patience *patience) {
         _cleanup_free_ char *stat = NULL, *schedstat = NULL;
         TaskTimes times;
 
-        int r = patience->pid > 0 ? read_text(patience->pid, "stat", &stat) : -ESRCH;
-        r = r ?: read_text(patience->pid, "schedstat", &schedstat);
+        int r = patience->pid > 0 ? patience_read_text(patience->pid, "stat", &stat) : -ESRCH;
+        r = r ?: patience_read_text(patience->pid, "schedstat", &schedstat);
         r = r ?: task_times_parse(stat, schedstat, &times);
         if (r < 0)
                 times = patience->last;
         if (r < 0)
                 times.is_runnable = false;
-        times.now_nsec = get_now();
+        times.now_nsec = patience_get_now();
         return times;
 }
 
@@ -81,7 +81,7 @@ void patience_begin(Patience *patience, PatienceKind kind, pid_t pid, uint64_t l
         *patience = (Patience){
                 .kind = kind, .pid = pid, .limit_nsec = limit_usec * NSEC_PER_USEC
         };
-        patience->last = look(patience);
+        patience->last = patience_look(patience);
         patience->begin_nsec = patience->last.now_nsec;
 }
 
@@ -105,7 +105,7 @@ void patience_add(Patience *patience, const TaskTimes *now) {
 }
 
 bool patience_is_over(Patience *patience) {
-        const TaskTimes now = look(patience);
+        const TaskTimes now = patience_look(patience);
 
         patience_add(patience, &now);
         return patience->used_nsec >= patience->limit_nsec ||

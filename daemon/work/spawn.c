@@ -50,7 +50,7 @@ static void note_sender(Consumer *consumer, struct msghdr *header) {
 
 /* Without room for fds unless one is expected: the kernel drops what a consumer gone bad would send
  * along. Had we received it, to close it could hang us. */
-static ssize_t receive(Consumer *consumer, ControlMessage *message) {
+static ssize_t spawn_receive(Consumer *consumer, ControlMessage *message) {
         if (consumer->expects_fd) {
                 size_t n_fds = 0;
                 ssize_t n = fd_receive(consumer->fd,
@@ -84,7 +84,7 @@ static int consumer_on_io(sd_event_source *source _unused_,
         Consumer *consumer = userdata;
         ControlMessage message;
 
-        ssize_t n = receive(consumer, &message);
+        ssize_t n = spawn_receive(consumer, &message);
         /* A consumer that leaves with a message of ours unread resets the connection: told once,
          * before what it has sent. */
         if (n == -EAGAIN || n == -EINTR || n == -ECONNRESET)
@@ -100,7 +100,7 @@ static int consumer_on_io(sd_event_source *source _unused_,
 }
 
 /* In the child: only what is safe between fork and exec. */
-static _Noreturn void run_child(const ConsumerLauncher *launcher, int fd) {
+static _Noreturn void spawn_run_child(const ConsumerLauncher *launcher, int fd) {
         char *const argv[] = {
                 (char *)"ktrace-consumer", (char *)"--user", (char *)launcher->user, NULL
         };
@@ -155,7 +155,7 @@ static int fork_consumer(const ConsumerLauncher *launcher, Consumer *consumer, R
         consumer->fd = fds[0];
         consumer->pid = fork();
         if (consumer->pid == 0)
-                run_child(launcher, fds[1]);
+                spawn_run_child(launcher, fds[1]);
         r = consumer->pid < 0 ? -errno : 0;
         close(fds[1]);
         if (r < 0)
@@ -195,7 +195,7 @@ static int connect_consumer(const ConsumerLauncher *launcher, int *ret_fd) {
 static int watch_consumer(sd_event *event, Consumer *consumer) {
         const int on = 1;
 
-        /* What is told of the sender takes all the room: see receive(). */
+        /* What is told of the sender takes all the room: see spawn_receive(). */
         if (setsockopt(consumer->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
                 return -errno;
         int r = sd_event_add_io(

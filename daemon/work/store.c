@@ -76,7 +76,10 @@ void store_remove(Store *store, const char *name) {
         (void)unlinkat(store->fd, path, 0);
 }
 
-static int load(const Store *store, const char *path, json_object **ret, Reason *reason) {
+static int store_load_file(const Store *store,
+                const char *path,
+                json_object **ret,
+                Reason *reason) {
         _cleanup_close_ int fd = openat(store->fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
         return fd < 0 ? -errno : json_load_fd(path, fd, ret, reason);
@@ -89,7 +92,7 @@ int store_load(Store *store, const char *name, json_object **ret) {
         if (!store)
                 return -ENOENT;
         (void)snprintf(path, sizeof(path), "%s" SUFFIX, name);
-        return load(store, path, ret, &reason);
+        return store_load_file(store, path, ret, &reason);
 }
 
 typedef struct Visitor {
@@ -97,7 +100,7 @@ typedef struct Visitor {
         void *userdata;
 } Visitor;
 
-static void visit_file(Store *store, const char *path, void *userdata) {
+static void store_visit_file(Store *store, const char *path, void *userdata) {
         const Visitor *visitor = userdata;
         _cleanup_json_ json_object *object = NULL;
         size_t size = strlen(path), suffix = strlen(SUFFIX);
@@ -106,7 +109,7 @@ static void visit_file(Store *store, const char *path, void *userdata) {
         int r = -EINVAL; /* of a save that was not finished, or not ours */
 
         if (size > suffix && strcmp(path + size - suffix, SUFFIX) == 0)
-                r = load(store, path, &object, &reason);
+                r = store_load_file(store, path, &object, &reason);
         if (r != 0) {
                 log_warning("state of a session left out: %s: %s",
                                 path,
@@ -133,12 +136,12 @@ static void each_file(Store *store, FileHandler handle, void *userdata) {
         free(entries);
 }
 
-static void remove_file(Store *store, const char *path, void *userdata _unused_) {
+static void store_remove_file(Store *store, const char *path, void *userdata _unused_) {
         (void)unlinkat(store->fd, path, 0);
 }
 
 void store_clear(Store *store) {
-        each_file(store, remove_file, NULL);
+        each_file(store, store_remove_file, NULL);
 }
 
 void store_visit(Store *store,
@@ -146,5 +149,5 @@ void store_visit(Store *store,
                 void *userdata) {
         Visitor visitor = { visit, userdata };
 
-        each_file(store, visit_file, &visitor);
+        each_file(store, store_visit_file, &visitor);
 }

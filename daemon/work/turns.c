@@ -32,7 +32,7 @@ struct Turns {
         void *userdata;
 };
 
-static uint64_t get_cpu_usec(void) {
+static uint64_t turns_get_cpu_usec(void) {
         struct timespec now = {};
 
         (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -58,7 +58,7 @@ static void turns_end_plan(Turns *turns, Plan *plan) {
 }
 
 static void turns_advance(Turns *turns, Plan *plan) {
-        uint64_t begin = get_cpu_usec();
+        uint64_t begin = turns_get_cpu_usec();
         uid_t uid = plan->uid;
 
         bool is_over = plan_advance(plan);
@@ -66,7 +66,7 @@ static void turns_advance(Turns *turns, Plan *plan) {
         if (is_over)
                 turns_end_plan(turns, plan);
         if (turns->handlers.on_spent)
-                turns->handlers.on_spent(uid, get_cpu_usec() - begin, turns->userdata);
+                turns->handlers.on_spent(uid, turns_get_cpu_usec() - begin, turns->userdata);
 }
 
 static int turns_on_wake(sd_event_source *source _unused_,

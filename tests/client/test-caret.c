@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "caret.h"
-#include "tell.h"
+#include "message.h"
 
 static const char spec_text[] = "{\"events\":[{\"name\":\"sched:sched_*\",\"filter\":\"nxt == 1\"},"
                                 "{\"name\":\"kmalloc\",\"filter\":\"a\"},"
@@ -53,14 +53,14 @@ static void test_find_none(void) {
                 g_assert_null(find(texts[i], &column));
 }
 
-/* What tell_place() writes to stderr. */
+/* What message_show_place() writes to stderr. */
 static char *told(const char *text, size_t column) {
         g_autofree char *path = NULL;
         char *said = NULL;
         int fd = g_file_open_tmp("caret-XXXXXX", &path, NULL), saved = dup(STDERR_FILENO);
 
         g_assert_cmpint(dup2(fd, STDERR_FILENO), >=, 0);
-        tell_place(text, column);
+        message_show_place(text, column);
         g_assert_cmpint(dup2(saved, STDERR_FILENO), >=, 0);
         close(fd);
         close(saved);

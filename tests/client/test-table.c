@@ -3,8 +3,8 @@
 
 #include <glib.h>
 
+#include "message.h"
 #include "table.h"
-#include "tell.h"
 
 static void test_number(void) {
         char out[TABLE_NUMBER_MAX];
@@ -30,7 +30,7 @@ static void test_bytes(void) {
 static void assert_clean(const char *before, const char *after) {
         g_autofree char *text = g_strdup(before);
 
-        tell_clean(text);
+        message_clean(text);
         g_assert_cmpstr(text, ==, after);
 }
 

@@ -132,7 +132,7 @@ int pair_remove_all(const Tracefs *tracefs,
         return 0;
 }
 
-int pair_lay(const Instance *instance,
+int pair_install(const Instance *instance,
                 const char *system,
                 const char *event,
                 const char *trigger,

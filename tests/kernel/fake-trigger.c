@@ -82,7 +82,7 @@ static void touch(const Instance *instance, const char *system, const char *even
                 fake_instance_touch(fake, path);
 }
 
-int trigger_lay(const Instance *instance,
+int trigger_install(const Instance *instance,
                 const char *system,
                 const char *event,
                 const Trigger *trigger,

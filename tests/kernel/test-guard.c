@@ -163,7 +163,7 @@ static void guard_lay(Instance *instance, const Victim *victim) {
 
         g_assert_cmpint(instance_set_option(instance, "event-fork", true), ==, 0);
         g_assert_cmpint(instance_add_pids(instance, pids, victim->pid > 0 ? 2 : 1), ==, 0);
-        g_assert_cmpint(cred_guard_lay(instance, USER, USER), ==, 0);
+        g_assert_cmpint(cred_guard_install(instance, USER, USER), ==, 0);
         g_assert_cmpint(cred_guard_stands(instance, USER, USER, &(CredGuardTwins){}, &stands),
                         ==,
                         0);

@@ -36,8 +36,8 @@ static bool define(const Tracefs *tracefs) {
 static void lay(const Instance *instance) {
         Reason reason = {};
 
-        int r = pair_lay(instance, ENTER, first, &reason);
-        r = r ?: pair_lay(instance, EXIT, second, &reason);
+        int r = pair_install(instance, ENTER, first, &reason);
+        r = r ?: pair_install(instance, EXIT, second, &reason);
         if (r != 0)
                 g_error("%s", reason.text);
 }
@@ -170,12 +170,12 @@ static void test_unlike_keys(Instance *instance) {
 
         if (!define(instance->tracefs))
                 return;
-        g_assert_cmpint(pair_lay(instance, ENTER, first, &reason), ==, 0);
-        int r = pair_lay(instance, EXIT, unlike, &reason);
+        g_assert_cmpint(pair_install(instance, ENTER, first, &reason), ==, 0);
+        int r = pair_install(instance, EXIT, unlike, &reason);
         g_test_message("%d %s", r, reason.text);
         if (r == 0)
                 g_assert_cmpint(pair_lift(instance, EXIT, unlike), ==, 0);
-        g_assert_cmpint(pair_lay(instance, EXIT, "hist:keys=nothing", &reason),
+        g_assert_cmpint(pair_install(instance, EXIT, "hist:keys=nothing", &reason),
                         ==,
                         KT_E_KERNEL_REFUSED);
         lift(instance);

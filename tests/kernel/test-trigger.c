@@ -23,7 +23,7 @@ static void lay(const Instance *instance,
                 const Trigger *trigger) {
         Reason reason = {};
 
-        int r = trigger_lay(instance, system, event, trigger, &reason);
+        int r = trigger_install(instance, system, event, trigger, &reason);
         if (r != 0)
                 g_error("%s: %d %s", trigger->command, r, reason.text);
 }
@@ -93,11 +93,13 @@ static void test_places(Instance *instance) {
         Reason reason = {};
 
         lay(instance, ENTER, &off);
-        g_assert_cmpint(trigger_lay(instance, ENTER, &on, &reason), ==, KT_E_KERNEL_REFUSED);
+        g_assert_cmpint(trigger_install(instance, ENTER, &on, &reason), ==, KT_E_KERNEL_REFUSED);
         lay(instance, ENTER, &enable);
-        g_assert_cmpint(trigger_lay(instance, ENTER, &disable, &reason), ==, KT_E_KERNEL_REFUSED);
+        g_assert_cmpint(trigger_install(instance, ENTER, &disable, &reason),
+                        ==,
+                        KT_E_KERNEL_REFUSED);
         lay(instance, ENTER, &other);
-        g_assert_cmpint(trigger_lay(instance, ENTER, &bad, &reason), ==, KT_E_KERNEL_REFUSED);
+        g_assert_cmpint(trigger_install(instance, ENTER, &bad, &reason), ==, KT_E_KERNEL_REFUSED);
         g_assert_true(find(instance, ENTER, &off).stands);
         g_assert_true(find(instance, ENTER, &enable).stands);
         g_assert_true(find(instance, ENTER, &other).stands);

@@ -276,12 +276,12 @@ static void test_telling(void) {
                 take(counts, 0, i, i);
         g_assert_no_errno(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, fds));
         g_assert_cmpint(counts_teller_begin(&teller, counts, 0, 3, fds[1]), ==, 0);
-        g_assert_cmpint(counts_teller_go_on(&teller, counts), ==, 1);
+        g_assert_cmpint(counts_teller_continue(&teller, counts), ==, 1);
         for (;;) {
                 ControlMessage message;
 
                 if (recv(fds[0], &message, sizeof(message), 0) < 0) {
-                        g_assert_cmpint(counts_teller_go_on(&teller, counts), >=, 0);
+                        g_assert_cmpint(counts_teller_continue(&teller, counts), >=, 0);
                         continue;
                 }
                 if (message.type == CONTROL_ENTRY)

@@ -131,7 +131,7 @@ static void test_rotate(Fixture *f, gconstpointer data _unused_) {
         add(f, 2);
         while (put(f) == SPOOL_PUT_DONE)
                 ;
-        spool_sink_tell(&f->sink, &news);
+        spool_sink_report(&f->sink, &news);
         g_assert_cmpuint(news.spooled.number, ==, 2);
         g_assert_true(news.spooled.wants_next && !news.spooled.has_next);
         g_assert_cmpuint(news.spooled.closed_bytes, >, MAX_BYTES / 2);

@@ -58,7 +58,7 @@ check("org.ktrace1.5 has every key of a session", absent(keys, page("org.ktrace1
 check("org.ktrace1.5 has every error", absent(errors, page("org.ktrace1.5")))
 check("org.ktrace1.5 has every method and signal", absent(members, page("org.ktrace1.5")))
 rule_keys = sorted({key for name in ("read", "subject", "event", "probes")
-                    for key in re.findall(r'\{ "([a-z-]+)", (?:rule_)?read_', text(f"daemon/policy/rule-{name}.c"))})
+                    for key in re.findall(r'\{ "([a-z-]+)", (?:\w+_)?read_', text(f"daemon/policy/rule-{name}.c"))})
 check("ktrace-policy.5 has every key of rules", absent(rule_keys, page("ktrace-policy.5")))
 described = page("ktrace-policy.5").split(".SH KEYS OF A RULE\n")[1].split("\n.SH ")[0]
 tags = {key for tag in re.findall(r"^\.TP\n\.BR? (.*)$", described, re.M) for key in re.findall(r"[a-z-]+", tag)}

@@ -91,7 +91,7 @@ static int read_header(InspectFile *file) {
         return 0;
 }
 
-static const char *check_header(const InspectFile *file) {
+static const char *inspect_file_check_header(const InspectFile *file) {
         static const unsigned char order =
                         __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
         const Elf64_Ehdr *h = &file->header;
@@ -152,7 +152,7 @@ int inspect_open(InspectFile *file, int fd, Reason *reason) {
         r = read_header(file);
         if (r == -EBADMSG)
                 return reason_set(reason, KT_E_FAILED, "it is no program or library (ELF)");
-        const char *why = r == 0 ? check_header(file) : NULL;
+        const char *why = r == 0 ? inspect_file_check_header(file) : NULL;
         if (why)
                 return reason_set(reason, KT_E_FAILED, "%s", why);
         file->is_arm = file->header.e_machine == EM_AARCH64;
@@ -171,7 +171,10 @@ void inspect_close(InspectFile *file) {
         file->table = NULL;
 }
 
-static const Elf64_Phdr *find(const InspectFile *file, uint64_t at, uint64_t size, bool by_offset) {
+static const Elf64_Phdr *inspect_file_find(const InspectFile *file,
+                uint64_t at,
+                uint64_t size,
+                bool by_offset) {
         for (size_t i = 0; i < file->n_segments; i++) {
                 const Elf64_Phdr *s = &file->segments[i];
                 uint64_t start = by_offset ? s->p_offset : s->p_vaddr;
@@ -184,11 +187,11 @@ static const Elf64_Phdr *find(const InspectFile *file, uint64_t at, uint64_t siz
 }
 
 const Elf64_Phdr *inspect_find_offset(const InspectFile *file, uint64_t at, uint64_t size) {
-        return find(file, at, size, true);
+        return inspect_file_find(file, at, size, true);
 }
 
 const Elf64_Phdr *inspect_find_address(const InspectFile *file, uint64_t at, uint64_t size) {
-        return find(file, at, size, false);
+        return inspect_file_find(file, at, size, false);
 }
 
 int inspect_get_section(InspectFile *file, uint32_t index, Elf64_Shdr *ret) {

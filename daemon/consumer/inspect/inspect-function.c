@@ -26,7 +26,10 @@
 #define BASE_MASK   0x70
 
 /* Bytes of the file at an address; what is behind the segment's end is zeroes. */
-static int read_at(InspectFile *file, uint64_t address, uint8_t *data, size_t size) {
+static int inspect_function_read_at(InspectFile *file,
+                uint64_t address,
+                uint8_t *data,
+                size_t size) {
         const Elf64_Phdr *segment = inspect_find_address(file, address, 1);
 
         if (!segment)
@@ -61,7 +64,7 @@ static size_t form_bytes(const InspectFile *file, uint8_t form) {
 static int read_form(InspectFile *file, uint64_t address, uint8_t *ret) {
         uint8_t data[CIE_BYTES];
 
-        int r = read_at(file, address, data, sizeof(data));
+        int r = inspect_function_read_at(file, address, data, sizeof(data));
         if (r < 0)
                 return r;
         uint8_t version = data[8];
@@ -90,7 +93,7 @@ static int read_form(InspectFile *file, uint64_t address, uint8_t *ret) {
         return at < sizeof(data) ? 0 : -EBADMSG;
 }
 
-static uint64_t get_number(const uint8_t *data, size_t size, bool is_signed) {
+static uint64_t inspect_function_get_number(const uint8_t *data, size_t size, bool is_signed) {
         uint64_t wide;
         uint32_t narrow;
 
@@ -103,11 +106,13 @@ static uint64_t get_number(const uint8_t *data, size_t size, bool is_signed) {
 }
 
 /* The FDE that the table leads to: does it begin there, and how far does it reach? */
-static int read_frame(InspectFile *file, const UnwindEntry *entry, uint64_t *ret_end) {
+static int inspect_function_read_frame(InspectFile *file,
+                const UnwindEntry *entry,
+                uint64_t *ret_end) {
         uint8_t data[FRAME_BYTES], form;
         uint32_t length, back;
 
-        int r = read_at(file, entry->frame, data, sizeof(data));
+        int r = inspect_function_read_at(file, entry->frame, data, sizeof(data));
         if (r < 0)
                 return r;
         memcpy(&length, data, sizeof(length));
@@ -120,14 +125,14 @@ static int read_frame(InspectFile *file, const UnwindEntry *entry, uint64_t *ret
                 r = -EBADMSG;
         if (r < 0)
                 return r;
-        uint64_t start = get_number(data + 8, bytes, true);
+        uint64_t start = inspect_function_get_number(data + 8, bytes, true);
         if (form & RELATIVE)
                 start += entry->frame + 8;
         if (!file->is_64)
                 start &= UINT32_MAX;
         if (start != entry->start)
                 return -EBADMSG;
-        *ret_end = start + get_number(data + 8 + bytes, bytes, false);
+        *ret_end = start + inspect_function_get_number(data + 8 + bytes, bytes, false);
         return 0;
 }
 
@@ -159,7 +164,7 @@ static int find_by_unwinding(InspectFile *file, uint64_t address, uint64_t *star
                             address,
                             &entry))
                 return -ENOENT;
-        r = read_frame(file, &entry, end);
+        r = inspect_function_read_frame(file, &entry, end);
         if (r == 0 && address >= *end) /* between two functions */
                 r = -ENOENT;
         *start = entry.start;

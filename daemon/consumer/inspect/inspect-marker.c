@@ -22,7 +22,9 @@ typedef struct Search {
 } Search;
 
 /* A library that was moved after it was linked (prelink) tells by how much. */
-static uint64_t get_moved(const Search *search, const UsdtNote *note, uint64_t address) {
+static uint64_t inspect_marker_get_moved(const Search *search,
+                const UsdtNote *note,
+                uint64_t address) {
         uint64_t moved = search->base && note->base ? search->base - note->base : 0;
 
         return search->file->is_64 ? address + moved : (address + moved) & UINT32_MAX;
@@ -38,8 +40,10 @@ static int find_semaphore(const InspectFile *file, uint64_t address, uint64_t *r
         return 0;
 }
 
-static int find_place(const Search *search, const UsdtNote *note, uint64_t *ret_offset) {
-        uint64_t address = get_moved(search, note, note->location);
+static int inspect_marker_find_place(const Search *search,
+                const UsdtNote *note,
+                uint64_t *ret_offset) {
+        uint64_t address = inspect_marker_get_moved(search, note, note->location);
         const Elf64_Phdr *segment = inspect_find_address(search->file, address, 1);
 
         if (!segment)
@@ -48,7 +52,7 @@ static int find_place(const Search *search, const UsdtNote *note, uint64_t *ret_
         return 0;
 }
 
-static int describe(const Search *search,
+static int inspect_marker_describe(const Search *search,
                 const UsdtNote *note,
                 uint64_t offset,
                 UserPlace *place,
@@ -58,14 +62,14 @@ static int describe(const Search *search,
         int r = inspect_offset(search->file, offset, place, reason);
         if (r == 0 && note->semaphore != 0)
                 r = find_semaphore(search->file,
-                                get_moved(search, note, note->semaphore),
+                                inspect_marker_get_moved(search, note, note->semaphore),
                                 &place->semaphore);
         r = r ?: user_args_parse(note->args, search->file->is_arm, place->args, &n_args);
         place->n_args = (uint32_t)n_args;
         return r;
 }
 
-static bool is_known(const Search *search, uint64_t offset) {
+static bool inspect_marker_is_known(const Search *search, uint64_t offset) {
         for (size_t i = 0; i < search->n_places; i++)
                 if (search->places[i].offset == offset)
                         return true;
@@ -84,8 +88,8 @@ static int take_note(Search *search, const UsdtNote *note, Reason *reason) {
 
         if (!is_wanted(search, note))
                 return 0;
-        int r = find_place(search, note, &offset);
-        if (r < 0 || is_known(search, offset))
+        int r = inspect_marker_find_place(search, note, &offset);
+        if (r < 0 || inspect_marker_is_known(search, offset))
                 return r;
         if (search->n_places == USER_PLACES_MAX)
                 return reason_set(reason,
@@ -93,7 +97,8 @@ static int take_note(Search *search, const UsdtNote *note, Reason *reason) {
                                 "marker %.200s lies at more than %d places",
                                 search->name,
                                 USER_PLACES_MAX);
-        r = describe(search, note, offset, &search->places[search->n_places], reason);
+        r = inspect_marker_describe(
+                        search, note, offset, &search->places[search->n_places], reason);
         if (r == 0)
                 search->n_places++;
         return r;

@@ -26,7 +26,7 @@
 #ifdef __x86_64__
 typedef ZydisDecoder Decoder;
 
-static int decoder_init(Decoder *decoder, bool is_64) {
+static int inspect_decoder_init(Decoder *decoder, bool is_64) {
         ZyanStatus status = ZydisDecoderInit(decoder,
                         is_64 ? ZYDIS_MACHINE_MODE_LONG_64 : ZYDIS_MACHINE_MODE_LEGACY_32,
                         is_64 ? ZYDIS_STACK_WIDTH_64 : ZYDIS_STACK_WIDTH_32);
@@ -35,7 +35,7 @@ static int decoder_init(Decoder *decoder, bool is_64) {
 }
 
 /* Of the instruction that begins there; 0: none does. */
-static size_t get_length(const Decoder *decoder, const uint8_t *data, size_t size) {
+static size_t inspect_get_length(const Decoder *decoder, const uint8_t *data, size_t size) {
         ZydisDecodedInstruction instruction;
 
         ZyanStatus status = ZydisDecoderDecodeInstruction(decoder, NULL, data, size, &instruction);
@@ -67,7 +67,7 @@ static int decode(InspectFile *file,
         size_t there = 0;
         Decoder decoder;
 
-        int r = decoder_init(&decoder, file->is_64);
+        int r = inspect_decoder_init(&decoder, file->is_64);
         while (r == 0) {
                 /* The chunk holds a whole instruction, or all that is left. */
                 if (at - from + INSTRUCTION_BYTES > there && from + there < end) {
@@ -78,7 +78,7 @@ static int decode(InspectFile *file,
                                 break;
                 }
                 size_t into = (size_t)(at - from);
-                size_t length = get_length(&decoder, data + into, there - into);
+                size_t length = inspect_get_length(&decoder, data + into, there - into);
                 if (length == 0 || length > end - at)
                         return -EILSEQ;
                 if (place < at + length) {
@@ -92,7 +92,7 @@ static int decode(InspectFile *file,
         return r;
 }
 
-static int refuse(int error, uint64_t offset, Reason *reason) {
+static int inspect_refuse(int error, uint64_t offset, Reason *reason) {
         const char *why = "the file is damaged there";
 
         if (error == -ENOENT)
@@ -107,7 +107,7 @@ static int refuse(int error, uint64_t offset, Reason *reason) {
 }
 
 /* Offsets of the function around, within the segment's bytes. */
-static int find_function(InspectFile *file,
+static int inspect_search_function(InspectFile *file,
                 const Elf64_Phdr *segment,
                 uint64_t offset,
                 uint64_t *ret_start,
@@ -137,10 +137,10 @@ int inspect_offset(InspectFile *file, uint64_t offset, UserPlace *ret, Reason *r
                                 KT_E_FAILED,
                                 "no code of the file lies at offset %#" PRIx64,
                                 offset);
-        int r = find_function(file, segment, offset, &start, &end);
+        int r = inspect_search_function(file, segment, offset, &start, &end);
         r = r ?: decode(file, start, offset, end, &last);
         if (r < 0)
-                return refuse(r, offset, reason);
+                return inspect_refuse(r, offset, reason);
         if (last != offset && defence_is_on("boundaries"))
                 return reason_set(reason,
                                 KT_E_FAILED,

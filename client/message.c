@@ -4,7 +4,7 @@
  * control characters. A live line on the same terminal is cleared first by its owner, which
  * registers for that. Owns nothing. */
 
-#include "tell.h"
+#include "message.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,15 +17,15 @@
 #define PLACE_WIDTH 72
 #define PLACE_AHEAD 24
 
-static void (*tell_before)(void *userdata);
-static void *tell_userdata;
+static void (*message_before)(void *userdata);
+static void *message_userdata;
 
-void tell_set_before(void (*before)(void *userdata), void *userdata) {
-        tell_before = before;
-        tell_userdata = userdata;
+void message_set_before(void (*before)(void *userdata), void *userdata) {
+        message_before = before;
+        message_userdata = userdata;
 }
 
-void tell_clean(char *text) {
+void message_clean(char *text) {
         for (unsigned char *p = (unsigned char *)text; *p; p++) {
                 if (*p < 0x20 || *p == 0x7f)
                         *p = '?';
@@ -35,26 +35,26 @@ void tell_clean(char *text) {
         }
 }
 
-static void tell_args(const char *format, va_list args) {
+static void report_args(const char *format, va_list args) {
         char text[4096];
 
         (void)vsnprintf(text, sizeof(text), format, args);
-        tell_clean(text);
-        if (tell_before)
-                tell_before(tell_userdata);
+        message_clean(text);
+        if (message_before)
+                message_before(message_userdata);
         (void)fflush(stdout);
         (void)fprintf(stderr, "ktracectl: %s\n", text);
 }
 
-void tell(const char *format, ...) {
+void message_print(const char *format, ...) {
         va_list args;
 
         va_start(args, format);
-        tell_args(format, args);
+        report_args(format, args);
         va_end(args);
 }
 
-int tell_usage(const Context *context, const char *format, ...) {
+int message_show_usage(const Context *context, const char *format, ...) {
         char text[2048];
         va_list args;
 
@@ -62,9 +62,9 @@ int tell_usage(const Context *context, const char *format, ...) {
         (void)vsnprintf(text, sizeof(text), format, args);
         va_end(args);
         if (context->verb)
-                tell("%s; see 'ktracectl %s --help'", text, context->verb->name);
+                message_print("%s; see 'ktracectl %s --help'", text, context->verb->name);
         else
-                tell("%s; see 'ktracectl --help'", text);
+                message_print("%s; see 'ktracectl --help'", text);
         return KT_EXIT_USAGE;
 }
 
@@ -76,7 +76,7 @@ static size_t skip_characters(const char *text, size_t n) {
         return (size_t)(p - text);
 }
 
-void tell_place(const char *text, size_t column) {
+void message_show_place(const char *text, size_t column) {
         size_t first = column > PLACE_WIDTH - PLACE_AHEAD ? column - PLACE_WIDTH + PLACE_AHEAD : 0;
         const char *start = text + skip_characters(text, first);
         size_t size = skip_characters(start, PLACE_WIDTH);
@@ -84,7 +84,7 @@ void tell_place(const char *text, size_t column) {
 
         if (!shown)
                 return;
-        tell_clean(shown);
+        message_clean(shown);
         (void)fprintf(stderr,
                         "  %s%s%s\n  %*s^\n",
                         first > 0 ? "…" : "",
@@ -94,14 +94,14 @@ void tell_place(const char *text, size_t column) {
                         "");
 }
 
-int tell_failure(int code, const Reason *reason) {
+int message_fail(int code, const Reason *reason) {
         const ErrorEntry *entry = error_get(code);
 
         if (reason && reason->text[0])
-                tell("%s", reason->text);
+                message_print("%s", reason->text);
         else if (code < 0)
-                tell("%s", strerror(-code));
+                message_print("%s", strerror(-code));
         else
-                tell("%s", entry->text);
+                message_print("%s", entry->text);
         return entry->exit_status;
 }
