@@ -6,6 +6,8 @@
 
 #include "administrator.h"
 
+#include "proxy-session.h"
+
 int administrator_begin(const Context *context, Proxy *proxy, Reason *reason) {
         proxy->may_ask = context->ask_password;
         return proxy_order(proxy, NULL, "Administrate", NULL, reason);

@@ -4,6 +4,8 @@
  * version. Called by bootconfig.c; reads /boot/config-RELEASE or /proc/config.gz, as there are, and
  * asks nothing else of the machine. */
 
+#include "bootconfig-kernel.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

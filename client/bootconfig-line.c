@@ -12,12 +12,15 @@
  * boot/boot-line.c and boot-steps.c act on them; tests/client/test-bootconfig.c,
  * tests/session/test-boot-line.c, tests/guest/boots/early.sh. */
 
+#include "bootconfig-line.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "bootconfig-probe.h"
 #include "bootconfig.h"
 #include "interfaces/glob.h"
 #include "interfaces/quote.h"

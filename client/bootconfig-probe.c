@@ -5,6 +5,8 @@
  * and functions without arguments. Arguments by name are resolved by types of the kernel that
  * runs, which the one that boots need not be. */
 
+#include "bootconfig-probe.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #include "bootconfig.h"
+#include "interfaces/json-file.h"
 #include "interfaces/json.h"
 #include "interfaces/quote.h"
 

@@ -9,7 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bootconfig-kernel.h"
+#include "bootconfig-line.h"
 #include "bootconfig.h"
+#include "message.h"
 #include "spec-file.h"
 #include "verb.h"
 

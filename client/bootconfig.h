@@ -20,11 +20,6 @@ typedef struct BootKernel {
         char source[160]; /* by what that is known, for people */
 } BootKernel;
 
-/* which: a release, a file like /boot/config-…, or NULL: the one that runs. */
-int boot_kernel_find(const char *which, BootKernel *ret, Reason *reason);
-/* CONFIG_… lines and the version in their head. */
-int boot_kernel_parse(const char *config, BootKernel *ret, Reason *reason);
-
 typedef enum BootForm {
         BOOT_ANY,      /* what the kernel and the spec allow */
         BOOT_TOP,      /* words; the kernel's own buffer */
@@ -38,19 +33,3 @@ typedef struct BootWish {
         const char *persistent; /* memory that outlives a boot, "12M"; NULL: none */
         const char *lib_dir, *config_dir;
 } BootWish;
-
-/* form: NULL or what became of BOOT_ANY; text: one line, or the lines of a bootconfig file. */
-int boot_make(const Spec *spec,
-                const BootKernel *kernel,
-                const BootWish *wish,
-                BootForm *ret_form,
-                char **ret_text,
-                Reason *reason);
-
-/* The probe of that name in probes.d as "p:GROUP/NAME PLACE ARG…", by a blank each. index: in the
- * spec's probes, for the reason. */
-int boot_probe_find(const BootWish *wish,
-                const char *name,
-                size_t index,
-                char **ret,
-                Reason *reason);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "administrator.h"
+#include "proxy-session.h"
 #include "verb.h"
 
 #define SESSIONS_MAX 1024

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "caret.h"
+#include "interfaces/spec-json.h"
+#include "proxy-session.h"
 #include "proxy.h"
 #include "spec-options.h"
 #include "table.h"

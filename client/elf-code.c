@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "elf-line.h"
+#include "elf-symbol.h"
 #include "interfaces/unwind-table.h"
 
 void elf_code_close(ElfCode *code) {

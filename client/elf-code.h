@@ -37,8 +37,3 @@ int elf_code_add(const ElfCode *code,
 
 /* ElfRead. what: ElfPlace. An array of places, at least one. */
 int elf_read_place(const void *what, json_object **ret, Reason *reason);
-/* Places of a symbol or a line of the source are added to the list. */
-int elf_find_symbol(const ElfCode *code, const ElfPlace *place, json_object *list, Reason *reason);
-int elf_find_line(const ElfCode *code, const ElfPlace *place, json_object *list, Reason *reason);
-/* As C++ and Rust have it, with or without parameters; NULL: it is no such name. */
-char *elf_demangle(const char *symbol, bool with_parameters);

@@ -4,6 +4,8 @@
  * where such a function is inlined. Called by elf-code.c. A line without code stands for the next
  * one that has some, as in debuggers. */
 
+#include "elf-line.h"
+
 #include <dwarf.h>
 #include <errno.h>
 #include <string.h>

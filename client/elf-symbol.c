@@ -4,6 +4,8 @@
  * types of its parameters. Called by elf-code.c. All symbols are looked at, those of the program
  * and of its debug file; a name that several functions have gives all of them. */
 
+#include "elf-symbol.h"
+
 #include <errno.h>
 #include <libiberty/demangle.h>
 #include <string.h>

@@ -4,6 +4,8 @@
  * over its records, nothing of which is decoded or shown. Called by tap.c of snapshots. The names
  * of tasks, as large as a small trace, are passed over. */
 
+#include "export-count.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,8 @@
  * than all the rest. Called by printer. Strings may hold anything: what is no UTF-8 becomes U+FFFD,
  * so each line is valid whatever was traced. Documented in ktracectl(1). */
 
+#include "export-json.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>

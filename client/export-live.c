@@ -9,6 +9,8 @@
  * (live_export_flush); and at last when too much waits. What comes later still is printed with a
  * word about it. */
 
+#include "export-live.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

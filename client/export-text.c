@@ -5,6 +5,8 @@
  * is wanted, for control characters that came from traced programs: a terminal would obey them,
  * also when the text reaches it through a pipe or a file. Called by printer. */
 
+#include "export-text.h"
+
 #include <inttypes.h>
 #include <string.h>
 

@@ -50,10 +50,6 @@ int export_file(int in_fd,
                 ExportSummary *ret,
                 Reason *reason);
 
-/* What is in a .kts file: its events are counted if they are wanted, and nothing is decoded. 0 also
- * for a file that is cut; -errno. */
-int export_count(int fd, bool with_events, ExportSummary *ret);
-
 /* The same of these CPUs alone; NULL: all. KT_E_INVALID_SPEC for EXPORT_KTS, which has all, and
  * when the trace has none of them. Statistics and losses are those of the whole trace. */
 typedef struct ExportSource {
@@ -76,17 +72,3 @@ int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *re
  * order over all CPUs with bounded delay; EXPORT_DAT needs an out that can seek and is whole only
  * after finish. */
 typedef struct LiveExport LiveExport;
-
-int live_export_new(ExportFormat format, FILE *out, LiveExport **ret);
-/* Before the first byte: these CPUs alone, borrowed. Not for EXPORT_KTS. */
-void live_export_set_cpus(LiveExport *live, const CpuList *cpus);
-/* Returns 0, -errno (-EPIPE: the reader of out has gone), or KT_E_* with reason. */
-int live_export_feed(LiveExport *live, const uint8_t *data, size_t size, Reason *reason);
-/* To be called when nothing came for about 100 ms: prints what may be printed. */
-int live_export_flush(LiveExport *live);
-/* Prints the rest. Call it also after a stream that was cut. */
-int live_export_finish(LiveExport *live, ExportSummary *ret, Reason *reason);
-/* Counted so far, for a live line. */
-void live_export_count(const LiveExport *live, uint64_t *ret_events, uint64_t *ret_lost);
-LiveExport *live_export_free(LiveExport *live);
-DEFINE_CLEANUP(LiveExport, live_export_free);

@@ -17,6 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "export-live.h"
+
 #define FLOW_READ_SIZE       (64 * 1024)
 #define FLOW_FLUSH_USEC      ((uint64_t)30 * 1000)
 #define FLOW_WRITES_PER_TURN 64 /* then others have theirs */

@@ -13,6 +13,7 @@
 #include "caret.h"
 #include "child.h"
 #include "message.h"
+#include "proxy-session.h"
 #include "watch.h"
 
 typedef struct HistRun {

@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #include "definition-message.h"
+#include "interfaces/spec-field.h"
+#include "interfaces/spec-json.h"
+#include "interfaces/spec-list.h"
 #include "interfaces/spec-trigger.h"
 
 #define LATENCY    HIST_WISH_LATENCY

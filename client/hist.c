@@ -11,6 +11,8 @@
 
 #include "hist-run.h"
 #include "hist-table.h"
+#include "message.h"
+#include "proxy-session.h"
 #include "table.h"
 #include "verb.h"
 

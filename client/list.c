@@ -2,6 +2,7 @@
 /* ktracectl list: the caller's sessions; root's list, and an administrator's, has everybody's. */
 
 #include "administrator.h"
+#include "proxy-session.h"
 #include "table.h"
 #include "verb.h"
 

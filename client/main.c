@@ -12,6 +12,7 @@
 
 #include "help.h"
 #include "interfaces/nearest.h"
+#include "message.h"
 #include "pager.h"
 #include "verb.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "proxy-session.h"
 #include "proxy.h"
 #include "verb.h"
 

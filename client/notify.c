@@ -15,6 +15,7 @@
 
 #include "json-text.h"
 #include "message.h"
+#include "proxy-session.h"
 #include "proxy.h"
 #include "verb.h"
 #include "watch.h"

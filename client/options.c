@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "help.h"
+#include "message.h"
 #include "proxy.h"
 #include "verb.h"
 

@@ -6,6 +6,8 @@
 
 #include "interfaces/cleanup.h"
 
+typedef struct Verb Verb;
+
 typedef enum JsonMode {
         JSON_OFF,
         JSON_SHORT,
@@ -65,3 +67,5 @@ int options_next(Context *context,
 int options_parse(Context *context, int argc, char **argv, int min, int max, int *ret_status);
 /* The check of options_parse for verbs with options: arguments from optind on. */
 int options_count(const Context *context, int argc, char **argv, int min, int max, int *ret_status);
+
+void verb_print_help(const Verb *verb);

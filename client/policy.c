@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interfaces/spec-json.h"
+#include "message.h"
+#include "proxy-session.h"
 #include "proxy.h"
 #include "spec-file.h"
 #include "table.h"

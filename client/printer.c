@@ -10,6 +10,9 @@
 
 #include "printer.h"
 
+#include "export-json.h"
+#include "export-text.h"
+
 /* No record makes a longer line, whatever it says. */
 #define LINE_MAX_SIZE ((size_t)16 * 1024 * 1024)
 

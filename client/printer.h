@@ -40,10 +40,3 @@ void line_add(Printer *printer, const char *text, size_t size);
 void line_format(Printer *printer, const char *format, ...) _printf_(2, 3);
 void line_number(Printer *printer, uint64_t number);
 int line_write(Printer *printer);
-
-void text_record(Printer *printer, const Shape *shape, const Record *record);
-void text_loss(Printer *printer, unsigned cpu, int64_t lost);
-void json_record(Printer *printer, const Shape *shape, const Record *record, const char *buffer);
-void json_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer);
-void json_late(Printer *printer, unsigned cpu);
-int json_end(Printer *printer, const Stream *stream, const char *missing);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "definition-message.h"
+#include "interfaces/json-file.h"
 #include "interfaces/json.h"
 #include "table.h"
 

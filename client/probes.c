@@ -11,6 +11,7 @@
 #include "definition-message.h"
 #include "elf-place.h"
 #include "interfaces/nearest.h"
+#include "message.h"
 #include "probes-load.h"
 #include "probes-return.h"
 #include "probes-user.h"

@@ -45,33 +45,3 @@ typedef struct ProxyBackend {
         int (*check_agent)(Proxy *proxy, Reason *reason);
         int (*refuse)(const Proxy *proxy, int r, Reason *reason);
 } ProxyBackend;
-
-int proxy_bus_open(Proxy **ret, Reason *reason);
-/* *ret stays NULL where no daemon runs. */
-int proxy_bus_open_running(Proxy **ret, Reason *reason);
-/* Somebody listens at the system bus's address. */
-bool proxy_bus_is_there(void);
-/* Its socket is, whoever listens. */
-bool proxy_varlink_is_there(void);
-int proxy_varlink_open(Proxy **ret, Reason *reason);
-int proxy_varlink_open_running(Proxy **ret, Reason *reason);
-
-/* {key: value}; consumes value. */
-int proxy_make_object(const char *key, json_object *value, json_object **ret);
-/* What is wanted is not in an answer. */
-int proxy_refuse_answer(const char *method, Reason *reason);
-/* The one result of a method out of its object. */
-int proxy_take_result(json_object *object, const char *method, json_object **ret, Reason *reason);
-
-/* Begins a call and takes turns until it is answered. turn: 0, -errno. */
-int proxy_await(Proxy *proxy,
-                const ProxyRequest *request,
-                int (*turn)(Proxy *proxy),
-                ProxyAnswer *ret,
-                Reason *reason);
-
-/* The backend's slot is gone; answer is taken from. */
-void proxy_pending_settle(ProxyPending *pending,
-                int result,
-                const Reason *reason,
-                ProxyAnswer *answer);

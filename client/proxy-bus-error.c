@@ -2,7 +2,7 @@
 /* What the bus said as one line with the remedy, and the exit status that goes with it. Used by
  * proxy-bus.c. */
 
-#include "proxy-bus.h"
+#include "proxy-bus-error.h"
 
 #include <errno.h>
 #include <stdbool.h>

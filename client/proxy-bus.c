@@ -6,12 +6,16 @@
  * ktraced sending a session's signals to its creator and to who subscribed alone. Does not
  * reconnect: a session of lifetime `client` is gone with the connection. */
 
+#include "proxy-bus.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
 #include "proxy-backend.h"
-#include "proxy-bus.h"
+#include "proxy-bus-error.h"
+#include "proxy-session.h"
+#include "proxy.h"
 #include "variant.h"
 
 #define CONNECT_TIMEOUT_USEC ((uint64_t)25 * 1000 * 1000)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <systemd/sd-bus.h>
+#include "proxy-backend.h"
 
-#include "interfaces/error.h"
-
-/* Turns what the bus said into a code and a reason: error as sd-bus gave it, or NULL and r. */
-int proxy_bus_judge(const sd_bus_error *error, int r, Reason *reason);
+int proxy_bus_open(Proxy **ret, Reason *reason);
+/* *ret stays NULL where no daemon runs. */
+int proxy_bus_open_running(Proxy **ret, Reason *reason);
+/* A process listens at the system bus's address. */
+bool proxy_bus_is_there(void);

@@ -3,11 +3,14 @@
  * of it, listing and finding them. What came is brought into the same form whatever door it came
  * through. Part of proxy.c. */
 
+#include "proxy-session.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "proxy-backend.h"
+#include "proxy.h"
 
 int proxy_make_path(const char *session, char **ret) {
         if (asprintf(ret, "%s/%s", KT_SESSION_PREFIX, session) < 0) {

@@ -2,6 +2,8 @@
 /* What a Varlink service may answer, and what its connection may do, as one line that names the
  * socket and the remedy. Used by proxy-varlink.c and proxy-varlink-signal.c. */
 
+#include "proxy-varlink-error.h"
+
 #include <errno.h>
 #include <string.h>
 

@@ -8,9 +8,12 @@
  * is told here, and nothing is connected to again: the next daemon is of no use to who waits. Any
  * other is sought again by who watches it (watch.c), who also says when it has been long enough. */
 
+#include "proxy-varlink-signal.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "proxy-varlink-error.h"
 #include "proxy-varlink.h"
 
 #define RETRY_MIN_USEC       ((uint64_t)50 * 1000)

@@ -16,6 +16,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "proxy-bus.h"
+#include "proxy-varlink-error.h"
+#include "proxy-varlink-signal.h"
+#include "proxy.h"
+
 #define ADDRESS_VARIABLE     "KTRACE_VARLINK_ADDRESS"
 #define ADDRESS_PREFIX       "unix:"
 #define CONNECT_TIMEOUT_USEC ((uint64_t)25 * 1000 * 1000)

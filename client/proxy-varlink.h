@@ -47,32 +47,11 @@ typedef struct ProxyVarlink {
 
 /* {"method": "org.ktrace1.METHOD", "parameters": {"session": ID, …}} */
 int proxy_varlink_make_call(const ProxyRequest *request, bool wants_more, json_object **ret);
-/* What the connection did wrong, during a call (NULL: none). */
-int proxy_varlink_refuse(const char *path, const char *method, int r, Reason *reason);
-/* An answer that is an error. */
-int proxy_varlink_judge(const char *path,
-                const char *method,
-                const char *error,
-                json_object *parameters,
-                Reason *reason);
-/* Whether a reply is one: 0 and its parameters (borrowed, NULL: none); 1: an error, judged into
- * *ret_code; -EPROTO: it is none. */
-int proxy_varlink_read(const char *path,
-                const char *method,
-                json_object *reply,
-                json_object **ret_parameters,
-                bool *ret_continues,
-                int *ret_code,
-                Reason *reason);
 
 /* The connection of the calls, taken into the loop. */
 int proxy_varlink_watch_link(ProxyVarlink *self);
 
-/* proxy-varlink-signal.c: the ops of the backend, and what else it has to do. */
-int proxy_varlink_subscribe(Proxy *proxy, const char *session, Reason *reason);
-int proxy_varlink_adopt(Proxy *proxy, const char *session, json_object *spec);
-/* Its `destroyed` is no news. */
-void proxy_varlink_note_destroy(ProxyVarlink *self, const char *session);
-/* The connection of the calls has broken, and is gone. */
-void proxy_varlink_lose(ProxyVarlink *self);
-void proxy_varlink_signals_done(ProxyVarlink *self);
+/* Its socket is, whoever listens. */
+bool proxy_varlink_is_there(void);
+int proxy_varlink_open(Proxy **ret, Reason *reason);
+int proxy_varlink_open_running(Proxy **ret, Reason *reason);

@@ -18,6 +18,8 @@
 
 #include "agent.h"
 #include "proxy-backend.h"
+#include "proxy-bus.h"
+#include "proxy-varlink.h"
 
 /* Where sd-bus looks. */
 #define BUS_SOCKET "/run/dbus/system_bus_socket"

@@ -7,6 +7,8 @@
 #include "interfaces/json.h"
 #include "interfaces/names.h"
 
+typedef struct ProxyRequest ProxyRequest;
+
 /* Which way ktraced is reached. Its verbs are the same behind both: what a method takes and gives
  * has the names that interfaces/org.ktrace1.*.xml gives its arguments (proxy-method.c lists the
  * methods that are used here: a new one is a line there). A session is named by its id. */
@@ -120,19 +122,25 @@ int proxy_begin(Proxy *proxy,
 ProxyPending *proxy_pending_free(ProxyPending *pending);
 DEFINE_CLEANUP(ProxyPending, proxy_pending_free);
 
-/* Spec as JSON. The listener hears of the session. */
-int proxy_create(Proxy *proxy, json_object *spec, char **ret_id, Reason *reason);
-/* What ktraced would say to this spec, as CheckSession answers it. */
-int proxy_check(Proxy *proxy, json_object *spec, json_object **ret, Reason *reason);
-/* The listener hears of a session that was made elsewhere. */
-int proxy_subscribe(Proxy *proxy, const char *session, Reason *reason);
-/* [{"id","path","name","uid","state"}], of one caller or, for root and administrators, of all. */
-int proxy_list(Proxy *proxy, json_object **ret, Reason *reason);
-/* The session with this id or, failing that, this name. */
-int proxy_resolve(Proxy *proxy, const char *name, char **ret_id, Reason *reason);
-/* Its object on the bus. */
-int proxy_make_path(const char *session, char **ret);
 /* proxy_open where ktraced runs already: starts nothing. *ret is NULL where it does not. */
 int proxy_open_running(Proxy **ret, Reason *reason);
 /* An errno of the connection as a code and a reason. */
 int proxy_refuse(const Proxy *proxy, int r, Reason *reason);
+
+/* {key: value}; consumes value. */
+int proxy_make_object(const char *key, json_object *value, json_object **ret);
+/* What is wanted is not in an answer. */
+int proxy_refuse_answer(const char *method, Reason *reason);
+/* The one result of a method out of its object. */
+int proxy_take_result(json_object *object, const char *method, json_object **ret, Reason *reason);
+/* Begins a call and takes turns until it is answered. turn: 0, -errno. */
+int proxy_await(Proxy *proxy,
+                const ProxyRequest *request,
+                int (*turn)(Proxy *proxy),
+                ProxyAnswer *ret,
+                Reason *reason);
+/* The backend's slot is gone; answer is taken from. */
+void proxy_pending_settle(ProxyPending *pending,
+                int result,
+                const Reason *reason,
+                ProxyAnswer *answer);

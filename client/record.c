@@ -9,6 +9,8 @@
 
 #include "caret.h"
 #include "child.h"
+#include "interfaces/spec-json.h"
+#include "message.h"
 #include "output.h"
 #include "recording.h"
 #include "spec-options.h"

@@ -18,6 +18,7 @@
 #include "caret.h"
 #include "message.h"
 #include "progress.h"
+#include "proxy-session.h"
 #include "proxy.h"
 #include "table.h"
 #include "tap.h"

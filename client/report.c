@@ -8,6 +8,7 @@
 
 #include "export.h"
 #include "input.h"
+#include "message.h"
 #include "table.h"
 #include "verb.h"
 

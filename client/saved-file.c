@@ -5,6 +5,8 @@
  * A file's name is the session's, and it says what it records and for how long; who may run it
  * policy says, as ever. Whoever can write it decides what its user traces: so what others than root
  * and its reader may write is not taken. */
+#include "saved-file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -8,12 +8,17 @@
  * gives up on a daemon that is away, for to leave would end what the kernel still records: the
  * status tells it, and the next daemon says whether it has the session. Elsewhere the lifetime is
  * this process's connection. */
+#include "saved-run.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
 #include "caret.h"
+#include "interfaces/spec-json.h"
+#include "proxy-session.h"
+#include "saved-file.h"
 #include "saved.h"
 #include "verb.h"
 #include "watch.h"

@@ -11,6 +11,10 @@
 #include <unistd.h>
 
 #include "interfaces/names.h"
+#include "interfaces/spec-scope.h"
+#include "message.h"
+#include "saved-file.h"
+#include "saved-run.h"
 #include "table.h"
 #include "verb.h"
 

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interfaces/json-file.h"
 #include "interfaces/json-place.h"
+#include "interfaces/spec-json.h"
 
 #define PATH_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-.[]"
 #define KEY_MAX    128

@@ -13,6 +13,9 @@
 #include <string.h>
 
 #include "interfaces/json.h"
+#include "interfaces/spec-field.h"
+#include "interfaces/spec-list.h"
+#include "interfaces/spec-spool.h"
 #include "spec-file.h"
 #include "trigger-option.h"
 

@@ -9,6 +9,7 @@
 
 #include "administrator.h"
 #include "describe.h"
+#include "proxy-session.h"
 #include "table.h"
 #include "verb.h"
 

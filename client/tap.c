@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include "descriptor.h"
+#include "export-count.h"
 #include "interfaces/sink.h"
 
 #define TAP_ANSWER_USEC ((uint64_t)5 * 1000 * 1000)

@@ -6,6 +6,8 @@
  * tools are skipped. Not read, and said so: big-endian files, text of latency tracers, guests whose
  * times need their host's file, other compressions. */
 
+#include "trace-dat.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>

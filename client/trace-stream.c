@@ -5,6 +5,8 @@
  * anywhere behind its metadata is read up to its last whole frame; what is missing is told in the
  * trace. */
 
+#include "trace-stream.h"
+
 #include <errno.h>
 #include <inttypes.h>
 

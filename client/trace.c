@@ -14,6 +14,8 @@
 
 #include "descriptor.h"
 #include "interfaces/cleanup.h"
+#include "trace-dat.h"
+#include "trace-stream.h"
 #include "trace.h"
 
 #define BLOCK_SIZE ((size_t)256 * 1024)

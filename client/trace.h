@@ -92,9 +92,6 @@ void trace_keep_cpus(Trace *trace, const CpuList *cpus);
 /* The next record or loss in time order over all CPUs; 0 or -errno. */
 int trace_next(Trace *trace, TraceItem *ret);
 
-/* For the two loaders. */
-int trace_load_stream(Trace *trace, Reason *reason);
-int trace_load_dat(Trace *trace, Reason *reason);
 /* pread that takes no less: 1, 0 at the file's end, -errno. */
 int trace_read(const Trace *trace, uint64_t offset, void *data, size_t size);
 int trace_add_buffer(Trace *trace, const char *name, size_t subbuf_size);

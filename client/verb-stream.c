@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "message.h"
 #include "notify.h"
+#include "proxy-session.h"
 #include "proxy.h"
 #include "table.h"
 #include "tap.h"

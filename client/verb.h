@@ -48,7 +48,3 @@ extern const Verb verb_stop;
 extern const Verb verb_snapshot;
 extern const Verb verb_stream;
 extern const Verb verb_verify;
-
-/* Prints the message and "see 'ktracectl VERB --help'". Returns KT_EXIT_USAGE. */
-int message_show_usage(const Context *context, const char *format, ...) _printf_(2, 3);
-void verb_print_help(const Verb *verb);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "interfaces/boot-mark.h"
+#include "proxy-session.h"
 #include "proxy.h"
 #include "table.h"
 #include "verb.h"

@@ -2,6 +2,8 @@
 
 /* Whole files for the strict JSON loader (json.c): regular ones, of a size that it takes. */
 
+#include "interfaces/json-file.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -35,15 +35,7 @@ typedef struct JsonComplaint {
         size_t size;
 } JsonComplaint;
 
-/* json.c */
-int json_refuse_syntax(JsonParser *parser, const char *what);
-int json_refuse_value(JsonParser *parser, const JsonComplaint *complaint);
-
 /* json-scalar.c; each begins at its value's first character. */
-/* Into the scratch space, with a NUL behind: valid until the next string. */
-int json_parse_string(JsonParser *parser, size_t *ret_size);
-int json_parse_string_value(JsonParser *parser, json_object **ret);
-int json_parse_number(JsonParser *parser, json_object **ret);
 
 static inline bool json_at(const JsonParser *parser, char c) {
         return parser->p < parser->end && *parser->p == c;

@@ -5,12 +5,15 @@
  * shorter than the escape. Numbers keep the type they are written in, and one that does not fit it
  * is refused, never rounded or saturated. */
 
+#include "interfaces/json-scalar.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interfaces/json-parts.h"
+#include "interfaces/json.h"
 #include "interfaces/utf8.h"
 
 static int parse_hex4(JsonParser *parser, uint32_t *ret) {

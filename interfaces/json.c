@@ -10,6 +10,8 @@
  * refusal is one line with the line number; what is not syntax carries the path too. Here are what
  * a value stands in and the way to it; strings and numbers are read by json-scalar.c. */
 
+#include "interfaces/json.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -18,6 +20,7 @@
 #include <string.h>
 
 #include "interfaces/json-parts.h"
+#include "interfaces/json-scalar.h"
 
 static int json_parse_value(JsonParser *parser, json_object **ret);
 

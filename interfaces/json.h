@@ -6,6 +6,9 @@
 
 #include "interfaces/error.h"
 
+typedef struct JsonParser JsonParser;
+typedef struct JsonComplaint JsonComplaint;
+
 #define JSON_MAX_BYTES ((size_t)4 * 1024 * 1024)
 #define JSON_MAX_DEPTH 16
 /* An empty object costs json-c some 800 bytes of memory for two of text. */
@@ -29,11 +32,6 @@ int json_parse_message(const char *source,
                 json_object **ret,
                 Reason *reason);
 
-/* Reads a whole fd (regular file, at most JSON_MAX_BYTES), from its beginning. The same results. */
-int json_read_fd(const char *source, int fd, char **ret, size_t *ret_size, Reason *reason);
-/* … and parses it. */
-int json_load_fd(const char *source, int fd, json_object **ret, Reason *reason);
-
 static inline json_object *json_put_free(json_object *o) {
         json_object_put(o);
         return NULL;
@@ -41,3 +39,7 @@ static inline json_object *json_put_free(json_object *o) {
 
 DEFINE_CLEANUP(json_object, json_put_free);
 #define _cleanup_json_ _cleanup_(json_put_free_cleanup)
+
+/* The reason names the place in the text. For json-scalar.c, which reads the values. */
+int json_refuse_syntax(JsonParser *parser, const char *what);
+int json_refuse_value(JsonParser *parser, const JsonComplaint *complaint);

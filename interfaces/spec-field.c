@@ -5,6 +5,8 @@
  * of the table is judged by its setter, in spec.c, spec-scope.c, spec-list.c, spec-kernel.c and
  * spec-trigger.c. */
 
+#include "interfaces/spec-field.h"
+
 #include <stdio.h>
 #include <string.h>
 

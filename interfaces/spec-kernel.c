@@ -8,6 +8,8 @@
  * To add such a key: the rules for it are in policy/grant-kernel.c, its effect is in
  * trace/trace-kernel.c and kernel/tracer.c; tests/e2e/kernel-keys.sh. */
 
+#include "interfaces/spec-kernel.h"
+
 #include <errno.h>
 #include <string.h>
 

@@ -2,11 +2,15 @@
 
 /* The lists of a session spec: events and probes, each entry a name with a filter if wanted. */
 
+#include "interfaces/spec-list.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "interfaces/quote.h"
+#include "interfaces/spec-kernel.h"
 #include "interfaces/spec-parts.h"
+#include "interfaces/spec.h"
 #include "interfaces/utf8.h"
 
 void spec_free_entries(SpecEvent *list, size_t n) {

@@ -9,3 +9,7 @@
 int spec_check_unit(const char *key, const char *value, const char *name, Reason *reason);
 /* The setter behind the key `scope`; the same contract as spec_set_string(). */
 int spec_scope_set(Spec *spec, const char *value, Reason *reason);
+
+const char *spec_scope_to_string(SpecScope scope);
+/* "command:12", "own", "pids:1,2", "unit:x.service", "cgroup:/x", "system" */
+int spec_format_scope(const Spec *spec, char **ret);

@@ -4,6 +4,8 @@
  * Its keys are set one by one by each door; what they cannot be together is judged at the end. What
  * is left out is filled in where the limits are known (daemon/session/session-spool.c). */
 
+#include "interfaces/spec-spool.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "interfaces/quote.h"
 #include "interfaces/spec-json.h"
 #include "interfaces/spec-parts.h"
+#include "interfaces/spec.h"
 
 #define KEYS "max-bytes, rotate-bytes, keep, sync"
 

@@ -4,6 +4,8 @@
  * values by spec-trigger.c. What was written in an entry of events comes back in the spec's own
  * list, which says the same. */
 
+#include "interfaces/spec-trigger-json.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

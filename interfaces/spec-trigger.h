@@ -97,12 +97,3 @@ SpecTriggerPlace spec_trigger_place(const SpecTrigger *trigger);
 void spec_trigger_clear(SpecTrigger *trigger);
 /* Between triggers: one name for one histogram. */
 int spec_check_triggers(const Spec *spec, Reason *reason);
-
-/* A list of triggers of a JSON document. */
-int spec_triggers_from_json(Spec *spec,
-                size_t entry,
-                const char *event,
-                json_object *list,
-                Reason *reason);
-/* A list of objects, as the spec's own key takes it. */
-int spec_triggers_to_json(const Spec *spec, json_object **ret);

@@ -8,6 +8,8 @@
  * Here a value is only kept from being what it can never be: a path, a list without end, a number
  * that no kernel takes. */
 
+#include "interfaces/spec.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -15,8 +17,12 @@
 
 #include "interfaces/duration.h"
 #include "interfaces/quote.h"
+#include "interfaces/spec-field.h"
+#include "interfaces/spec-kernel.h"
+#include "interfaces/spec-list.h"
 #include "interfaces/spec-parts.h"
 #include "interfaces/spec-scope.h"
+#include "interfaces/spec-spool.h"
 #include "interfaces/spec-trigger.h"
 
 #define CLOCK_DEFAULT "mono"

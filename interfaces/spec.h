@@ -147,13 +147,6 @@ Spec *spec_free(Spec *spec);
 DEFINE_CLEANUP(Spec, spec_free);
 #define _cleanup_spec_ _cleanup_(spec_free_cleanup)
 
-/* NULL: no such key. Keys that later versions may bring are unknown like any other. */
-const SpecField *spec_field_find(const char *key);
-/* KT_E_UNKNOWN_KEY, naming the key and the nearest known one. */
-int spec_refuse_key(const char *key, Reason *reason);
-/* KT_E_INVALID_SPEC: "buffer-kb: a number is wanted, not a string". `got` is the door's word. */
-int spec_refuse_type(const SpecField *field, const char *got, Reason *reason);
-
 /* Setters: KT_E_INVALID_SPEC and reason on a bad value, KT_E_UNKNOWN_KEY, -ENOMEM; the spec is
  * unchanged on failure. Setting a key twice is refused. */
 int spec_set_string(Spec *spec, const char *key, const char *value, Reason *reason);
@@ -163,37 +156,9 @@ int spec_set_boolean(Spec *spec, const char *key, bool value, Reason *reason);
 bool spec_is_given(const Spec *spec, const char *key);
 /* What the session has, given or not: from here on the spec says it. */
 void spec_settle_buffer(Spec *spec, uint64_t kb);
-/* Marks `events` or `probes` as given, so that a door that reads a list of them notices a second
- * one. */
-int spec_begin_list(Spec *spec, const SpecField *field, Reason *reason);
-/* The next entry of that list. filter may be NULL. */
-int spec_add_entry(Spec *spec,
-                const SpecField *field,
-                const char *name,
-                const char *filter,
-                Reason *reason);
-/* What was added last to that list is not recorded from the beginning on. */
-void spec_turn_off_last(Spec *spec, const SpecField *field);
-/* filter may be NULL. */
-int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason);
-int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *reason);
-/* The next of a list of SPEC_WORDS, after spec_begin_list. */
-int spec_add_name(Spec *spec, const SpecField *field, const char *name, Reason *reason);
-/* Marks `spool` as given; then its keys. */
-int spec_spool_begin(Spec *spec, const SpecField *field, Reason *reason);
-int spec_spool_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason);
-int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason *reason);
-/* A key of it that is neither; `got` is the door's word. */
-int spec_refuse_spool_type(const char *key, const char *got, Reason *reason);
 /* The last check, after all keys: scope and events given, … */
 int spec_complete(const Spec *spec, Reason *reason);
 
-/* Feeds a JSON object (a --spec file, Varlink) through the setters. `events` takes strings and
- * objects {name, filter, enabled, triggers}. Does not call spec_complete. */
-int spec_from_json(Spec *spec, json_object *object, Reason *reason);
-int spec_to_json(const Spec *spec, json_object **ret);
-
 const char *spec_mode_to_string(SpecMode mode);
-const char *spec_scope_to_string(SpecScope scope);
-/* "command:12", "own", "pids:1,2", "unit:x.service", "cgroup:/x", "system" */
-int spec_format_scope(const Spec *spec, char **ret);
+
+int spec_refuse_twice(const SpecField *field, Reason *reason);

@@ -9,6 +9,8 @@
  * To add a form: this file, user-place.h and probes/inspection-place.c;
  * tests/interfaces/test-user-args.c. */
 
+#include "interfaces/user-args.h"
+
 #include "interfaces/user-place.h"
 
 #include <errno.h>

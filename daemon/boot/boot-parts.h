@@ -26,11 +26,3 @@ struct Boot {
         sd_event_source *timer;
         unsigned n_tries;
 };
-
-/* Worker thread. What is there, and whether it is ours alone: KT_E_FAILED with the reason why it is
- * left. Changes nothing. */
-void boot_plan_look(Boot *boot);
-/* Its events off, and all that was under way has arrived. */
-void boot_plan_stop(Boot *boot);
-/* Behind the consumer: as a boot without our words, but for the size of the buffer. */
-void boot_plan_clean(Boot *boot);

@@ -7,6 +7,8 @@
  *
  * It relies on removing a probe emptying the buffers that it was on in: so the probes go last. */
 
+#include "boot/boot-steps.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +16,9 @@
 #include "boot/boot-parts.h"
 #include "interfaces/defence.h"
 #include "kernel/buffer.h"
+#include "kernel/probe-group.h"
 #include "kernel/top.h"
+#include "policy/grant.h"
 #include "trace/metadata.h"
 
 /* Where the size is not one number (others have changed it for one CPU): for the consumer, which

@@ -21,6 +21,13 @@
 #include "base/describe.h"
 #include "base/log.h"
 #include "boot/boot-parts.h"
+#include "boot/boot-steps.h"
+#include "feed/feed-spool.h"
+#include "interfaces/spec-json.h"
+#include "interfaces/spec-list.h"
+#include "policy/grant.h"
+#include "spool/spool-end.h"
+#include "spool/spool-record.h"
 
 #define COMMAND_LINE_PATH "/proc/cmdline"
 #define COMMAND_LINE_MAX  8192 /* bytes; the kernel's COMMAND_LINE_SIZE is 2048 where it matters */

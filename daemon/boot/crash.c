@@ -20,6 +20,8 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "spool/spool-end.h"
+#include "spool/spool-record.h"
 
 #define FILES_MAX   256 /* of a batch */
 #define FILE_BYTES  ((uint64_t)4 * 1024 * 1024)

@@ -10,8 +10,3 @@ typedef struct Door Door;
 int door_new(sd_bus *bus, Desk *desk, Door **ret);
 Door *door_free(Door *door);
 DEFINE_CLEANUP(Door, door_free);
-
-/* To the session's creator and to who subscribed, while they are on the bus. */
-void door_send_state(Door *door, Session *session);
-void door_send_notice(Door *door, Session *session, json_object *notice);
-void door_send_ended(Door *door, Session *session, const char *code, const char *reason);

@@ -14,6 +14,11 @@
 #include "bus/spool-methods.h"
 #include "door/admission.h"
 #include "door/privilege.h"
+#include "session/check.h"
+#include "session/quota.h"
+#include "session/registry-status.h"
+#include "session/registry.h"
+#include "session/visible-events.h"
 
 static int get_version(sd_bus *bus,
                 const char *path,

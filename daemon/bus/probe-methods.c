@@ -13,6 +13,7 @@
 #include "probes/probe-batch.h"
 #include "probes/probe-list.h"
 #include "probes/probe-verbs.h"
+#include "session/registry.h"
 
 static int probe_methods_answer_resolved(sd_bus_message *m, Request *request) {
         return call_reply_json(m, 0, request->list, NULL);

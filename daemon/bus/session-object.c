@@ -19,6 +19,13 @@
 #include "bus/change-reader.h"
 #include "bus/variant.h"
 #include "door/session-verb.h"
+#include "session/registry.h"
+#include "session/session-control.h"
+#include "session/session-describe.h"
+#include "session/session-end.h"
+#include "session/session-histogram.h"
+#include "session/session-notice.h"
+#include "session/session-run.h"
 #include "session/window-look.h"
 
 /* The last part of a path; "" where it is no session's. */

@@ -10,7 +10,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "bus/spec-reader-parts.h"
+#include "bus/trigger-reader.h"
+#include "interfaces/spec-field.h"
+#include "interfaces/spec-list.h"
+#include "interfaces/spec-spool.h"
 
 #define AS_USER "as-user"
 

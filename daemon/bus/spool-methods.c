@@ -12,6 +12,8 @@
 #include "bus/call.h"
 #include "bus/spec-reader.h"
 #include "interfaces/quote.h"
+#include "session/registry.h"
+#include "spool/spool-fetch.h"
 
 #define FILE_MAX 64
 

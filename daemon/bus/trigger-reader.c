@@ -3,10 +3,12 @@
 /* Triggers of a spec as a call has them: a part of spec-reader.c. Only types are judged here; which
  * keys there are and what they may be is said by spec-trigger.c. */
 
+#include "bus/trigger-reader.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "bus/spec-reader-parts.h"
+#include "bus/spec-reader.h"
 
 static int read_words(sd_bus_message *m,
                 SpecTriggerList *list,

@@ -4,12 +4,15 @@
  * sinks come and go, and it answers questions about what it has counted. A part of
  * ktrace-consumer, called by consumer.c. */
 
+#include "consumer/consumer-counts.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 #include "base/fd.h"
 #include "consumer/consumer-parts.h"
+#include "consumer/consumer.h"
 
 #define QUESTION_WAIT_NSEC (UINT64_C(5) * 1000 * 1000 * 1000)
 

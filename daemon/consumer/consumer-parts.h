@@ -49,38 +49,4 @@ typedef struct Consumer {
         int question_fd;
 } Consumer;
 
-void consumer_report(Consumer *c, ControlType type, int error, const char *text);
-int consumer_watch(Consumer *c, int fd, Source source, uint32_t events);
-/* The last frames. */
-int consumer_put_summary(Consumer *c,
-                Queue *queue,
-                const char *code,
-                const char *reason,
-                size_t names_max);
-
 /* consumer-counts.c */
-/* Before the stream is set up: the plan of the histograms. */
-int consumer_take_counts(Consumer *c, int fd);
-int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds);
-/* All rings are there: answers what came before them. */
-int consumer_answer_early(Consumer *c);
-/* A question that came early waits for a proof of the members. */
-bool consumer_awaits_proof(Consumer *c);
-/* There is room for more of an answer. */
-void consumer_on_teller(Consumer *c);
-/* Tells the daemon how often notify triggers were hit. */
-void consumer_report_hits(Consumer *c);
-
-/* consumer-spool.c */
-int consumer_set_up_spool(Consumer *c, const ControlMessage *message);
-int consumer_on_spool_file(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds);
-/* Puts what there is room for, and leaves the rest in the rings. -ENOMEM. */
-int consumer_leave_spool(Consumer *c);
-void consumer_on_sync(Consumer *c);
-void consumer_tick_spool(Consumer *c);
-/* userdata: the consumer */
-void consumer_report_spool(void *userdata);
-/* While that can still be done: before the sandbox is closed. */
-void consumer_limit_spool(const ControlMessage *setup);
-/* To ADOPT: as things stand, with all that was given so far. */
-void consumer_answer_spool(Consumer *c);

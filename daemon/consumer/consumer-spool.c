@@ -3,6 +3,8 @@
 /* A consumer whose stream goes onto the disk: its files come from the daemon one by one, and what
  * becomes of them is told there. A part of ktrace-consumer, called by consumer.c. */
 
+#include "consumer/consumer-spool.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,6 +14,7 @@
 
 #include "base/fd.h"
 #include "consumer/consumer-parts.h"
+#include "consumer/consumer.h"
 #include "interfaces/defence.h"
 
 #define SPOOL_TRY_TICKS  10

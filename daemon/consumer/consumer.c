@@ -15,6 +15,8 @@
  * the session ends what the rings hold is read into memory and the rings are let go; the rest is
  * written at the reader's pace, for as long as the reader takes anything within LINGER_TICKS. */
 
+#include "consumer/consumer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -27,7 +29,9 @@
 #include <sys/timerfd.h>
 
 #include "base/fd.h"
+#include "consumer/consumer-counts.h"
 #include "consumer/consumer-parts.h"
+#include "consumer/consumer-spool.h"
 #include "consumer/hist-reader.h"
 #include "consumer/inspector.h"
 #include "consumer/pump.h"

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "consumer/inspect/inspect-marker.h"
 #include "consumer/inspect/inspect.h"
 #include "consumer/order.h"
 #include "consumer/sandbox.h"

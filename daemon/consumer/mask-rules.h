@@ -47,3 +47,10 @@ typedef struct MaskRules {
         Located *located;
         size_t n_located;
 } MaskRules;
+
+/* events: the array of that name in the metadata, each with "format" and (optional) "cut".
+ * has_members: mask_cut_others() will be called; otherwise what only members' records may tell is
+ * told of nobody. -EBADMSG when it is not as the daemon makes it. */
+int masks_new(json_object *events, bool has_members, Masks **ret);
+Masks *masks_free(Masks *masks);
+DEFINE_CLEANUP(Masks, masks_free);

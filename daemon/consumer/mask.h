@@ -35,13 +35,6 @@ typedef struct Masks {
         struct Pseudonyms *pseudonyms;
 } Masks;
 
-/* events: the array of that name in the metadata, each with "format" and (optional) "cut".
- * has_members: mask_cut_others() will be called; otherwise what only members' records may tell is
- * told of nobody. -EBADMSG when it is not as the daemon makes it. */
-int masks_new(json_object *events, bool has_members, Masks **ret);
-Masks *masks_free(Masks *masks);
-DEFINE_CLEANUP(Masks, masks_free);
-
 static inline const Mask *masks_find(const Masks *masks, uint16_t id) {
         return id < masks->n_ids ? masks->by_id[id] : NULL;
 }

@@ -16,6 +16,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "consumer/mask-rules.h"
+
 #define BATCH_SIZE ((size_t)64 * 1024)
 #define CPUS_MAX   8192
 /* At the end of a session, for a reader that is slow: half of what the unit may have. What stays in

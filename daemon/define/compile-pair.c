@@ -14,12 +14,16 @@
  * - text of any length is cut at 255 bytes, a field of it says that it has 8 bytes while 4 of them
  *   are the location. */
 
+#include "define/compile-pair.h"
+
 #include "define/compile.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "define/fetch-field.h"
+#include "define/lex.h"
 #include "define/probe-tree.h"
 #include "interfaces/pair-start.h"
 

@@ -9,10 +9,13 @@
  * - places of one event have arguments of the same names and types;
  * - offsets read back with all their digits, so that they are written like that. */
 
+#include "define/compile-user.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "define/compile.h"
 #include "define/probe-tree.h"
 
 static bool is_somewhere(const UserArg *arg) {

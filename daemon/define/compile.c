@@ -15,6 +15,12 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "define/evaluate-user.h"
+#include "define/evaluate.h"
+#include "define/fetch-field.h"
+#include "define/fetch-pair.h"
+#include "define/fetch.h"
+#include "define/parse.h"
 #include "define/probe-tree.h"
 #include "interfaces/utf8.h"
 

@@ -7,6 +7,8 @@
 #include "interfaces/format.h"
 #include "interfaces/user-place.h"
 
+typedef struct ProbeTree ProbeTree;
+
 #define PROBE_FIELD_NAME_MAX 31 /* bytes; the kernel's MAX_ARG_NAME_LEN */
 #define PROBE_FETCH_MAX      63 /* bytes of one argument behind its "="; the kernel's MAX_ARGSTR_LEN */
 #define PROBE_LINE_MAX       4094
@@ -82,20 +84,6 @@ int probe_compile_event(const Definition *definition,
                 const Format *format,
                 ProbeForm **ret,
                 Reason *reason);
-/* The same for a definition on a file: which the kernel finds as `file`, with the places in it. */
-int probe_compile_user(const Definition *definition,
-                const char *file,
-                const UserPlace *places,
-                size_t n_places,
-                ProbeForm **ret,
-                Reason *reason);
-/* The same of one on two events. The kernel compares keys without a look at their types, and reads
- * a string where any char pointer leads: what passes here is all that keeps it from that. */
-int probe_compile_pair(const Definition *definition,
-                const Format *from,
-                const Format *to,
-                ProbeForm **ret,
-                Reason *reason);
 ProbeForm *probe_form_free(ProbeForm *form);
 DEFINE_CLEANUP(ProbeForm, probe_form_free);
 /* "p:GROUP/NAME PLACE NAME=FETCH …", a line for each place. */
@@ -104,8 +92,6 @@ int probe_form_to_line(const ProbeForm *form,
                 const char *name,
                 char **ret,
                 Reason *reason);
-/* What stands behind the name in "s:NAME TYPE NAME; …", of one on two events. */
-int probe_pair_to_fields(const ProbeForm *form, char **ret);
 
 /* The two triggers that make its records: each begins with "hist:". `token` makes the names of
  * their variables, `event` is the name in the kernel; conditions: NULL or what each
@@ -117,14 +103,10 @@ typedef struct PairPlace {
         bool tells_start; /* each record says when the first event was: pair-start.h */
 } PairPlace;
 
-/* The name of the field that says it. */
-const char *probe_pair_get_start(const ProbeForm *form);
-
-int probe_pair_to_triggers(const ProbeForm *form,
-                const PairPlace *place,
-                char **ret_from,
-                char **ret_to);
-/* The format of the kernel's as readers know those of other probes, under this name. */
-int probe_pair_show(const ProbeForm *form, const char *name, const char *kernel_format, char **ret);
-/* A format's text with the last line written so that values are shown as their types want it. */
-int probe_form_show(const ProbeForm *form, const char *format, char **ret);
+/* All of a definition's arguments, into a form that has none yet. */
+int probe_compile_args(ProbeForm *form,
+                const CompileContext *context,
+                const Definition *definition,
+                Reason *reason);
+/* KT_E_INVALID_SPEC with "args[N] column M: ..." */
+int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...) _printf_(3, 4);

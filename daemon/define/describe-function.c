@@ -4,6 +4,8 @@
  * called by session. Members of structures are told as a definition names them, to a depth and a
  * number that a person still reads. */
 
+#include "define/describe-function.h"
+
 #include <errno.h>
 #include <string.h>
 

@@ -6,11 +6,17 @@
  * Called by compile.c. No types are known: a program's own description of them is never read here.
  */
 
+#include "define/evaluate-user.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "define/compile.h"
+#include "define/evaluate.h"
+#include "define/fetch.h"
 #include "define/probe-tree.h"
+#include "interfaces/user-args.h"
 
 #define POINTER_SIZE 8
 #define STACK_MAX    255 /* words up from the top */

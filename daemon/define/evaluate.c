@@ -5,8 +5,11 @@
  * kernel's own BTF. Called by compile.c. Embedded structures, unions and arrays only add to the
  * offset; each pointer costs a step. */
 
+#include "define/evaluate.h"
+
 #include <string.h>
 
+#include "define/compile.h"
 #include "define/probe-tree.h"
 #include "interfaces/nearest.h"
 

@@ -12,9 +12,13 @@
  *   first.
  * "+OFFSET($FIELD)" reads memory wherever a field leads: it has no words here. */
 
+#include "define/fetch-field.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "define/compile.h"
+#include "define/fetch.h"
 #include "define/probe-tree.h"
 #include "interfaces/nearest.h"
 

@@ -9,9 +9,14 @@
  *   leads, without a check: neither is ever handed on;
  * - .usecs anywhere in a trigger counts for all of it. */
 
+#include "define/fetch-pair.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "define/compile.h"
+#include "define/fetch-field.h"
+#include "define/fetch.h"
 #include "define/probe-tree.h"
 
 static bool fetch_pair_is_named(const Word *word, const char *name) {

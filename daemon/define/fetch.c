@@ -6,10 +6,13 @@
  * The kernel knows integers, bit-fields, strings and arrays of at most 64; what else C has becomes
  * one of them, or is refused with what to write instead. It takes 63 bytes for an argument. */
 
+#include "define/fetch.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "define/compile.h"
 #include "define/probe-tree.h"
 #include "interfaces/pair-start.h"
 

@@ -39,6 +39,3 @@ int probe_function_find(ProbeKernel *kernel, const char *on, ProbeFunction *ret,
 /* The same place, of which only this is asked: does the kernel's blacklist have it?
  * KT_E_NO_SUCH_FUNCTION. */
 int probe_function_check_allowed(const ProbeKernel *kernel, const char *on, Reason *reason);
-/* {"name","module","signature","returns","arguments":[{"name","type"}],"takes":[{"expression",
- * "type"}],"note"} */
-int probe_function_describe(const ProbeFunction *function, json_object **ret);

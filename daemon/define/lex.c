@@ -7,8 +7,11 @@
  * evaluate-user.c) and written in fetch.c (for events in fetch-field.c);
  * tests/probe/test-compile.c, test-user.c, test-field.c. */
 
+#include "define/lex.h"
+
 #include <string.h>
 
+#include "define/compile.h"
 #include "define/probe-tree.h"
 
 static bool lex_is_name_char(char c, bool is_first) {

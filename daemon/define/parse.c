@@ -10,11 +10,15 @@
  * Casts and stars bind as in C: weaker than the members behind them. Nodes come out of the tree's
  * own array, recursion ends at PROBE_DEPTH_MAX. What names mean is evaluate.c's. */
 
+#include "define/parse.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "define/compile.h"
+#include "define/lex.h"
 #include "define/probe-tree.h"
 
 #define INDEX_MAX  65535

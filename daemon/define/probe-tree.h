@@ -62,9 +62,6 @@ typedef struct ProbeTree {
         size_t n_words;
 } ProbeTree;
 
-int probe_lex(ProbeTree *tree);
-int probe_parse(ProbeTree *tree);
-
 /* Where a value is found, and what it is. */
 typedef struct Place {
         char base[24];                  /* "$arg1" */
@@ -83,14 +80,6 @@ typedef struct Place {
         size_t label_size;
 } Place;
 
-int probe_evaluate(ProbeTree *tree, Place *ret);
-/* The same in a program, of which no types are known. */
-int probe_evaluate_user(ProbeTree *tree, Place *ret);
-/* From where a value lies to the value: the next step. */
-int probe_follow(ProbeTree *tree, const Word *word, Place *place);
-/* The kernel's words for the place, and how it is shown. */
-int probe_fetch(ProbeTree *tree, const Place *place, ProbeField *ret);
-
 /* The type that is written behind the colon. */
 typedef struct Wish {
         const char *type;   /* "be16"; NULL: as the value has it */
@@ -100,23 +89,3 @@ typedef struct Wish {
         const char *at;
         bool is_user;
 } Wish;
-
-int probe_read_wish(const ProbeTree *tree, Wish *ret);
-/* `label` unless the argument has a name of its own. */
-int probe_set_name(const ProbeTree *tree, const char *label, size_t size, ProbeField *field);
-/* A field of an event: the kernel's words for it, and how it is shown. */
-int probe_fetch_field(ProbeTree *tree, ProbeField *ret);
-/* The same of one of two events; notes the form's unit of time. */
-int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret);
-/* The field by this name. KT_E_INVALID_SPEC: none, with near ones. */
-int probe_find_field(const ProbeTree *tree,
-                const Format *format,
-                const Word *word,
-                const FormatField **ret);
-/* All of a definition's arguments, into a form that has none yet. */
-int probe_compile_args(ProbeForm *form,
-                const CompileContext *context,
-                const Definition *definition,
-                Reason *reason);
-/* KT_E_INVALID_SPEC with "args[N] column M: ..." */
-int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...) _printf_(3, 4);

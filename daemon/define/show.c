@@ -5,6 +5,8 @@
  * names of enums. Here that line is written again for the fields that want it. Called by session
  * for the metadata of a stream; the kernel's own file stays what it is. */
 
+#include "define/show.h"
+
 #include <errno.h>
 #include <string.h>
 

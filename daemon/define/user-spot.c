@@ -15,6 +15,7 @@
 
 #include "interfaces/cleanup.h"
 #include "interfaces/quote.h"
+#include "interfaces/user-args.h"
 #include "interfaces/user-place.h"
 
 #define MARKER_MAX 256 /* bytes of PROVIDER:NAME */

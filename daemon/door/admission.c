@@ -13,7 +13,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "interfaces/spec-scope.h"
 #include "interfaces/spec-summary.h"
+#include "session/create.h"
 
 #define EVENTS_SHOWN     5
 #define EVENTS_SHOWN_MAX 160 /* bytes; a dialog is read by humans */

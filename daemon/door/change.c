@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "session/session-control.h"
+#include "session/session-histogram.h"
+
 #define PATTERNS_MAX 64 /* of one change: each is matched with each event of the session */
 
 void change_clear(Change *change) {

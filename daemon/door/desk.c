@@ -6,6 +6,7 @@
  * are auth's. */
 #include "door/desk.h"
 #include "interfaces/quote.h"
+#include "session/registry.h"
 
 #include <errno.h>
 #include <inttypes.h>

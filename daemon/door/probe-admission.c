@@ -9,6 +9,7 @@
  * and the look is over. */
 #include "door/probe-admission.h"
 #include "probes/probe-verbs.h"
+#include "session/registry.h"
 
 #include <errno.h>
 #include <inttypes.h>

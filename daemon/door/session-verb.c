@@ -3,6 +3,9 @@
  * of methods calls. Used by the doors. */
 #include "door/session-verb.h"
 
+#include "session/session-snapshot.h"
+#include "session/session-stream.h"
+
 int verb_open_pipe(Session *session, Request *request, Reason *reason) {
         return session_open_stream(session, CONTROL_SINK_PIPE, request, reason);
 }

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "door/desk.h"
+#include "session/registry.h"
 
 Request *waiting_free(Request *request) {
         Waiting *waiting = request ? request->userdata : NULL;

@@ -5,11 +5,15 @@
  * session in the event loop. The answers to questions about a histogram do not come this way: each
  * has a socket of its own. */
 
+#include "feed/feed-counts.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "feed/feed-parts.h"
+#include "feed/feed-setup.h"
+#include "feed/feed.h"
 #include "trace/trace-counts.h"
 
 #define ATTACH_TIMEOUT_USEC 10000000

@@ -3,14 +3,19 @@
 /* The first message of a feed's consumer: what it needs to know of the trace, and where the stream
  * goes. A part of feed.h, called by feed.c. */
 
+#include "feed/feed-setup.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "feed/feed-parts.h"
+#include "spool/spool-record.h"
 #include "trace/metadata.h"
+#include "trace/trace-borrow.h"
 #include "trace/trace-counts.h"
+#include "trace/trace-fence.h"
 
 #define PIPE_BYTES (1024 * 1024)
 

@@ -4,6 +4,8 @@
  * part of feed.h, called by feed.c and by the spool in the event loop. It opens nothing itself;
  * what the spool gives goes to the consumer, what the consumer says goes to the spool. */
 
+#include "feed/feed-spool.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,9 @@
 
 #include "base/log.h"
 #include "feed/feed-parts.h"
+#include "feed/feed.h"
+#include "spool/spool-end.h"
+#include "spool/spool-record.h"
 
 static void feed_spool_send_file(Feed *feed, unsigned number, int fd) {
         ControlMessage message = {

@@ -10,6 +10,8 @@
  * missing. Who was born before that, or found fit and has ended, is cut and counted (`foreign`):
  * its number may have been another's. */
 
+#include "feed/feed-window.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,6 +19,8 @@
 #include <sys/stat.h>
 
 #include "feed/feed-parts.h"
+#include "feed/feed.h"
+#include "trace/trace-rings.h"
 
 /* Of a window, for each CPU and once: whole sub-buffers, headers of batches, the pids. */
 #define WINDOW_SLACK ((uint64_t)16 * 1024 * 1024)

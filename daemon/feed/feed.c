@@ -21,9 +21,15 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "feed/feed-counts.h"
 #include "feed/feed-parts.h"
+#include "feed/feed-setup.h"
+#include "feed/feed-spool.h"
+#include "feed/feed-window.h"
 #include "trace/metadata.h"
 #include "trace/trace-counts.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-rings.h"
 
 #define USEC_PER_SEC       1000000ULL
 #define READY_TIMEOUT_USEC (10 * USEC_PER_SEC)

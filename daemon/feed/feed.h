@@ -66,16 +66,6 @@ int feed_new(const ConsumerLauncher *launcher,
                 void *userdata,
                 Feed **ret,
                 Reason *reason);
-/* A stream onto the disk: no client has a part in it. entry: as spool_make has given it, the feed's
- * from now on, whatever it returns; it ends with the feed. on_ready brings no fd. */
-int feed_new_spool(const ConsumerLauncher *launcher,
-                Worker *worker,
-                Trace *trace,
-                SpoolEntry *entry,
-                const FeedHandlers *handlers,
-                void *userdata,
-                Feed **ret,
-                Reason *reason);
 /* Ends the consumer at once, or leaves it to itself after feed_finish. Never while its rings plan
  * is in flight. */
 Feed *feed_free(Feed *feed);
@@ -89,15 +79,6 @@ int feed_adopt(sd_event *event,
                 const FeedHandlers *handlers,
                 void *userdata,
                 Feed **ret);
-/* Does its consumer count histograms? Then it reads whether or not it has a reader. */
-bool feed_is_counting(const Feed *feed);
-/* A client reads it, or is about to. */
-bool feed_has_reader(const Feed *feed);
-/* Gives a counting feed without a reader one: on_ready brings the client's end. */
-int feed_attach(Feed *feed, ControlSink kind);
-/* Asks a counting feed about the histogram of a trigger of the spec, or changes it. fd: where its
- * consumer answers (control.h, COUNTS), or -1; stays the caller's. -errno: not sent. */
-int feed_ask_counts(Feed *feed, uint32_t trigger, ControlCountsVerb verb, int fd);
 /* Where it goes to; NULL: to a client. */
 SpoolEntry *feed_get_entry(const Feed *feed);
 /* Its consumer's control socket, for the next daemon; borrowed. */
@@ -138,3 +119,17 @@ void feed_detach(Feed *feed, const FeedHandlers *handlers, void *userdata);
 DEFINE_CLEANUP(Feed, feed_free);
 bool feed_is_released(const Feed *feed);
 void feed_get_counters(const Feed *feed, FeedCounters *ret);
+
+/* To its consumer; a closed one is told by on_closed. */
+void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t n_fds);
+/* After this call the feed may be freed. */
+void feed_closed(Feed *feed);
+/* Tells what nobody will tell any more. */
+void feed_settle(Feed *feed);
+/* A new one with the worker, trace, handlers, purpose and entry that the template has. */
+int feed_begin(const ConsumerLauncher *launcher,
+                const Feed *template,
+                ControlSink kind,
+                Feed **ret,
+                Reason *reason);
+void feed_set_timer(Feed *feed, uint64_t usec);

@@ -15,6 +15,8 @@
  * It does not parse filters. It quotes the error_log only where the command is ours: whatever else
  * stands there is another's. */
 
+#include "kernel/filter.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -45,14 +45,6 @@ int instance_list(const Tracefs *tracefs, char ***ret);
 char **instance_list_free(char **names);
 DEFINE_CLEANUP(char *, instance_list_free);
 
-/* Grows or shrinks in a short-lived child, because the kernel makes the writer the first victim of
- * the OOM killer while it allocates. */
-int instance_set_buffer_kb(const Instance *instance, uint64_t kb);
-/* buffer_subbuf_size_kb, kernels >= 6.8; -EOPNOTSUPP where there is none. Only while nothing was
- * recorded. */
-int instance_set_subbuf_kb(const Instance *instance, uint64_t kb);
-/* Bytes of one sub-buffer including its header. */
-int instance_get_subbuf_size(const Instance *instance, size_t *ret);
 /* KT_E_KERNEL_REFUSED naming the clocks that there are. */
 int instance_set_clock(const Instance *instance, const char *clock, Reason *reason);
 int instance_set_option(const Instance *instance, const char *option, bool on);
@@ -69,15 +61,6 @@ int instance_has_pid(const Instance *instance, pid_t tid, bool *ret);
 int instance_get_tracing(const Instance *instance, bool *ret);
 int instance_set_tracing(const Instance *instance, bool on);
 
-/* Writes the filter while the event is off and reads it back: a filter that the kernel refuses
- * removes the old one and leaves the event on. -EBUSY when the event is on. KT_E_KERNEL_REFUSED
- * with the instance's error_log message when the log's command is ours. -EOPNOTSUPP: the event
- * takes no filter. */
-int instance_set_filter(const Instance *instance,
-                const char *system,
-                const char *event,
-                const char *filter,
-                Reason *reason);
 int instance_enable_event(const Instance *instance, const char *system, const char *event, bool on);
 /* events/SYSTEM/enable */
 int instance_enable_system(const Instance *instance, const char *system, bool on);
@@ -90,21 +73,3 @@ int instance_disable_all(const Instance *instance);
  * a child that inherited it), reads of the empty ring return 0 instead of EAGAIN. That is no end.
  */
 int instance_open_file(const Instance *instance, const char *path, int flags);
-int instance_n_cpus(const Instance *instance, unsigned *ret);
-/* Does not block. */
-int instance_read_statistics(const Instance *instance, unsigned cpu, CpuStatistics *ret);
-/* The same from an open per_cpu/cpuN/stats, again and again: nothing is left to look up. */
-int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret);
-/* A second buffer of the same size for instance_swap(), made as instance_set_buffer_kb() does.
- * -EOPNOTSUPP: this kernel has no snapshots. */
-int instance_allocate_snapshot(const Instance *instance);
-/* The second buffer as large as the ring is now. What either held before is in the ring as it was;
- * what is recorded in the microseconds between is lost. */
-int instance_resize_snapshot(const Instance *instance);
-/* What was recorded so far becomes what per_cpu/cpuN/snapshot_raw reads; recording goes on, without
- * a gap, in what was read from there before. */
-int instance_swap(const Instance *instance);
-/* Drops what instance_swap() has taken and nobody has read. */
-int instance_clear_snapshot(const Instance *instance);
-/* Drops what is in the ring. */
-int instance_clear(const Instance *instance);

@@ -17,6 +17,8 @@
  * - kprobe_profile has "NAME HITS MISSES" a line, without the group, for all instances together,
  *   uprobe_profile "FILE NAME HITS" with the file as it was written. */
 
+#include "kernel/probe-group.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -21,6 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernel/probe-group.h"
+
 #define NAME_MAX_ 128
 
 static const char *const files[_PROBE_KIND_N] = {

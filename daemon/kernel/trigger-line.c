@@ -3,6 +3,8 @@
 /* Lines of an event's trigger file: which of them is a trigger of ours, and what became of it. A
  * part of trigger.h, beside trigger.c, which says what it relies on. Pure. */
 
+#include "kernel/trigger-line.h"
+
 #include <ctype.h>
 #include <string.h>
 

@@ -53,8 +53,6 @@ int trigger_clear(const Instance *instance,
                 const char *system,
                 const char *event,
                 const Trigger *trigger);
-/* text: of the event's trigger file. */
-TriggerState trigger_find(const char *text, const Trigger *trigger);
 /* The whole of that file. */
 int trigger_read(const Instance *instance, const char *system, const char *event, char **ret);
 /* Its enable file: recorded now? Triggers of an event make it say so with a star. */

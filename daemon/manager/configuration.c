@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "interfaces/json-file.h"
 #include "interfaces/json.h"
 #include "interfaces/names.h"
 #include "interfaces/nearest.h"

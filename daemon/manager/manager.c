@@ -23,11 +23,15 @@
 
 #include "base/log.h"
 #include "bus/door.h"
+#include "bus/session-object.h"
 #include "interfaces/names.h"
 #include "manager/bus-join.h"
 #include "manager/runtime-dir.h"
 #include "manager/status-line.h"
 #include "probes/catalogue.h"
+#include "session/registry.h"
+#include "session/reload.h"
+#include "session/session-notice.h"
 #include "varlink/varlink-door.h"
 
 #define USEC_PER_SEC 1000000ULL

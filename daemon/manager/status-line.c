@@ -11,6 +11,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "interfaces/cleanup.h"
+#include "session/registry-status.h"
 
 #define PACE_USEC 1000000
 

@@ -5,6 +5,8 @@
  * filters or lists differ nobody works out whether the new one happens to hold the old one: it
  * counts as less. */
 
+#include "policy/cover.h"
+
 #include <string.h>
 
 #include "policy/policy.h"

@@ -18,12 +18,17 @@
  * byte at a time, by passing addresses to system calls: only root may, and fields of system calls
  * are always read from the process. */
 
+#include "policy/filter-check.h"
+
 #include <limits.h>
 #include <string.h>
 
 #include "interfaces/nearest.h"
 #include "interfaces/quote.h"
+#include "policy/filter-lex.h"
+#include "policy/filter-number.h"
 #include "policy/filter-tree.h"
+#include "policy/filter.h"
 
 #define STRING_MAX 255 /* MAX_FILTER_STR_VAL with its NUL, the least of all kernels */
 #define COMM_SIZE  16

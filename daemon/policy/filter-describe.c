@@ -10,11 +10,15 @@
  * and each may have "not": true. A condition on something that is not in the record cannot be
  * described: the task's name, text that a field only points to. */
 
+#include "policy/filter-describe.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "interfaces/json.h"
+#include "policy/filter-lex.h"
 #include "policy/filter-tree.h"
+#include "policy/filter.h"
 
 static json_object *filter_describe_node(const FilterTree *tree,
                 const FilterNode *node,

@@ -9,11 +9,14 @@
  * To add a word: read it here and check its type in filter-check.c; tests/policy/test-filter.c,
  * and test-filter-native.c for the answer of the kernel. */
 
+#include "policy/filter-lex.h"
+
 #include <string.h>
 
 #include "interfaces/quote.h"
 #include "interfaces/utf8.h"
 #include "policy/filter-tree.h"
+#include "policy/filter.h"
 
 /* Not ctype.h: it follows the locale. */
 static bool filter_lex_is_digit(char c) {

@@ -7,10 +7,13 @@
  * compares an unsigned field with what is left of a negative number: hence the ranges. Only for a
  * mask the width alone counts: each pattern of that many bits is one. */
 
+#include "policy/filter-number.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "policy/filter-tree.h"
+#include "policy/filter.h"
 
 static const struct {
         const char *text;

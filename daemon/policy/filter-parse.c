@@ -11,9 +11,13 @@
  * that what a caller writes costs neither memory nor stack beyond FILTER_PREDICATES_MAX and
  * FILTER_DEPTH_MAX. Fields and values are not looked at: filter-check.c does that. */
 
+#include "policy/filter-parse.h"
+
 #include <string.h>
 
+#include "policy/filter-lex.h"
 #include "policy/filter-tree.h"
+#include "policy/filter.h"
 
 static int parse_either(FilterTree *tree, FilterNode **ret);
 

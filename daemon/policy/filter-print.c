@@ -9,11 +9,15 @@
  * - the name of a function ends at a blank, not at a parenthesis: hence those of its own around it;
  * - a number for a signed field is read as a signed one, in any base. */
 
+#include "policy/filter-print.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "policy/filter-lex.h"
 #include "policy/filter-tree.h"
+#include "policy/filter.h"
 
 static void print_either(FILE *out, const FilterNode *node);
 

@@ -80,22 +80,3 @@ typedef struct FilterTree {
         size_t n_nodes, n_predicates, depth;
         FilterNode *root;
 } FilterTree;
-
-/* Puts the next token in hand: 0 or KT_E_INVALID_SPEC. */
-int filter_lex(FilterTree *tree);
-int filter_parse(FilterTree *tree);
-/* Finds each predicate's field and judges operator and value by its type. */
-int filter_check(FilterTree *tree);
-/* The value of a predicate with an integer field of `size` bytes. */
-int filter_check_number(FilterTree *tree, FilterNode *node, size_t size, bool is_signed);
-int filter_check_cpus(FilterTree *tree, const FilterNode *node);
-/* -ENOMEM, KT_E_INVALID_SPEC when it is too long. */
-int filter_print(FilterTree *tree, char **ret);
-
-/* -ENOMEM, KT_E_INVALID_SPEC when it compares what no record holds. */
-int filter_describe_tree(const FilterTree *tree, json_object **ret);
-
-const char *filter_operator_to_string(FilterOperator op);
-/* Fills the reason with the place `at` in the text and returns code. */
-int filter_refuse(const FilterTree *tree, int code, const char *at, const char *format, ...)
-                _printf_(4, 5);

@@ -21,6 +21,10 @@
 #include <string.h>
 
 #include "interfaces/utf8.h"
+#include "policy/filter-check.h"
+#include "policy/filter-describe.h"
+#include "policy/filter-parse.h"
+#include "policy/filter-print.h"
 #include "policy/filter-tree.h"
 
 int filter_refuse(const FilterTree *tree, int code, const char *at, const char *format, ...) {

@@ -5,6 +5,8 @@
 #include "interfaces/format.h"
 #include "interfaces/json.h"
 
+typedef struct FilterTree FilterTree;
+
 #define FILTER_TEXT_MAX 2048 /* bytes a caller may write */
 #define FILTER_RESULT_MAX \
         3072 /* bytes of what it compiles to; the kernel takes 4095 in one write */
@@ -39,3 +41,7 @@ int filter_describe(const FilterContext *context,
 /* Only the grammar, of a filter whose event is not known yet. KT_E_INVALID_SPEC with "filter column
  * N: …". */
 int filter_check_grammar(const char *text, Reason *reason);
+
+/* Fills the reason with the place `at` in the text and returns code. */
+int filter_refuse(const FilterTree *tree, int code, const char *at, const char *format, ...)
+                _printf_(4, 5);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/describe.h"
+#include "policy/grant-field.h"
 
 int grant_describe_requests(const Grant *grant, json_object *requests) {
         for (size_t i = 0; i < grant->n_requests; i++) {

@@ -6,6 +6,8 @@
  *
  * To add a verdict: FieldVerdict in policy.h, this file, and consumer/mask-rules.c. */
 
+#include "policy/grant-field.h"
+
 #include <string.h>
 
 #include "interfaces/glob.h"

@@ -9,12 +9,16 @@
  * is the current one: its number and name are in the common fields. A field of which only kernel
  * addresses are cut may be compared, and a record that holds one there matches no filter on it. */
 
+#include "policy/grant-filter.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "interfaces/defence.h"
 #include "policy/decision.h"
 #include "policy/filter.h"
+#include "policy/grant-field.h"
+#include "policy/grant.h"
 
 /* What the kernel takes in one write, less what the fence joins to it and the parentheses; of a
  * user's, less what a rule may join, whether it does or not: a limit on both together would tell

@@ -4,6 +4,8 @@
  * tracer, stacks and others' instances show cannot be cut field by field, so they go with grants
  * that cut nothing. Part of grant.c. Pure. */
 
+#include "policy/grant-kernel.h"
+
 #include "policy/decision.h"
 
 int decision_check_kernel(const Decision *d) {

@@ -6,10 +6,14 @@
  * fields that it counts by (hist.c). What the kernel cannot do on one event is said here, for
  * the kernel's own answer would be a number. */
 
+#include "policy/grant-trigger.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "policy/decision.h"
+#include "policy/grant-filter.h"
+#include "policy/grant.h"
 
 static SpecTriggerPlace place_of(const Decision *d, size_t i) {
         return spec_trigger_place(&d->spec->triggers[i]);

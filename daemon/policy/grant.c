@@ -7,12 +7,20 @@
  * What an answer may tell: a caller learns of an event's existence only where the rule grants it.
  * Names outside the rule get one and the same text whether they exist or not, and events in groups
  * that others define (probes of another user) are not even counted. */
+#include "policy/grant.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "interfaces/glob.h"
+#include "interfaces/spec-scope.h"
 #include "policy/decision.h"
+#include "policy/grant-filter.h"
+#include "policy/grant-kernel.h"
+#include "policy/grant-trigger.h"
+#include "policy/policy.h"
+#include "policy/suggestion.h"
 
 /* All globs of one request together. Each is matched against each event of the kernel, at worst in
  * bytes times bytes. */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interfaces/json-file.h"
 #include "interfaces/json.h"
 #include "policy/trust.h"
 

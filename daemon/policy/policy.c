@@ -15,8 +15,10 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "interfaces/json-file.h"
 #include "interfaces/quote.h"
 #include "policy/override.h"
+#include "policy/rule-read.h"
 #include "policy/rule.h"
 
 /* One line of what sha256sum prints. */

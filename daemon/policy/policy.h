@@ -8,6 +8,8 @@
 #include "policy/hist.h"
 #include "policy/limit.h"
 
+typedef struct Rule Rule;
+
 /* Who asks. */
 typedef struct Subject {
         uid_t uid;
@@ -133,15 +135,6 @@ typedef struct Grant {
         size_t n_requests;
 } Grant;
 
-void grant_event_clear(GrantEvent *event);
-Grant *grant_free(Grant *grant);
-DEFINE_CLEANUP(Grant, grant_free);
-/* The same rule, events, filters, cuts and limits: what was allowed of one holds for the other. */
-bool grant_is_same(const Grant *a, const Grant *b);
-/* 0: `now` gives all that `then` gave, limits aside. Else KT_E_ACCESS_DENIED with what is less, and
- * the rule. */
-int grant_check_covers(const Grant *now, const Grant *then, Reason *reason);
-
 /* Reads LIB_DIR/policy.d/\*.json overridden by file name in CONFIG_DIR/policy.d (an empty file
  * masks), sorted by name. A file that others than root may write is refused. KT_E_INVALID_SPEC with
  * file and place; missing directories are empty. */
@@ -159,44 +152,10 @@ const char *policy_get_digest(const Policy *policy);
 Policy *policy_free(Policy *policy);
 DEFINE_CLEANUP(Policy, policy_free);
 
-/* First match, deny by default, root always allowed. 0 and a grant, or KT_E_ACCESS_DENIED,
- * KT_E_NO_SUCH_EVENT, KT_E_INVALID_SPEC (a filter) with the reason. A plain name that is not
- * granted is refused; a glob is narrowed, and refused when nothing of it is granted. The same event
- * named twice with two filters keeps both, joined by ||. */
-int policy_decide(const Policy *policy,
-                const Subject *subject,
-                const Spec *spec,
-                const PolicyEvents *events,
-                Grant **ret,
-                Reason *reason);
-
 /* The same in parts: one request must not delay all others. All that is passed is
  * borrowed until the decision is freed. */
 typedef struct Decision Decision;
 #define DECISION_AGAIN INT_MAX
-int decision_new(const Policy *policy,
-                const Subject *subject,
-                const Spec *spec,
-                const PolicyEvents *events,
-                Decision **ret);
-Decision *decision_free(Decision *decision);
-DEFINE_CLEANUP(Decision, decision_free);
-/* Goes on for about `work` units of 20 ns. DECISION_AGAIN: there is more to do; else as
- * policy_decide. */
-int decision_advance(Decision *decision, int64_t work, Reason *reason);
-/* When it has returned 0. */
-Grant *decision_take_grant(Decision *decision);
-
-/* How a field of a granted event reaches the reader. Pure; the one place that decides it. Common
- * fields are always kept. *ret_pid: of VERDICT_MEMBER, the name of the field with the task's pid,
- * borrowed from the event; else NULL. */
-FieldVerdict grant_judge_field(const Grant *grant,
-                const GrantEvent *event,
-                const Format *format,
-                const FormatField *field,
-                const char **ret_pid);
-/* "zero", "words", … as the stream's metadata has them, ktrace-stream(5). NULL: kept. */
-const char *field_verdict_to_string(FieldVerdict verdict);
 
 /* What a subject may use in any scope without being asked for a password. Borrows from the policy.
  */
@@ -213,13 +172,6 @@ bool policy_view_has(const PolicyView *view, const char *system, const char *nam
 typedef struct Suggestion {
         char text[512]; /* "": nothing that the view has is like it */
 } Suggestion;
-
-/* names: "system:event", of the whole kernel. Only names that the view has are suggested: the
- * answer says nothing about others. */
-Suggestion policy_suggest_event(const PolicyView *view,
-                const char *const *names,
-                size_t n_names,
-                const char *wanted);
 
 /* What a definition of a probe takes of the kernel. */
 typedef enum ProbeTakes {
@@ -240,10 +192,9 @@ typedef struct ProbeRequest {
         unsigned takes;       /* of definitions in the kernel: bits 1 << ProbeTakes */
 } ProbeRequest;
 
-/* The first rule of the subject that says anything of probes. KT_E_ACCESS_DENIED, or 0 and what
- * polkit has to say yes to: static, NULL: nothing. */
-int policy_decide_probe(const Policy *policy,
+/* The first rule for this subject in this scope, or NULL. is_unredacted: of those that cut nothing.
+ */
+const Rule *policy_find_rule(const Policy *policy,
                 const Subject *subject,
-                const ProbeRequest *request,
-                const char **ret_action,
-                Reason *reason);
+                SpecScope scope,
+                bool is_unredacted);

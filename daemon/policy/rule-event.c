@@ -4,6 +4,8 @@
  * named by globs, since what an event has is known only when it is asked for; a filter's grammar is
  * checked here, its fields then. */
 
+#include "policy/rule-event.h"
+
 #include <errno.h>
 #include <string.h>
 

@@ -4,6 +4,8 @@
  * has the key "probes" counts, whatever its scopes: a probe is defined for the kernel, not for a
  * session. An empty object grants nothing, and so does a rule before it that denies every scope. */
 
+#include "policy/rule-probes.h"
+
 #include <errno.h>
 #include <string.h>
 

@@ -4,9 +4,15 @@
  * order. Refuses whatever it does not know by file and place, and what contradicts itself: a rule
  * that says less than its author thinks is one that grants more. */
 
+#include "policy/rule-read.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/spec-scope.h"
+#include "policy/rule-event.h"
+#include "policy/rule-probes.h"
+#include "policy/rule-subject.h"
 #include "policy/rule.h"
 
 #define NAME_LENGTH_MAX 128

@@ -5,6 +5,8 @@
  * alone says nothing, since any user has units and names them as they like: it only narrows a user.
  */
 
+#include "policy/rule-subject.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>

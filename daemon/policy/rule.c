@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "interfaces/glob.h"
+#include "policy/grant.h"
+#include "policy/rule-probes.h"
 
 static bool has_group(const Subject *subject, gid_t gid) {
         for (size_t i = 0; i < subject->n_gids; i++)

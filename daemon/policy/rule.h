@@ -68,10 +68,6 @@ typedef struct RuleList {
         size_t n_rules;
 } RuleList;
 
-/* Appends the rules of one parsed file; `file` is its name without directory. The list may hold
- * some of them when it fails. KT_E_INVALID_SPEC or KT_E_UNKNOWN_KEY with file and place in reason.
- */
-int rule_list_add_json(RuleList *list, const char *file, json_object *o, Reason *reason);
 void rule_list_clear(RuleList *list);
 
 /* What policy.h hides: the rules of all files in order. */
@@ -80,12 +76,6 @@ struct Policy {
         char digest[DIGEST_DIGITS + 1]; /* "": of a draft */
 };
 
-/* The first rule for this subject in this scope, or NULL. is_unredacted: of those that cut nothing.
- */
-const Rule *policy_find_rule(const Policy *policy,
-                const Subject *subject,
-                SpecScope scope,
-                bool is_unredacted);
 bool rule_covers_subject(const Rule *rule, const Subject *subject);
 /* Systems whose events somebody has defined, out of whatever they wanted to see: what there is is
  * not everybody's business, and rules grant them by the system's name only. */
@@ -94,9 +84,3 @@ bool rule_is_of_definers(const char *system);
 const RuleEvent *rule_find_event(const Rule *rule, const char *system, const char *name);
 /* Does it give records as the kernel wrote them? */
 bool rule_is_unredacted(const Rule *rule);
-
-/* For rule-read.c: a subject, an entry of events. */
-int rule_read_subject(void *rule, json_object *o, const Place *place);
-int rule_read_event(void *rule, json_object *o, const Place *place);
-int rule_read_probes(void *rule, json_object *o, const Place *place);
-RuleProbes *rule_probes_free(RuleProbes *probes);

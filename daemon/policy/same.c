@@ -5,6 +5,8 @@
  * is another question, also a narrower one: what a reader was told no longer holds. So everything
  * in a Grant is compared; a member that is added there has to be added here. */
 
+#include "policy/same.h"
+
 #include <string.h>
 
 #include "policy/policy.h"

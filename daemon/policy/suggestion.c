@@ -12,10 +12,13 @@
  *  - it is a part of the event's name;
  *  - few letters differ, also from the name of a system call. */
 
+#include "policy/suggestion.h"
+
 #include <string.h>
 
 #include "interfaces/nearest.h"
 #include "policy/decision.h"
+#include "policy/grant.h"
 
 #define ENTRY_PREFIX  "sys_enter_" /* and the name of a system call */
 #define DISTANCE_MAX  2

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "policy/override.h"
+#include "probes/probe-look.h"
 
 /* Found as it should be when it was last looked at, and in a file that has not changed since. */
 static bool is_as_seen(const Probe *probe) {

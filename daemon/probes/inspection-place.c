@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "interfaces/user-args.h"
+
 static bool arg_is_sound(const UserArg *arg) {
         static const UserArg other;
 

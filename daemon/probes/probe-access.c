@@ -10,6 +10,7 @@
 
 #include "interfaces/nearest.h"
 #include "interfaces/quote.h"
+#include "policy/rule-probes.h"
 
 /* Of "[MODULE:]FUNCTION[+OFFSET]", as rules have it. With an offset it may stand in any other. */
 static char *get_function(const char *on) {

@@ -25,14 +25,6 @@ int probe_check_own(ProbeSet *set,
                 const Probe *probe,
                 bool is_authorized,
                 Reason *reason);
-/* The definition as a probe of the caller's: one that is there, or (*ret_new, which owns it then) a
- * new one that nobody has submitted yet. */
-int probe_take(ProbeSet *set,
-                Request *request,
-                Definition *definition,
-                Probe **ret,
-                bool *ret_new,
-                Reason *reason);
 /* The catalogue's by name; one's own while rules grant it, another's never. */
 bool probe_may_use(ProbeSet *set, const Subject *subject, const Probe *probe);
 /* The probes that it is made of. */

@@ -13,7 +13,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kernel/probe-group.h"
 #include "probes/probe-access.h"
+#include "probes/probe-verbs.h"
+#include "probes/probe-watch.h"
 
 #define CHUNK_MAX 128
 

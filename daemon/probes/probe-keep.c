@@ -6,11 +6,14 @@
  * (probe-file-keep.c). One whose file is lost, or is not as it was, or in whose place another
  * definition stands, is over: sessions that have it end with the reason. Event loop. */
 
+#include "probes/probe-keep.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/describe.h"
 #include "base/log.h"
+#include "kernel/probe-group.h"
 #include "probes/probe-file-keep.h"
 #include "probes/probe-set.h"
 

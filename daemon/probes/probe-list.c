@@ -9,6 +9,7 @@
 
 #include "base/describe.h"
 #include "kernel/pair.h"
+#include "kernel/probe-group.h"
 #include "kernel/probe.h"
 #include "probes/probe-access.h"
 

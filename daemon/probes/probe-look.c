@@ -4,6 +4,8 @@
  * program are not known to be right until that has been seen. Called by catalogue.c when it has
  * read them. A look outlives an entry that goes meanwhile, and tells nobody then. */
 
+#include "probes/probe-look.h"
+
 #include <errno.h>
 
 #include "probes/probe-set.h"

@@ -15,9 +15,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "define/compile-pair.h"
 #include "interfaces/defence.h"
 #include "interfaces/quote.h"
 #include "kernel/event.h"
+#include "policy/grant-field.h"
+#include "policy/suggestion.h"
 
 #define TRACER_SYSTEM "ftrace" /* records of tracers: no events that could be on */
 

@@ -17,10 +17,16 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "define/compile-pair.h"
+#include "define/compile-user.h"
 #include "kernel/cred-guard.h"
+#include "kernel/probe-group.h"
 #include "kernel/probe.h"
+#include "probes/probe-keep.h"
+#include "probes/probe-look.h"
 #include "probes/probe-origin.h"
 #include "probes/probe-raw.h"
+#include "probes/probe-watch.h"
 
 int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret) {
         _cleanup_(probe_set_free_cleanup) ProbeSet *set = calloc(1, sizeof(*set));

@@ -104,13 +104,6 @@ DEFINE_CLEANUP(ProbeSet, probe_set_free);
 int probe_set_get_tracefs(ProbeSet *set, const Tracefs **ret, Reason *reason);
 /* Nobody's definition would be lost with the daemon. */
 bool probe_set_is_idle(const ProbeSet *set);
-/* Of users, for the daemon that comes after this one, with their files. */
-void probe_keep(const Probe *probe);
-void probe_unkeep(const Probe *probe);
-/* Takes over what the last one has kept; they are resolved when they are needed. Those in programs
- * that cannot be taken over stay until they are forgotten: who asks for them is told why. */
-void probe_set_adopt(ProbeSet *set);
-void probe_set_forget_lost(ProbeSet *set);
 /* The guard's is nobody's probe. */
 bool probe_is_guard(const char *event, size_t size, void *userdata);
 /* Takes the definition. */
@@ -127,19 +120,9 @@ Probe *probe_set_find(ProbeSet *set, uid_t uid, const char *name);
 /* By the names of the kernel. */
 Probe *probe_set_find_event(ProbeSet *set, const char *group, const char *name);
 
-/* Looks into the files of the catalogue's that nobody has looked into yet. */
-void probe_set_look(ProbeSet *set);
-/* It goes: who looks for it tells nobody. */
-void probe_look_forget(ProbeSet *set, const Probe *probe);
-
 /* Made of two events: each session has an event of its own for it, since the kernel hands what one
  * instance makes to all that have the event on. */
 bool probe_is_pair(const Probe *probe);
-/* From now on it is noticed when others remove what stands in the kernel. Again: no matter. */
-void probe_set_watch(ProbeSet *set);
-/* The last one to hold it has let go. */
-void probe_watch_look(ProbeSet *set);
-ProbeWatch *probe_watch_free(ProbeWatch *watch);
 /* Makes its line for the kernel unless that is known. KT_E_* with the reason. */
 int probe_resolve(Probe *probe, Reason *reason);
 /* The format of its event as the kernel will have it, but for id and offsets: for filters. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "probes/probe-access.h"
+#include "probes/probe-keep.h"
 #include "probes/probe-origin.h"
 
 /* One call of ResolveFunction. */

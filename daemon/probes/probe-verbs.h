@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "probes/probe-access.h"
 #include "probes/probe-set.h"
 #include "work/request.h"
 
@@ -31,3 +32,12 @@ int probe_set_define(ProbeSet *set,
                 Reason *reason);
 /* One of the caller's own. KT_E_NO_SUCH_PROBE, KT_E_BUSY while a session has it. */
 int probe_set_undefine(ProbeSet *set, Request *request, const char *name, Reason *reason);
+
+/* The definition as a probe of the caller's: one that is there, or (*ret_new, which owns it then) a
+ * new one that nobody has submitted yet. */
+int probe_take(ProbeSet *set,
+                Request *request,
+                Definition *definition,
+                Probe **ret,
+                bool *ret_new,
+                Reason *reason);

@@ -9,10 +9,13 @@
  * defined anew the event has another number than their streams say. A user's that nobody holds (any
  * more) is defined anew, since that harms nobody. */
 
+#include "probes/probe-watch.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "kernel/probe-group.h"
 #include "kernel/watch.h"
 #include "probes/probe-set.h"
 

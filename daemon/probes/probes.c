@@ -13,6 +13,8 @@
 #include <malloc.h>
 #include <stdio.h>
 
+#include "define/describe-function.h"
+
 #define KEEP_USEC (5 * UINT64_C(1000000))
 
 typedef struct ProbesWait {

@@ -19,6 +19,8 @@
  * runs and newcomers are checked, what is unfit is left out: it is no member, so its records are
  * cut. */
 
+#include "scope/arm-check.h"
+
 #include <errno.h>
 #include <string.h>
 #include <time.h>

@@ -13,6 +13,8 @@
  * Whoever may not know what a cgroup holds is not told whether it exists: absent and foreign ones
  * get one answer. */
 
+#include "scope/arm-group.h"
+
 #include <errno.h>
 #include <string.h>
 

@@ -27,6 +27,8 @@
 #include <sys/syscall.h>
 
 #include "interfaces/defence.h"
+#include "scope/arm-check.h"
+#include "scope/arm-group.h"
 #include "work/plan.h"
 
 /* A process that makes threads faster than they can be listed is refused after this many rounds. */

@@ -79,31 +79,10 @@ void arm_forget_turns(Arm *arm);
  * off. KT_E_NO_SUCH_PROCESS, KT_E_ACCESS_DENIED, KT_E_LIMIT_REACHED, KT_E_KERNEL_REFUSED (its
  * threads start faster than they can be listed) with the reason. */
 int arm_list_processes(Arm *arm, const pid_t *pids, size_t n_pids, Reason *reason);
-/* The same for every process of the group. Of the owner's processes those that may not be listed
- * are left out and counted; a cgroup must be fit as a whole. KT_E_NO_SUCH_PROCESS: nothing in it is
- * the owner's. */
-int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason);
-/* While events are on: what has come to the group since, other than as a child of what is listed.
- * The unfit are left out. */
-int arm_list_newcomers(Arm *arm, const ArmGroup *group);
-/* Checks whatever is on the kernel's list by now, also children: all uids the owner's, all gids the
- * one that all share, no capabilities, dumpable, and no_new_privs where the rule asks for it. To be
- * called once the guard is armed, and again whenever something was listed since.
- * KT_E_ACCESS_DENIED: something unfit is listed, no event may be enabled. */
-int arm_check(Arm *arm, Reason *reason);
-/* Takes the time by this clock (since_nsec), then keeps of the verified tasks only those that have
- * not begun to exit. If exits are recorded by now, the record of each one's exit comes after
- * since_nsec. PLAN_AGAIN, -errno. */
-int arm_prove(Arm *arm, clockid_t clock);
-/* Is this process fit, with each of its threads? For what is not on the list yet; 0 when the arm
- * does not judge. */
-int arm_check_process(const Arm *arm, pid_t pid, const Task *tasks, size_t n, Reason *reason);
 
 /* A new turn begins. */
 void arm_begin_turn(Arm *arm);
 bool arm_turn_is_over(const Arm *arm);
-Gather *gather_free(Gather *gather);
-Round *round_free(Round *round);
 
 /* For arm-group.c: one process of those above, a round a call; tasks in one write; what is asked of
  * a process before anything of it is listed (-ESRCH: it is ending). */

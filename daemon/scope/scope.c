@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "interfaces/spec-scope.h"
+#include "scope/arm-group.h"
 #include "scope/cgroup.h"
 
 bool scope_has_newcomers(const Spec *spec) {

@@ -15,16 +15,32 @@
  *
  * Nothing in a file gives a right: every session is decided anew and compared. */
 
+#include "session/adopt.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/describe.h"
 #include "base/log.h"
+#include "interfaces/spec-json.h"
 #include "probes/probe-events.h"
+#include "probes/probe-keep.h"
+#include "session/judgement.h"
+#include "session/keep-grant.h"
 #include "session/keep.h"
+#include "session/reload.h"
+#include "session/session-end.h"
+#include "session/session-notice.h"
 #include "session/session-parts.h"
+#include "session/session-run.h"
+#include "session/session-spool.h"
+#include "session/session-stream.h"
+#include "session/session.h"
+#include "trace/trace-adopt.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-counts.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-rings.h"
 #include "work/audit.h"
 
 static uint64_t adopt_get_number(json_object *object, const char *key) {

@@ -6,13 +6,22 @@
  * description take their turns in the event loop. Reads formats of events, changes nothing, asks
  * neither polkit nor after the processes: those are looked at when a session starts. */
 
+#include "session/check.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/describe.h"
+#include "interfaces/spec-scope.h"
 #include "interfaces/spec-trigger.h"
 #include "policy/grant-describe.h"
 #include "session/judgement.h"
+#include "session/needs.h"
+#include "session/quota.h"
+#include "session/registry.h"
+#include "session/visible-events.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-triggers-check.h"
 #include "trace/trace-triggers.h"
 
 #define REASONS_MAX 32

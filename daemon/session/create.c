@@ -7,15 +7,23 @@
  *
  * A caller who leaves during the decision gets no session: nothing would end it later. */
 
+#include "session/create.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "policy/grant.h"
+#include "policy/same.h"
 #include "probes/probe-events.h"
+#include "session/check.h"
 #include "session/judgement.h"
 #include "session/keep.h"
+#include "session/quota.h"
+#include "session/registry.h"
 #include "session/session-parts.h"
+#include "session/session.h"
 
 struct Creation {
         Registry *registry;

@@ -15,7 +15,10 @@
 
 #include "kernel/event.h"
 #include "kernel/release.h"
+#include "policy/grant.h"
 #include "probes/probe-origin.h"
+#include "session/registry.h"
+#include "session/visible-events.h"
 
 static int judgement_compare_names(const void *a, const void *b) {
         return strcmp(*(const char *const *)a, *(const char *const *)b);

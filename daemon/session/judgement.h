@@ -40,3 +40,11 @@ void judgement_restart_all(Registry *registry);
 
 /* What is done in one turn of the event loop: 2 ms. */
 #define JUDGEMENT_WORK 100000
+
+/* Policy's word about a spec, on the events that the kernel has now. The event loop is held until
+ * it is made: see judgement.h. */
+int registry_decide(Registry *registry,
+                const Subject *subject,
+                const Spec *spec,
+                Grant **ret,
+                Reason *reason);

@@ -4,6 +4,8 @@
  * a restart, where it is compared with what the rules say by then. Limits are left out, they count
  * as they are then. A member that is added to a Grant has to be added here, as in policy/same.c. */
 
+#include "session/keep-grant.h"
+
 #include <errno.h>
 
 #include "base/describe.h"

@@ -19,6 +19,8 @@
 #include "base/describe.h"
 #include "base/log.h"
 #include "interfaces/control.h"
+#include "interfaces/spec-json.h"
+#include "session/keep-grant.h"
 #include "session/session-parts.h"
 #include "trace/trace-borrow.h"
 

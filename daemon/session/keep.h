@@ -33,11 +33,3 @@ void session_unkeep_fd(const Session *session, KeepFd kind);
 void session_unkeep_fds(const Session *session);
 /* -1: none is left. */
 int session_take_kept_fd(const Session *session, KeepFd kind);
-
-/* A decision in writing, whole but for its limits. */
-int keep_make_grant(const Grant *grant, json_object **ret);
-
-/* Takes over what the last daemon has kept; the rest of its sessions is gone, and told in the
- * journal. Their plans are on their way when it returns: until registry_is_adopting is false nobody
- * is shown them. */
-void registry_adopt(Registry *registry);

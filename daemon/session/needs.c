@@ -8,13 +8,17 @@
  *
  * To add a feature that not every kernel has: check for it here; tests/session/test-check.c. */
 
+#include "session/needs.h"
+
 #include <errno.h>
 
 #include "interfaces/spec-trigger.h"
 #include "kernel/pair.h"
+#include "kernel/probe-group.h"
 #include "kernel/tracer.h"
 #include "session/registry.h"
 #include "trace/trace-counts.h"
+#include "trace/trace-triggers-check.h"
 #include "trace/trace-triggers.h"
 
 typedef struct Needs {

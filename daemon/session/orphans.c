@@ -5,6 +5,8 @@
  * tracefs is opened, behind adopt.c. An instance that a consumer still holds, about to end or hung,
  * records nothing more; it is tried again by the worker until it is gone. */
 
+#include "session/orphans.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -12,6 +14,7 @@
 #include "interfaces/boot-mark.h"
 #include "kernel/cred-guard.h"
 #include "kernel/pair.h"
+#include "kernel/probe-group.h"
 #include "kernel/probe.h"
 #include "session/registry.h"
 

@@ -5,6 +5,8 @@
  * made, in the event loop. Streams whose session is gone count as sessions of their user until they
  * are read. How much a session may record is meter.c's, how many calls may wait is the door's. */
 
+#include "session/quota.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include "interfaces/spec-trigger.h"
 #include "session/registry.h"
 #include "trace/trace-pairs.h"
+#include "trace/trace-triggers-check.h"
 #include "trace/trace-triggers.h"
 
 typedef struct Question {

@@ -4,6 +4,8 @@
  * Called by the doors in the event loop; reads /proc alone, so it does not block. Of workers and
  * buffers everybody is told of their own, root of all. */
 
+#include "session/registry-status.h"
+
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>

@@ -15,7 +15,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "session/adopt.h"
+#include "session/create.h"
 #include "session/keep.h"
+#include "session/orphans.h"
+#include "session/session-end.h"
+#include "session/session-notice.h"
 
 static void on_boot_over(void *userdata) {
         Registry *registry = userdata;

@@ -149,77 +149,49 @@ typedef struct Usage {
         uint64_t buffer_kb, buffer_kb_uid;
 } Usage;
 
-void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret);
-/* What of a granted session this kernel cannot do, as far as tracefs tells it before anything is
- * made: from *next on, which moves behind what is told; 0: nothing more. In the words, and by the
- * codes, with which making it would be refused. */
-int registry_check_kernel(Registry *registry,
-                const Spec *spec,
-                const Grant *grant,
-                size_t *next,
-                Reason *reason);
-/* What the spec leaves out is set: to its default, or to what the grant and the limits allow where
- * that is less. A value that was given stays. */
-void registry_settle_defaults(const Registry *registry,
-                const Subject *subject,
-                const Grant *grant,
-                Spec *spec);
-/* KT_E_LIMIT_REACHED, KT_E_NAME_TAKEN, or 0, of the spec with its defaults settled. *next: 0 at
- * first; after a refusal called again it continues with the limits after that. */
-int registry_check_quota(const Registry *registry,
-                const Subject *subject,
-                const Spec *spec,
-                const Grant *grant,
-                size_t *next,
-                Reason *reason);
-/* The same of a session whose buffer is to have this size. */
-int registry_check_resize(const Session *session, uint64_t kb, Reason *reason);
-/* The format of an event, also of a probe that is not in the kernel yet: borrowed until the next
- * call. -ENOENT. */
-int registry_get_format(Registry *registry,
-                const char *system,
-                const char *name,
-                const Format **ret);
-/* Policy's word about a spec, on the events that the kernel has now. The event loop is held until
- * it is made: see judgement.h. */
-int registry_decide(Registry *registry,
-                const Subject *subject,
-                const Spec *spec,
-                Grant **ret,
-                Reason *reason);
-/* The fence, the kernel and the limits: what is decided after policy and before anything is made.
- * CheckSession reports what it says. */
-int registry_judge_rest(Registry *registry,
-                const Subject *subject,
-                const Spec *spec,
-                const Grant *grant,
-                Reason *reason);
-/* The peer has left, so its calls of CreateSession are cancelled. */
-void creation_peer_gone(Registry *registry, const char *peer);
 /* In turns.c, whose plans are those of a reload: they take turns with root's own, and may use all
  * the time they need. */
 #define UID_OF_RULES ((uid_t)-1)
-/* The session is about to be freed. */
-void reload_forget_session(Registry *registry, const Session *session);
 /* Takes over what the session's client has not read yet. */
 void registry_drain(Registry *registry, Feed *feed, uid_t uid);
 void registry_changed(Registry *registry);
-/* Of ours, what neither a session nor a probe answers for. What somebody holds is removed later:
- * `orphans` until then. */
-void registry_remove_orphans(Registry *registry);
-Orphans *orphans_free(Orphans *orphans);
 
-/* Any reason but the owner's own Destroy; told to the owner. */
-void session_end(Session *session, const char *code, const char *reason);
-/* The daemon ends: everything at once, blocking. The worker is gone. */
-void session_end_now(Session *session);
-/* NULL: nobody is told any more, but for the creator. */
-void session_unsubscribe(Session *session, const char *peer);
-void session_unsubscribe_at(Session *session, size_t i);
-/* The daemon ends and another one follows: the kernel and the consumers go on. The worker is gone.
- */
-void session_leave(Session *session);
-/* Lifetime unit: ends it when the unit's last process is gone, which may be at once. */
-void session_watch_unit(Session *session);
-/* The creator has left: why, for its notice. */
-void session_peer_gone(Session *session, const char *why);
+/* Starts the worker thread. */
+int registry_new(const RegistryOptions *options, Registry **ret);
+/* Ends every session first; blocks until the kernel is as it was. */
+Registry *registry_free(Registry *registry);
+DEFINE_CLEANUP(Registry, registry_free);
+/* Frees it and leaves the sessions to the daemon that follows. */
+Registry *registry_leave(Registry *registry);
+/* Opens the tracefs if it is there, takes over the sessions of the daemon before this one and
+ * removes instances of ours that no session owns. Once, when the catalogue is loaded; else the
+ * first call that needs the tracefs does so. */
+void registry_open(Registry *registry);
+/* Sessions of the last daemon are still on their way. */
+bool registry_is_adopting(const Registry *registry);
+bool registry_is_idle(const Registry *registry);
+/* The bus has come (id: borrowed): peers whom a daemon before this one knew on another are gone. */
+void registry_join_bus(Registry *registry, const char *id);
+void registry_peer_gone(Registry *registry, const char *unique_name);
+/* KT_E_NO_TRACING with the reason, or 0. */
+int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason);
+/* NULL: this daemon has none. */
+Spool *registry_get_spool(Registry *registry);
+const Limits *registry_get_limits(const Registry *registry);
+/* Some of the catalogue's programs have not been looked into yet: probes in them are not ready. */
+bool registry_is_looking(const Registry *registry);
+ProbeSet *registry_get_probes(const Registry *registry);
+/* Where decisions of other floors are recorded. */
+Audit *registry_get_audit(const Registry *registry);
+/* The session of that id if it is within reach (root's is everybody's), or NULL: others do not
+ * exist. */
+Session *registry_find(Registry *registry,
+                const Subject *subject,
+                SessionReach reach,
+                const char *id);
+/* Calls visit for each session within reach, in creation order. */
+void registry_visit(Registry *registry,
+                const Subject *subject,
+                SessionReach reach,
+                void (*visit)(Session *session, void *userdata),
+                void *userdata);

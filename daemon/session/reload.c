@@ -13,12 +13,18 @@
  * meanwhile are the ones that count: what is being judged begins anew, and what was judged is
  * judged once more. A session may end, and be freed, between two turns. */
 
+#include "session/reload.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "policy/cover.h"
 #include "session/judgement.h"
+#include "session/session-end.h"
 #include "session/session-parts.h"
+#include "spool/spool-record.h"
+#include "trace/trace-fence.h"
 
 /* 0: no limit. */
 static bool is_lower(uint64_t now, uint64_t then) {

@@ -4,6 +4,8 @@
  * buffer is, and an empty one. Called by the doors in the event loop; kernel work goes to the
  * worker as the session's plan. */
 
+#include "session/session-control.h"
+
 #include "session/session.h"
 
 #include <errno.h>
@@ -11,8 +13,14 @@
 #include <string.h>
 
 #include "interfaces/glob.h"
+#include "interfaces/spec-field.h"
 #include "session/keep.h"
+#include "session/quota.h"
 #include "session/session-parts.h"
+#include "session/session-run.h"
+#include "trace/trace-borrow.h"
+#include "trace/trace-change.h"
+#include "trace/trace-fence.h"
 
 void session_note_switches(Session *session) {
         size_t n = session->grant->n_events;

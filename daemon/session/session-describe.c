@@ -2,15 +2,19 @@
 
 /* A session, its state and its statistics as JSON. The doors turn it into their own form. */
 
+#include "session/session-describe.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/describe.h"
+#include "interfaces/spec-json.h"
 #include "policy/grant-describe.h"
 #include "scope/process-cost.h"
 #include "session/registry.h"
 #include "session/window-look.h"
+#include "spool/spool-record.h"
 #include "trace/hist-rows.h"
 #include "trace/metadata.h"
 #include "trace/trace-pairs.h"

@@ -10,6 +10,8 @@
  * To add a lifetime: SpecLifetime in interfaces/spec.h, policy/grant.c, this file and adopt.c;
  * tests/e2e/lifetime.sh. */
 
+#include "session/session-end.h"
+
 #include "session/session.h"
 
 #include <errno.h>
@@ -19,9 +21,14 @@
 #include "base/log.h"
 #include "kernel/cred-guard.h"
 #include "session/keep.h"
+#include "session/session-histogram.h"
+#include "session/session-notice.h"
 #include "session/session-parts.h"
+#include "session/session-snapshot.h"
+#include "session/session-spool.h"
 #include "session/window-look.h"
 #include "trace/metadata.h"
+#include "trace/trace-fence.h"
 
 #define USEC_PER_MSEC     1000ULL
 #define REMOVE_RETRY_USEC (50 * USEC_PER_MSEC)

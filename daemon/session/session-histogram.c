@@ -12,6 +12,8 @@
  * One call of a session is under way at a time, the others wait their turn. While the process has
  * the file the instance cannot be removed, so a session that ends ends it first. */
 
+#include "session/session-histogram.h"
+
 #include "session/session.h"
 
 #include <errno.h>
@@ -19,7 +21,10 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
+#include "feed/feed-counts.h"
+#include "session/session-end.h"
 #include "session/session-parts.h"
+#include "session/session-run.h"
 #include "trace/hist-rows.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-hist.h"

@@ -4,6 +4,8 @@
  * owner's that asked for it. Called by the doors and by whatever else happens to the session; in
  * the event loop. Fails without harm: nobody is told, and the session goes on. */
 
+#include "session/session-notice.h"
+
 #include "session/session.h"
 
 #include <errno.h>

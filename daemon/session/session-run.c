@@ -5,17 +5,26 @@
  * kernel work goes to the worker as a plan, and the call is answered when its plan is over. At most
  * one plan of a session is in flight, so Start and Stop answer Busy meanwhile. */
 
+#include "session/session-run.h"
+
 #include "session/session.h"
 
 #include <errno.h>
 #include <time.h>
 
 #include "base/log.h"
+#include "feed/feed-counts.h"
 #include "interfaces/defence.h"
 #include "scope/scope.h"
 #include "session/keep.h"
+#include "session/session-control.h"
+#include "session/session-end.h"
+#include "session/session-notice.h"
 #include "session/session-parts.h"
+#include "session/session-stream.h"
 #include "trace/metadata.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-rings.h"
 
 int session_check_idle(const Session *session, Reason *reason) {
         if (session->end != END_NOT)

@@ -10,12 +10,17 @@
  * Where the kernel swaps buffers all CPUs are of one moment; elsewhere the ring is read while it is
  * written to, without a pause: the reader begins at the oldest and is faster than any writer. */
 
+#include "session/session-snapshot.h"
+
 #include "session/session.h"
 
 #include <errno.h>
 
 #include "session/keep.h"
+#include "session/session-end.h"
 #include "session/session-parts.h"
+#include "session/session-run.h"
+#include "trace/trace-fence.h"
 
 #define SNAPSHOTS_MAX 4 /* of a session, not taken yet */
 

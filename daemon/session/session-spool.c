@@ -7,6 +7,8 @@
  * A consumer that dies takes the session with it, and says so: what it had in memory is lost, and
  * nobody knows how much that was. */
 
+#include "session/session-spool.h"
+
 #include "session/session.h"
 
 #include <errno.h>
@@ -14,8 +16,13 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "interfaces/spec-json.h"
 #include "session/keep.h"
+#include "session/session-end.h"
 #include "session/session-parts.h"
+#include "session/session-stream.h"
+#include "spool/spool-end.h"
+#include "spool/spool-record.h"
 #include "spool/spool-room.h"
 
 /* What all limits leave to one recording while the user has no other. */

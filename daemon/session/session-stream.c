@@ -4,6 +4,8 @@
  * the consumer has closed it. Called by the doors, and by the feed with what becomes of it; in the
  * event loop. */
 
+#include "session/session-stream.h"
+
 #include "session/session.h"
 
 #include <errno.h>
@@ -11,8 +13,13 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "feed/feed-counts.h"
+#include "feed/feed-spool.h"
 #include "session/keep.h"
+#include "session/session-end.h"
+#include "session/session-notice.h"
 #include "session/session-parts.h"
+#include "session/session-spool.h"
 #include "trace/metadata.h"
 #include "trace/trace-counts.h"
 

@@ -16,9 +16,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "policy/grant.h"
 #include "probes/probe-events.h"
 #include "session/keep.h"
+#include "session/reload.h"
+#include "session/session-end.h"
+#include "session/session-notice.h"
 #include "session/session-parts.h"
+#include "session/session-spool.h"
 #include "session/window-look.h"
 
 const char *session_state_to_string(SessionState state) {

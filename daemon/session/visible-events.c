@@ -3,12 +3,15 @@
 /* The kernel's events as a caller may see them: `ListEvents`, `DescribeEvent`, and the formats for
  * decisions. What policy does not grant is answered like what does not exist. */
 
+#include "session/visible-events.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "interfaces/glob.h"
 #include "interfaces/quote.h"
 #include "kernel/event.h"
+#include "policy/suggestion.h"
 #include "session/registry.h"
 
 /* Of a probe that is not in the kernel yet: nothing tells when it is defined anew, so it is made

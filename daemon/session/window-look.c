@@ -12,8 +12,10 @@
 #include "base/describe.h"
 #include "interfaces/defence.h"
 #include "interfaces/spec-trigger.h"
+#include "session/session-describe.h"
 #include "session/session-parts.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
 
 struct Look {

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "interfaces/json-file.h"
 
 #define SPOOL_JSON_NEW "session.json.new"
 

@@ -3,12 +3,18 @@
 /* How an entry ends: what was given and not used goes, what the disk has is counted, session.json
  * says why. A part of spool.h; in the event loop, but for what is marked. */
 
+#include "spool/spool-end.h"
+
 #include <string.h>
 #include <time.h>
 
 #include "base/log.h"
 #include "interfaces/utf8.h"
-#include "spool/spool-parts.h"
+#include "spool/spool-entry.h"
+#include "spool/spool-index.h"
+#include "spool/spool-job.h"
+#include "spool/spool-record.h"
+#include "spool/spool.h"
 
 uint64_t spool_now_usec(void) {
         struct timespec now;

@@ -8,6 +8,8 @@
  * Each file is looked up when it is its turn: entries go, and recordings drop their oldest, while
  * somebody reads. */
 
+#include "spool/spool-fetch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,8 +19,11 @@
 #include "base/log.h"
 #include "interfaces/defence.h"
 #include "interfaces/quote.h"
-#include "spool/spool-parts.h"
+#include "spool/spool-entry.h"
+#include "spool/spool-index.h"
+#include "spool/spool-job.h"
 #include "spool/spool-room.h"
+#include "spool/spool.h"
 
 #define FETCHES_MAX_PER_UID 8 /* each pins one file at most that may have been dropped */
 #define FETCHES_MAX         64

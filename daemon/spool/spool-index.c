@@ -5,13 +5,17 @@
  * files it has, and how long they are, is what the directory says, so that a text that was not
  * written any more does no harm. */
 
+#include "spool/spool-index.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/describe.h"
 #include "base/log.h"
-#include "spool/spool-parts.h"
+#include "spool/spool-end.h"
+#include "spool/spool-entry.h"
+#include "spool/spool-record.h"
 #include "spool/spool-room.h"
 
 #define SPOOL_VERSION 1

@@ -7,6 +7,8 @@
  * disk nor a daemon that is not there makes a consumer wait. What a file may become is counted when
  * it is given (spool-room.c): no limit is passed by anybody who only writes on. */
 
+#include "spool/spool-record.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -15,8 +17,13 @@
 
 #include "base/log.h"
 #include "interfaces/defence.h"
-#include "spool/spool-parts.h"
+#include "spool/spool-end.h"
+#include "spool/spool-entry.h"
+#include "spool/spool-fetch.h"
+#include "spool/spool-index.h"
+#include "spool/spool-job.h"
 #include "spool/spool-room.h"
+#include "spool/spool.h"
 
 /* What was given away and is not written yet: it counts as taken. */
 uint64_t spool_count_promised(const Spool *spool) {

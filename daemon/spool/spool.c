@@ -8,7 +8,10 @@
  * there is something to do for it; when the disk hangs, so do the spool's calls and nobody else's.
  * What is there already is read once, before the first call is answered. */
 
-#include "spool/spool-parts.h"
+#include "spool/spool.h"
+
+#include "spool/spool-entry.h"
+#include "spool/spool-job.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,6 +25,10 @@
 #include "base/log.h"
 #include "interfaces/defence.h"
 #include "interfaces/quote.h"
+#include "spool/spool-end.h"
+#include "spool/spool-fetch.h"
+#include "spool/spool-index.h"
+#include "spool/spool-record.h"
 #include "spool/spool-room.h"
 
 #define RETRY_USEC 1000000ULL
@@ -29,134 +36,6 @@
 /* How long the daemon's end waits for the disk: the lock of its runtime directory, and with it the
  * next daemon, waits as long. */
 #define END_SEC 5
-
-/* Jobs */
-
-SpoolJob *spool_job_new(Spool *spool, const char *id) {
-        SpoolJob *job = calloc(1, sizeof(*job));
-
-        if (!job)
-                return NULL;
-        job->spool = spool;
-        job->fd = -1;
-        if (id)
-                (void)snprintf(job->id, sizeof(job->id), "%s", id);
-        return job;
-}
-
-SpoolJob *spool_job_free(SpoolJob *job) {
-        if (!job)
-                return NULL;
-        close_cleanup(&job->fd);
-        json_object_put(job->list);
-        free(job->text);
-        free(job);
-        return NULL;
-}
-
-static int apply_job(void *context, Reason *reason) {
-        SpoolJob *job = context;
-        int r = spool_disk_open(&job->spool->disk, reason);
-
-        return r ?: job->work(job, reason);
-}
-
-static void changed(Spool *spool) {
-        if (!spool->is_closing && spool->handlers->on_changed)
-                spool->handlers->on_changed(spool->userdata);
-}
-
-static void on_job(Plan *plan, int result, const Reason *reason) {
-        SpoolJob *job = plan->userdata;
-        Spool *spool = job->spool;
-
-        TAILQ_REMOVE(&spool->jobs, job, jobs);
-        job->over(job, result, reason);
-        spool_job_free(job);
-        changed(spool);
-}
-
-void spool_job_submit(SpoolJob *job, uid_t uid) {
-        static const PlanStep steps[] = { { "spool", apply_job, NULL } };
-
-        job->plan.uid = uid;
-        job->plan.context = job->plan.userdata = job;
-        job->plan.done = on_job;
-        plan_init(&job->plan, steps, ELEMENTSOF(steps), NULL);
-        TAILQ_INSERT_TAIL(&job->spool->jobs, job, jobs);
-        worker_submit(job->spool->worker, &job->plan);
-}
-
-static int spool_load(SpoolJob *job, Reason *reason) {
-        int r = spool_index_read(&job->spool->disk, &job->list);
-
-        return r == 0 ? 0
-                      : reason_set(reason,
-                                        KT_E_FAILED,
-                                        "%s cannot be read: %s",
-                                        job->spool->disk.path,
-                                        strerror(-r));
-}
-
-static void spool_on_loaded(SpoolJob *job, int result, const Reason *reason) {
-        Spool *spool = job->spool;
-        SpoolJob *next;
-
-        spool->is_loading = false;
-        spool->is_loaded = result == 0;
-        if (result == 0)
-                spool_index_take(spool, job->list);
-        else if (!spool->is_closing)
-                log_warning("spool: %s", result > 0 ? reason->text : strerror(-result));
-        while ((next = TAILQ_FIRST(&spool->asking))) {
-                TAILQ_REMOVE(&spool->asking, next, jobs);
-                next->begin(next, result, reason);
-        }
-}
-
-/* Once it went well; after a failure the next call tries again. */
-static int begin_load(Spool *spool) {
-        int r = spool->worker ? 0 : worker_new(spool->launcher->event, &spool->worker);
-
-        if (r < 0 || spool->is_loading)
-                return r;
-        SpoolJob *job = spool_job_new(spool, NULL);
-        if (!job)
-                return -ENOMEM;
-        job->work = spool_load;
-        job->over = spool_on_loaded;
-        spool->is_loading = true;
-        spool_job_submit(job, 0);
-        return 0;
-}
-
-/* Even where it is known already: begin never comes before the caller has returned. */
-static int on_known(sd_event_source *source _unused_, void *userdata) {
-        Spool *spool = userdata;
-        SpoolJob *job;
-
-        while (!spool->is_loading && (job = TAILQ_FIRST(&spool->asking))) {
-                TAILQ_REMOVE(&spool->asking, job, jobs);
-                job->begin(job, 0, &(Reason){});
-        }
-        return 0;
-}
-
-int spool_job_when_loaded(SpoolJob *job) {
-        Spool *spool = job->spool;
-        int r = 0;
-
-        if (!spool->is_loaded)
-                r = begin_load(spool);
-        else
-                r = sd_event_source_set_enabled(spool->known, SD_EVENT_ONESHOT);
-        if (r < 0) {
-                spool_job_free(job);
-                return r;
-        }
-        TAILQ_INSERT_TAIL(&spool->asking, job, jobs);
-        return 0;
-}
 
 /* Itself */
 
@@ -209,7 +88,7 @@ int spool_new(const ConsumerLauncher *launcher,
                 return r;
         (void)sd_event_source_set_description(spool->timer, "spool");
         (void)sd_event_source_set_enabled(spool->timer, SD_EVENT_OFF);
-        r = sd_event_add_defer(launcher->event, &spool->known, on_known, spool);
+        r = sd_event_add_defer(launcher->event, &spool->known, spool_job_on_known, spool);
         if (r < 0)
                 return r;
         (void)sd_event_source_set_enabled(spool->known, SD_EVENT_OFF);

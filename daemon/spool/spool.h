@@ -71,12 +71,6 @@ void spool_leave(Spool *spool);
  * the event loop, never before the call that took it has returned. */
 typedef void (*SpoolHandler)(SpoolEntry *entry, int result, const Reason *reason, void *userdata);
 
-/* A new entry, on disk when handler is called; recording until spool_end. */
-int spool_make(Spool *spool, const SpoolMake *make, SpoolHandler handler, void *userdata);
-/* The one of that id that a daemon before this one has made and that goes on recording. Before
- * anything else is asked of the spool: what nobody adopts has crashed. make: as then. goes_on: its
- * consumer is there and says where it is; else another one goes on behind what is there. */
-int spool_adopt(Spool *spool, const SpoolMake *make, bool goes_on, SpoolEntry **ret);
 /* One more member from a file, read by the spool's thread up to max_bytes: for root's own files
  * only. fd: consumed. */
 int spool_copy(SpoolEntry *entry,
@@ -85,10 +79,6 @@ int spool_copy(SpoolEntry *entry,
                 uint64_t max_bytes,
                 SpoolHandler handler,
                 void *userdata);
-/* It is whole: nothing is added any more, its owner may remove it. The entry is not the caller's
- * any more. lost: records, as far as anybody knows. */
-void spool_end(SpoolEntry *entry, const char *code, const char *reason);
-const char *spool_get_id(const SpoolEntry *entry);
 
 /* userdata's handler is not called any more; an entry that it was to be given ends at once. */
 void spool_forget(Spool *spool, const void *userdata);
@@ -125,32 +115,19 @@ typedef struct SpoolNote {
         bool is_stuck;         /* the disk takes nothing now */
 } SpoolNote;
 
-/* From now on files come, each when the one before it is in use. */
-void spool_give(SpoolEntry *entry, const SpoolGiver *giver, void *userdata);
-/* Nothing comes any more; who gave up on a file that it was given says so by its note. */
-void spool_stop_giving(SpoolEntry *entry);
-void spool_take_note(SpoolEntry *entry, const SpoolNote *note);
-/* The disk has no room for what was promised: the oldest go if they may. */
-void spool_make_room(SpoolEntry *entry);
-uint64_t spool_get_max_bytes(const SpoolEntry *entry);
-uint64_t spool_get_rotate_bytes(const SpoolEntry *entry);
-unsigned spool_get_sync(const SpoolEntry *entry);
-/* As ListSpool has it. */
-int spool_describe_entry(const SpoolEntry *entry, json_object **ret);
-
 /* The verbs of clients. spool: NULL where this daemon has none. A return other than 0 is the
  * answer: `done` will not be called.
  * spool_list() answers with request->list: [{"id","name","uid","kind",
  * "state","bytes","created-usec","ended-usec","code","reason","lost","dropped-files",
  * "dropped-bytes","files":[{"name","bytes","state"}]}]. KT_E_FAILED: the disk's answer. */
 int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reason);
-/* One's own, root any: answers with request->fd, a pipe to read. file: a member's name or the
- * number of a stream; NULL: all streams, one after the other. KT_E_NO_SUCH_SESSION,
- * KT_E_LIMIT_REACHED. */
-int spool_open(Spool *spool, Request *request, const char *id, const char *file, Reason *reason);
 /* KT_E_NO_SUCH_SESSION, KT_E_BUSY while it records. */
 int spool_remove(Spool *spool,
                 Request *request,
                 SessionReach reach,
                 const char *id,
                 Reason *reason);
+
+/* Whether it exists for that subject. */
+bool spool_is_visible(const SpoolEntry *entry, const Subject *subject, SessionReach reach);
+void spool_retry_later(Spool *spool);

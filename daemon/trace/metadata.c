@@ -18,10 +18,13 @@
 
 #include "base/describe.h"
 #include "base/fd.h"
+#include "define/compile-pair.h"
+#include "define/show.h"
 #include "interfaces/frame.h"
 #include "interfaces/spec-trigger.h"
 #include "policy/grant-describe.h"
 #include "trace/receipt.h"
+#include "trace/trace-borrow.h"
 #include "trace/trace-pairs.h"
 
 #define NAMES_MAX ((size_t)8 * 1024 * 1024)

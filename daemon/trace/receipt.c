@@ -10,6 +10,7 @@
 #include "trace/receipt.h"
 
 #include "base/describe.h"
+#include "interfaces/spec-json.h"
 #include "kernel/build-id.h"
 
 static const char *describe_addresses(const Grant *grant) {

@@ -8,18 +8,23 @@
  * it is read back, and a watch is laid before that. Of a trace that is not judged the events are
  * turned on again, which costs nothing where they are. */
 
+#include "trace/trace-adopt.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "kernel/buffer.h"
 #include "kernel/instance.h"
+#include "kernel/probe-group.h"
 #include "trace/trace-borrow.h"
+#include "trace/trace-change.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-pairs.h"
-#include "trace/trace-parts.h"
 #include "trace/trace-triggers.h"
+#include "trace/trace.h"
 
 static int trace_adopt_step_open(void *context, Reason *reason) {
         Trace *trace = context;

@@ -18,6 +18,7 @@
 
 #include "base/describe.h"
 #include "base/log.h"
+#include "kernel/filter.h"
 #include "trace/trace-pairs.h"
 
 struct Borrow {

@@ -29,3 +29,8 @@ int trace_borrow_event(Trace *trace, size_t i);
 int trace_switch_borrowed(Trace *trace, size_t i, bool on);
 /* Those that it has turned on, off. */
 int trace_return_events(Trace *trace);
+
+/* The clock that stamps the records. */
+const char *trace_get_clock(const Trace *trace);
+/* The grant's event i is on by its maker's will, in a borrowed instance. */
+bool trace_keeps_event(const Trace *trace, size_t i);

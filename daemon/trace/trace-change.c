@@ -6,6 +6,8 @@
  * While a buffer's size changes the kernel records nothing, and a guard that fires meanwhile stops
  * nothing: judged traces change it before their first start only. */
 
+#include "trace/trace-change.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,11 +15,15 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "kernel/buffer.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-counts.h"
+#include "trace/trace-fence.h"
 #include "trace/trace-pairs.h"
-#include "trace/trace-parts.h"
+#include "trace/trace-triggers-check.h"
+#include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
+#include "trace/trace.h"
 
 int trace_begin_switch(Trace *trace) {
         size_t n = trace->grant->n_events;

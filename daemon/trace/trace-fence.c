@@ -27,6 +27,7 @@
 #include "trace/metadata.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-pairs.h"
+#include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
 
 /* PID_MAX_LIMIT of 64-bit kernels. With fewer numbers, that of an ended task soon comes again while

@@ -36,3 +36,16 @@ int trace_step_lifetimes(void *context, Reason *reason);
 int trace_disable_others(const Trace *trace);
 /* tracing_on and, where there is a guard, its hist. */
 int trace_open_guard(Trace *trace);
+
+/* Are the records judged one by one, by whose they are? */
+bool trace_is_judged(const Trace *trace);
+/* Are the kernel's saved command names for its streams? They go by number alone. */
+bool trace_has_name_list(const Trace *trace);
+/* An event of the grant by which it is known whose records are whose. */
+bool trace_needs_event(const Trace *trace, const GrantEvent *event);
+/* What cannot be asked of a fenced session. Event loop, before anything is made. */
+int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason);
+/* Plan steps: what was laid is read back, a part at a time (*next: 0 at first). KT_E_FAILED:
+ * somebody has changed it; *ret_fired: the guard has gone off. */
+int trace_verify(const Trace *trace, size_t *next, Reason *reason);
+int trace_verify_latch(const Trace *trace, bool *ret_fired, Reason *reason);

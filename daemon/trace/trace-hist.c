@@ -16,6 +16,9 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "kernel/trigger-line.h"
+#include "trace/trace-fence.h"
+#include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
 
 #define PATH_SIZE 512

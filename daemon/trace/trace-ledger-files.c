@@ -7,15 +7,17 @@
  * Relies on: a changed clock or tracer has emptied the ring, so putting it back drops only what
  * came since. */
 
+#include "trace/trace-ledger-files.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "kernel/tracer.h"
 #include "trace/trace-borrow.h"
+#include "trace/trace-change.h"
 #include "trace/trace-fence.h"
-#include "trace/trace-ledger-parts.h"
-#include "trace/trace-parts.h"
+#include "trace/trace-ledger.h"
 
 typedef struct File {
         const char *path;

@@ -20,7 +20,7 @@
  * watch/interference.c ends a judged trace; tests/session/test-ledger.c,
  * tests/e2e/interference.sh, tests/guest/interference.sh. */
 
-#include "trace/trace-ledger-parts.h"
+#include "trace/trace-ledger.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,10 +29,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "kernel/filter.h"
+#include "kernel/trigger-line.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-ledger-files.h"
 #include "trace/trace-pairs.h"
-#include "trace/trace-parts.h"
+#include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
 
 /* Events in one step of a plan, and those of others that are turned off in one. */

@@ -34,3 +34,12 @@ int trace_ledger_look(Trace *trace, TraceLedger *ledger, Reason *reason);
 void trace_ledger_mark(const Trace *trace, const TraceLedger *ledger);
 /* "events/sched/sched_switch/enable was 1, became 0, put back; and 3 more" */
 void trace_ledger_format(const TraceLedger *ledger, Reason *ret);
+
+/* One more find. */
+void trace_ledger_add(TraceLedger *ledger,
+                const char *file,
+                const char *was,
+                const char *is,
+                bool is_put_back);
+/* KT_E_FAILED: this cannot be put back, and the session cannot go on without. */
+int trace_ledger_end_session(Reason *reason, const char *file, const char *why);

@@ -14,9 +14,10 @@
 
 #include "base/fd.h"
 #include "interfaces/spec-trigger.h"
+#include "kernel/trigger-line.h"
 #include "kernel/trigger.h"
+#include "trace/trace-fence.h"
 #include "trace/trace-pairs.h"
-#include "trace/trace-parts.h"
 
 #define PATH_SIZE 512
 

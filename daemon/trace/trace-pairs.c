@@ -17,10 +17,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "define/compile-pair.h"
 #include "interfaces/defence.h"
 #include "kernel/pair.h"
 #include "probes/probe-origin.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
 
 /* So many of each event wait at once, or were ever told apart: the kernel forgets no key. Each

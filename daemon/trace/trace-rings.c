@@ -4,6 +4,8 @@
  * hold now. A part of trace.h; plans that the event loop builds and the worker thread runs. Owns
  * the fds until the consumer has been sent them. */
 
+#include "trace/trace-rings.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,10 +14,12 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "interfaces/defence.h"
+#include "kernel/buffer.h"
 #include "trace/metadata.h"
 #include "trace/trace-fence.h"
-#include "trace/trace-parts.h"
+#include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
+#include "trace/trace.h"
 
 void trace_close_fds(int **fds, size_t n) {
         for (size_t i = 0; *fds && i < n; i++)

@@ -4,9 +4,12 @@
  * cannot do of them, and what they take of memory. A part of trace-triggers.h, in the event loop;
  * pure, but that trace_check_trigger_known() looks whether files are there. */
 
+#include "trace/trace-triggers-check.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
+#include "trace/trace-fence.h"
 #include "trace/trace-triggers-parts.h"
 
 /* Each is evaluated at each hit of its event. */

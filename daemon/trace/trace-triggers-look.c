@@ -4,10 +4,13 @@
  * which windows are open, which lines of an event's trigger file are ours. A part of
  * trace-triggers.h, on the worker thread. Changes nothing in the kernel. */
 
+#include "trace/trace-triggers-look.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/trigger-line.h"
 #include "trace/trace-triggers-parts.h"
 
 int trace_look_at_trigger(Trace *trace, TraceTrigger *t) {

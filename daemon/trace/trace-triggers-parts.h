@@ -34,6 +34,3 @@ static inline void trace_locate_trigger(const Trace *trace,
                 const char **ret_name) {
         trace_locate(trace, &trace->grant->events[t->event], ret_system, ret_name);
 }
-
-/* How often it may still happen is told after the stop too. */
-int trace_look_at_trigger(Trace *trace, TraceTrigger *t);

@@ -33,7 +33,9 @@
 #include "kernel/cred-guard.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
-#include "trace/trace-parts.h"
+#include "trace/trace-triggers-check.h"
+#include "trace/trace-triggers-look.h"
+#include "trace/trace.h"
 
 /* Of each task that may be in the list: 0 is the idle tasks'. */
 #define LISTED "common_pid != 0"

@@ -127,69 +127,34 @@ typedef struct Trace {
 void trace_init(Trace *trace);
 /* Frees memory and closes fds; the kernel's instance stays. */
 void trace_clear(Trace *trace);
-void trace_close_rings(Trace *trace);
 
-/* As a consumer is told of it. */
-ControlMember trace_make_member(const KnownTask *known);
 /* All events off, the lifetimes last; what was under way can no longer arrive. -errno. */
 int trace_disable_all(const Trace *trace);
 
 /* mkdir, buffers, options, sentinel; all events off. Undone: no instance. */
 void trace_plan_create(Trace *trace, Plan *plan);
-/* Instead of it: takes over the instance that a daemon before this one has made. What was laid is
- * read back where records are judged, KT_E_FAILED when it is not as it was; events that shall be on
- * are, and a stop that was under way is finished. has_guard, is_guarded, guard_gid, is_armed,
- * is_live, is_stopping, is_off and arm are the caller's to fill in. Undone: nothing. */
-void trace_plan_adopt(Trace *trace, Plan *plan);
 /* First time: pids, guard, filters. All that Start does but for the events. Undone: the list as it
  * was. */
 void trace_plan_arm(Trace *trace, Plan *plan);
 /* After it: events on. Undone: all events off, and what arm has done. */
 void trace_plan_start(Trace *trace, Plan *plan);
-/* Between begin and plan: wants_off, as it is, is changed to what is wanted. */
-int trace_begin_switch(Trace *trace);
-void trace_forget_switch(Trace *trace);
-void trace_plan_switch(Trace *trace, Plan *plan);
-/* wants_kb on each CPU. Undone: as the spec says. Not of a judged trace that has been armed: while
- * the kernel changes the size, a guard that goes off does not stop the trace. */
-void trace_plan_resize(Trace *trace, Plan *plan);
-/* Nothing is in the buffers; the window is the event loop's. Not of a judged trace. */
-void trace_plan_clear(Trace *trace, Plan *plan);
 /* Events off, and nothing that was under way can still arrive. */
 void trace_plan_stop(Trace *trace, Plan *plan);
 /* The same, and the command names read. */
 void trace_plan_quiesce(Trace *trace, Plan *plan);
-/* Opens what a consumer needs. */
-void trace_plan_rings(Trace *trace, Plan *plan);
-/* The same of a flight recorder, with the command names: what is there now. */
-void trace_plan_snapshot(Trace *trace, Plan *plan);
-/* Event loop. One more that is known; NULL: none is any more. -ENOMEM. */
-int trace_know(Trace *trace, const KnownTask *known);
-/* Event loop, before the plan. -ENOMEM. */
-int trace_begin_proof(Trace *trace);
-/* Event loop, after it: who has ended is forgotten. */
-void trace_end_proof(Trace *trace);
-/* When all of it is read: `proven`. Who is alive by then, or dead and not waited for, with the
- * start time with which it was found fit, was that task all the time. */
-void trace_plan_proven(Trace *trace, Plan *plan);
 /* rmdir. -EBUSY while a consumer still holds a ring. */
 void trace_plan_remove(Trace *trace, Plan *plan);
 
-/* The clock that stamps the records. */
-const char *trace_get_clock(const Trace *trace);
-/* The grant's event i is on by its maker's will, in a borrowed instance. */
-bool trace_keeps_event(const Trace *trace, size_t i);
-/* Are the records judged one by one, by whose they are? */
-bool trace_is_judged(const Trace *trace);
-/* Are the kernel's saved command names for its streams? They go by number alone. */
-bool trace_has_name_list(const Trace *trace);
-/* An event of the grant by which it is known whose records are whose. */
-bool trace_needs_event(const Trace *trace, const GrantEvent *event);
-/* What cannot be asked of a fenced session. Event loop, before anything is made. */
-int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason);
-/* Plan steps: what was laid is read back, a part at a time (*next: 0 at first). KT_E_FAILED:
- * somebody has changed it; *ret_fired: the guard has gone off. */
-int trace_verify(const Trace *trace, size_t *next, Reason *reason);
-int trace_verify_latch(const Trace *trace, bool *ret_fired, Reason *reason);
-
 int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret);
+
+void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent);
+/* How an undo went: nobody else is told. r: 0 or an errno. */
+void trace_report_undo(const Trace *trace, int r, const char *what);
+/* Steps of create that are the same for an instance that is there already: what is opened and read
+ * of it. */
+int trace_step_statistics(void *context, Reason *reason);
+int trace_step_probes(void *context, Reason *reason);
+int trace_step_marker(void *context, Reason *reason);
+int trace_step_metadata(void *context, Reason *reason);
+/* Of stop: events off. */
+int trace_step_disable(void *context, Reason *reason);

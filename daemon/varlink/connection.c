@@ -26,6 +26,9 @@
 
 #include "base/log.h"
 #include "varlink/message.h"
+#include "varlink/server.h"
+#include "varlink/service.h"
+#include "varlink/varlink-call.h"
 
 #define ROOM_MIN ((size_t)4096)
 #define ROOM_MAX (VARLINK_MESSAGE_MAX + 1)

@@ -80,18 +80,8 @@ void varlink_connection_send(VarlinkConnection *connection, const char *text, si
 /* Its call is answered. */
 void varlink_connection_finish(VarlinkConnection *connection);
 
-/* Closes without dropping anybody's descriptors in this thread. Consumes sock. */
-void varlink_server_close_socket(VarlinkServer *server, VarlinkUser *user, int sock);
-void varlink_server_complain(VarlinkServer *server, uid_t uid, const char *what);
-/* It steps in one of the next turns. */
-void varlink_server_add_ready(VarlinkServer *server, VarlinkConnection *connection);
-void varlink_server_remove_ready(VarlinkServer *server, VarlinkConnection *connection);
-/* Those who wait are looked at again some time later. */
-void varlink_server_wait(VarlinkServer *server);
-bool varlink_server_may_call(VarlinkServer *server, uid_t uid);
-
-/* Hands a call to its handler, or answers it. */
-void varlink_service_dispatch(VarlinkServer *server,
-                VarlinkCall *call,
-                const char *method,
-                json_object *parameters);
+void varlink_connection_set_userdata(VarlinkConnection *connection, void *userdata);
+void *varlink_connection_get_userdata(const VarlinkConnection *connection);
+/* For SO_PEERCRED and the like; not to be read, written or closed. */
+int varlink_connection_get_fd(const VarlinkConnection *connection);
+uid_t varlink_connection_get_uid(const VarlinkConnection *connection);

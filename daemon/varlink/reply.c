@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "varlink/connection.h"
+#include "varlink/varlink-call.h"
+#include "varlink/varlink-door.h"
 
 void reply_refuse(VarlinkCall *call, int result, const Reason *reason) {
         const ErrorEntry *entry = error_get(result);

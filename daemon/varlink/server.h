@@ -9,6 +9,8 @@
 
 #include "interfaces/cleanup.h"
 
+typedef struct VarlinkUser VarlinkUser;
+
 /* A Varlink service (varlink.org): messages are JSON objects ended by NUL. The calls of one
  * connection are handled one by one, in order: the next one when the last one is answered. */
 typedef struct VarlinkServer VarlinkServer;
@@ -91,26 +93,12 @@ int varlink_server_listen_fd(VarlinkServer *server, int fd);
 /* Binds one there, for everybody to connect; what lies there is replaced. */
 int varlink_server_listen_path(VarlinkServer *server, const char *path);
 
-void varlink_connection_set_userdata(VarlinkConnection *connection, void *userdata);
-void *varlink_connection_get_userdata(const VarlinkConnection *connection);
-/* For SO_PEERCRED and the like; not to be read, written or closed. */
-int varlink_connection_get_fd(const VarlinkConnection *connection);
-uid_t varlink_connection_get_uid(const VarlinkConnection *connection);
-
-/* NULL: it is gone. */
-VarlinkConnection *varlink_call_get_connection(const VarlinkCall *call);
-bool varlink_call_wants_more(const VarlinkCall *call);
-/* The last answer: frees the call. parameters: borrowed, NULL for none. Consumes fd (-1: none),
- * which goes with the first byte of the message. A caller who said oneway gets nothing. */
-void varlink_call_reply(VarlinkCall *call, json_object *parameters, int fd);
-/* An answer that others follow; only to who said more. */
-void varlink_call_notify(VarlinkCall *call, json_object *parameters);
-/* The last answer: frees the call. name: "org.varlink.service.PermissionDenied". */
-void varlink_call_error(VarlinkCall *call, const char *name, json_object *parameters);
-/* The last answer: one with a single string, as the errors of org.varlink.service have. */
-void varlink_call_error_with(VarlinkCall *call,
-                const char *name,
-                const char *key,
-                const char *value);
-/* … InvalidParameter. */
-void varlink_call_refuse_parameter(VarlinkCall *call, const char *parameter);
+/* Closes without dropping anybody's descriptors in this thread. Consumes sock. */
+void varlink_server_close_socket(VarlinkServer *server, VarlinkUser *user, int sock);
+void varlink_server_complain(VarlinkServer *server, uid_t uid, const char *what);
+/* It steps in one of the next turns. */
+void varlink_server_add_ready(VarlinkServer *server, VarlinkConnection *connection);
+void varlink_server_remove_ready(VarlinkServer *server, VarlinkConnection *connection);
+/* Those who wait are looked at again some time later. */
+void varlink_server_wait(VarlinkServer *server);
+bool varlink_server_may_call(VarlinkServer *server, uid_t uid);

@@ -4,10 +4,13 @@
  * org.varlink.service is answered, which every Varlink service has. Called by the connection for
  * one call at a time. Handlers get what the table of their parameters says and nothing else. */
 
+#include "varlink/service.h"
+
 #include <string.h>
 
 #include "interfaces/json.h"
 #include "varlink/connection.h"
+#include "varlink/varlink-call.h"
 
 #define SERVICE "org.varlink.service"
 

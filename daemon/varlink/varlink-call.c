@@ -4,6 +4,8 @@
  * not mind that its connection has gone. What a client does not read is the connection's matter:
  * nothing here closes one at once, so that nobody is called back from here. */
 
+#include "varlink/varlink-call.h"
+
 #include <errno.h>
 #include <string.h>
 

@@ -13,9 +13,16 @@
 #include <errno.h>
 #include <string.h>
 
+#include "session/session-notice.h"
+#include "varlink/connection.h"
 #include "varlink/idl.h"
 #include "varlink/methods.h"
 #include "varlink/reply.h"
+#include "varlink/varlink-call.h"
+#include "varlink/varlink-manager.h"
+#include "varlink/varlink-probes.h"
+#include "varlink/varlink-session.h"
+#include "varlink/varlink-spool.h"
 
 #define PARAMETERS(...)              \
         (const VarlinkParameter[]) { \

@@ -25,3 +25,8 @@ void varlink_door_send_ended(VarlinkDoor *door,
 
 /* What it serves: for a test that compares it with the documents. */
 const VarlinkInterface *varlink_door_get_interface(void);
+
+/* Whoever calls, with facts of now; NULL: has left. */
+const Peer *visitor_get_peer(const VarlinkDoor *door, const VarlinkCall *call);
+/* From now on the call is answered with what happens in the session. 0: it is the visitor's. */
+int visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, Session *session, Reason *reason);

@@ -2,14 +2,23 @@
 /* The methods of org.ktrace1 that the bus has at the manager object, but for those about probes:
  * read the parameters, find the caller, ask the session floor, answer. Their types are checked by
  * the table (varlink-door.c). Every method may be called by anyone, because policy decides. */
+#include "varlink/varlink-manager.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "door/admission.h"
 #include "door/privilege.h"
+#include "interfaces/spec-json.h"
+#include "session/check.h"
+#include "session/quota.h"
+#include "session/registry-status.h"
+#include "session/registry.h"
+#include "session/visible-events.h"
 #include "varlink/methods.h"
 #include "varlink/reply.h"
+#include "varlink/varlink-door.h"
 
 static void varlink_manager_answer_created(VarlinkCall *call, Request *request) {
         reply_value(call, "id", json_object_new_string(session_get_id(request->session)));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The methods of org.ktrace1 that are about probes: read the parameters, find the caller, ask the
  * session floor, answer. */
+#include "varlink/varlink-probes.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -9,8 +11,11 @@
 #include "probes/probe-batch.h"
 #include "probes/probe-list.h"
 #include "probes/probe-verbs.h"
+#include "session/registry.h"
 #include "varlink/methods.h"
 #include "varlink/reply.h"
+#include "varlink/varlink-call.h"
+#include "varlink/varlink-door.h"
 
 static void varlink_probes_answer_resolved(VarlinkCall *call, Request *request) {
         reply_value(call, "description", json_object_get(request->list));

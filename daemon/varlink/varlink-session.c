@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The methods of org.ktrace1 that are about one session, which their parameter `session` names by
  * its id. For whom it exists, and what they may do with it, the desk says as for the bus. */
+#include "varlink/varlink-session.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "door/change.h"
 #include "door/session-verb.h"
+#include "session/session-control.h"
+#include "session/session-describe.h"
+#include "session/session-end.h"
+#include "session/session-histogram.h"
+#include "session/session-run.h"
 #include "session/window-look.h"
 #include "varlink/methods.h"
 #include "varlink/reply.h"
+#include "varlink/varlink-door.h"
 
 /* KT_E_*: the answer. */
 static int varlink_session_get_session(const VarlinkDoor *door,

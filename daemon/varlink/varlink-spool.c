@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The methods of org.ktrace1 that are about what is recorded on disk: read the parameters, find the
  * caller, ask the session floor, answer when the disk has. */
+#include "varlink/varlink-spool.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "session/registry.h"
+#include "spool/spool-fetch.h"
 #include "varlink/methods.h"
 #include "varlink/reply.h"
+#include "varlink/varlink-door.h"
 
 static SessionReach get_reach(const VarlinkDoor *door, VarlinkCall *call) {
         const Peer *peer = visitor_get_peer(door, call);

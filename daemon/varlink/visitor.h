@@ -21,8 +21,3 @@ struct VarlinkDoor {
         VarlinkServer *server;
         TAILQ_HEAD(, Visitor) visitors;
 };
-
-/* Whoever calls, with facts of now; NULL: has left. */
-const Peer *visitor_get_peer(const VarlinkDoor *door, const VarlinkCall *call);
-/* From now on the call is answered with what happens in the session. 0: it is the visitor's. */
-int visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, Session *session, Reason *reason);

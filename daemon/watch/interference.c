@@ -18,6 +18,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "trace/trace-fence.h"
+
 #define TICK_USEC 1000000
 
 struct Interference {

@@ -28,8 +28,11 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "scope/arm-check.h"
+#include "scope/arm-group.h"
 #include "scope/scope.h"
 #include "trace/metadata.h"
+#include "trace/trace-rings.h"
 
 #define NEWCOMERS_TICK_USEC 1000000
 #define NEWCOMERS_MAX       16384

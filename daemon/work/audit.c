@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "interfaces/spec-scope.h"
 #include "interfaces/spec-summary.h"
 
 #define DENIALS_MAX   10

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "interfaces/cleanup.h"
+#include "policy/grant.h"
 
 Request *request_new(const Subject *subject, const char *peer) {
         _cleanup_(request_free_cleanup) Request *request = calloc(1, sizeof(*request));

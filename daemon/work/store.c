@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "interfaces/json-file.h"
 #include "interfaces/json.h"
 
 #define SUFFIX     ".json"

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "interfaces/names.h"
+#include "kernel/buffer.h"
 #include "kernel/instance.h"
 
 #define ECHO_NAME "org.ktrace1.Bench"

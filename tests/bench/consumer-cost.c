@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "kernel/buffer.h"
 #include "kernel/instance.h"
 #include "work/spawn.h"
 

@@ -11,6 +11,8 @@
 
 #include "consumer/page.h"
 
+#include "consumer/mask-rules.h"
+
 #define PAGE_SIZE  4096
 #define BATCH_SIZE ((size_t)65536)
 #define N_BYTES    ((size_t)8 * 1024 * 1024)

@@ -12,6 +12,10 @@
 
 #include "policy/rule.h"
 
+#include "interfaces/spec-list.h"
+#include "policy/grant.h"
+#include "policy/rule-read.h"
+
 #define N_ROUNDS 15
 #define N_RULES  1000
 #define N_EVENTS 2000

@@ -6,8 +6,11 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "bootconfig-kernel.h"
+#include "bootconfig-line.h"
 #include "bootconfig.h"
 #include "interfaces/json.h"
+#include "interfaces/spec-json.h"
 
 #define CONFIG_HEAD "#\n# Linux/x86 6.1.176 Kernel Configuration\n#\n"
 #define CONFIG_6_1  CONFIG_HEAD "CONFIG_EVENT_TRACING=y\nCONFIG_KPROBE_EVENTS=y\n"

@@ -8,6 +8,8 @@
 
 #include "stream-fixture.h"
 
+#include "export-count.h"
+
 #define LINE_1 \
         "           first-41    [000]   100.000001: hello:                number=1 name=somebody text=one\n"
 #define LINE_2 \

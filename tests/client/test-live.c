@@ -4,6 +4,8 @@
 
 #include "stream-fixture.h"
 
+#include "export-live.h"
+
 typedef struct Live {
         LiveExport *live;
         FILE *out;

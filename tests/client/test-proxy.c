@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "proxy-backend.h"
-#include "proxy-bus.h"
+#include "proxy-bus-error.h"
 #include "proxy-method.h"
+#include "proxy-session.h"
 #include "proxy.h"
 
 static void assert_judged(const char *name, const char *message, int code, const char *said) {

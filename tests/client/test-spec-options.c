@@ -7,6 +7,8 @@
 
 #include "spec-options.h"
 
+#include "interfaces/spec-json.h"
+
 typedef struct Word {
         int option;
         const char *text;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fake-varlink.h"
+#include "proxy-session.h"
 #include "proxy.h"
 
 #define ID "0123456789abcdef"

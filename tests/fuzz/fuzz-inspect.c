@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "consumer/inspect/inspect-marker.h"
 #include "consumer/inspect/inspect.h"
 #include "fuzz.h"
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "consumer/mask-rules.h"
 #include "consumer/page.h"
 #include "fuzz.h"
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "define/compile-pair.h"
 #include "define/compile.h"
 #include "fuzz.h"
 

@@ -7,7 +7,15 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "interfaces/spec-json.h"
+#include "policy/cover.h"
+#include "policy/grant-field.h"
+#include "policy/grant.h"
+#include "policy/policy.h"
+#include "policy/rule-probes.h"
+#include "policy/rule-read.h"
 #include "policy/rule.h"
+#include "policy/same.h"
 
 const char *const fuzz_words[] = { "{",
         "}",

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "../probe/btf-fixture.h"
+#include "define/compile-user.h"
 #include "define/compile.h"
+#include "define/show.h"
 #include "fuzz.h"
 
 const char *const fuzz_words[] = { "dev",

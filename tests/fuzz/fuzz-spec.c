@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "interfaces/spec-json.h"
 #include "interfaces/spec.h"
 
 const char *const fuzz_words[] = { "{",

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "interfaces/json-file.h"
 #include "interfaces/json-place.h"
 #include "interfaces/json.h"
 

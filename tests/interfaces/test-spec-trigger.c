@@ -8,6 +8,8 @@
 
 #include "interfaces/spec-trigger.h"
 
+#include "interfaces/spec-json.h"
+
 static int feed(Spec *spec, const char *text, Reason *reason) {
         _cleanup_json_ json_object *object = NULL;
 

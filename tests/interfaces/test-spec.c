@@ -7,6 +7,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "interfaces/spec-field.h"
+#include "interfaces/spec-json.h"
+#include "interfaces/spec-list.h"
+#include "interfaces/spec-scope.h"
 #include "interfaces/spec-summary.h"
 #include "interfaces/spec.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "interfaces/cleanup.h"
+#include "interfaces/user-args.h"
 #include "interfaces/user-place.h"
 
 typedef struct Case {

@@ -10,6 +10,7 @@
 
 #include "fake-model.h"
 #include "kernel/buffer.h"
+#include "kernel/filter.h"
 
 /* instance.h */
 

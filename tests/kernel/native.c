@@ -20,6 +20,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "kernel/buffer.h"
+#include "kernel/filter.h"
+
 #define LOCK_WAIT_SEC 300
 
 const Tracefs *native_tracefs;

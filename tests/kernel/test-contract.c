@@ -13,8 +13,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "kernel/buffer.h"
 #include "kernel/event.h"
+#include "kernel/filter.h"
 #include "kernel/path.h"
+#include "kernel/probe-group.h"
 #include "kernel/probe.h"
 
 #define SENTINEL 4194304

@@ -9,6 +9,9 @@
 #include <glib.h>
 #include <pthread.h>
 
+#include "kernel/buffer.h"
+#include "kernel/filter.h"
+
 static Tracefs *open_fake(void) {
         Tracefs *tracefs = NULL;
         fake_kernel_reset();

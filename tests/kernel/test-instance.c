@@ -9,6 +9,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "kernel/buffer.h"
+#include "kernel/filter.h"
+
 static bool is_listed(const char *name) {
         bool found = false;
         char **names = NULL;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/buffer.h"
 #include "kernel/pair.h"
 
 #define ENTER "raw_syscalls", "sys_enter"

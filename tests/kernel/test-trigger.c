@@ -10,6 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/buffer.h"
+#include "kernel/filter.h"
+#include "kernel/trigger-line.h"
 #include "kernel/trigger.h"
 
 #define ENTER   "raw_syscalls", "sys_enter"

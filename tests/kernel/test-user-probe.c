@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernel/buffer.h"
+#include "kernel/probe-group.h"
 #include "kernel/probe.h"
 
 #define GROUP "ktrace_contract"

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "frames.h"
+#include "interfaces/spec-list.h"
 #include "interfaces/spec.h"
+#include "policy/grant-field.h"
+#include "policy/grant.h"
 
 /* A part of a field's name between underscores and digits. */
 static const char *const suspicious_words[] = { "addr",

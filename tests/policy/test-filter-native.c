@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "kernel/event.h"
+#include "kernel/filter.h"
 #include "native.h"
 #include "policy/filter.h"
 

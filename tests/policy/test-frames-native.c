@@ -6,8 +6,10 @@
 #include <glib.h>
 
 #include "frames.h"
+
 #include "kernel/event.h"
 #include "native.h"
+#include "policy/grant.h"
 
 static const char *policy_dir;
 

@@ -9,6 +9,8 @@
 
 #include "frames.h"
 
+#include "policy/grant.h"
+
 static const char *policy_dir;
 
 static int compare(const void *a, const void *b) {

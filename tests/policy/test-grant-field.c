@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "policy/address.h"
+#include "policy/grant-field.h"
 #include "policy/policy.h"
 
 #define COMMON                                                                 \

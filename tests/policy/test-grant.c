@@ -3,6 +3,10 @@
  * folder of the shipped rules. */
 #include "policy-fixture.h"
 
+#include "interfaces/spec-list.h"
+#include "policy/grant.h"
+#include "policy/same.h"
+
 static const char *const names[] = {
         "exceptions:page_fault_kernel",
         "exceptions:page_fault_user",

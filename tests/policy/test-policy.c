@@ -5,6 +5,10 @@
 
 #include "policy-fixture.h"
 
+#include "interfaces/spec-list.h"
+#include "policy/grant.h"
+#include "policy/same.h"
+
 #define RULE(extra)                                                                           \
         "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],\"events\":" \
         "[\"a:*\"]" extra "}]}"

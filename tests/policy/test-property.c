@@ -3,8 +3,15 @@
  * again with the --seed that the test prints. */
 #include <string.h>
 
+#include "interfaces/spec-list.h"
 #include "policy-fixture.h"
+#include "policy/cover.h"
+#include "policy/grant-field.h"
+#include "policy/grant.h"
+#include "policy/policy.h"
+#include "policy/rule-read.h"
 #include "policy/rule.h"
+#include "policy/same.h"
 
 #define ROUNDS 3000
 

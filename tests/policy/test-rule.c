@@ -2,6 +2,14 @@
 /* What each key of a rule makes of a request. */
 #include "policy-fixture.h"
 
+#include "interfaces/spec-json.h"
+#include "interfaces/spec-list.h"
+#include "policy/cover.h"
+#include "policy/grant-field.h"
+#include "policy/grant.h"
+#include "policy/rule-probes.h"
+#include "policy/same.h"
+
 static const char *const names[] = { "a:one", "a:two", "b:one", "sched:sched_switch" };
 
 static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {

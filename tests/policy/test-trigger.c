@@ -4,7 +4,10 @@
 
 #include <string.h>
 
+#include "interfaces/spec-json.h"
 #include "interfaces/spec-trigger.h"
+#include "policy/grant.h"
+#include "policy/same.h"
 
 static const char rules[] =
                 "{\"rules\":[{\"name\":\"own\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],"

@@ -7,6 +7,7 @@
 
 #include "btf-fixture.h"
 #include "define/compile.h"
+#include "define/show.h"
 
 static Definition *make(const char *on, bool is_return, const char *arg) {
         Definition *d = definition_new();

@@ -7,6 +7,8 @@
 
 #include "btf-fixture.h"
 
+#include "define/describe-function.h"
+
 static void assert_refused(const char *on, int code, const char *wanted) {
         _cleanup_(probe_kernel_free_cleanup) ProbeKernel *kernel = btf_fixture_new();
         ProbeFunction function;

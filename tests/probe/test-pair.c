@@ -7,6 +7,8 @@
 
 #include "define/compile.h"
 
+#include "define/compile-pair.h"
+
 #define COMMON                                                                 \
         "ID: 7\nformat:\n"                                                     \
         "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \

@@ -7,6 +7,9 @@
 
 #include "define/compile.h"
 
+#include "define/compile-user.h"
+#include "interfaces/user-args.h"
+
 #define FILE_PATH "/proc/self/fd/7"
 #define PLACE     FILE_PATH ":0x0000000000001136"
 #ifdef __x86_64__

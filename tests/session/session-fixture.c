@@ -7,6 +7,14 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "interfaces/spec-json.h"
+#include "session/create.h"
+#include "session/registry.h"
+#include "session/reload.h"
+#include "session/session-control.h"
+#include "session/session-end.h"
+#include "session/session-histogram.h"
+#include "session/session-run.h"
 #include "session/window-look.h"
 
 static const char policy_text[] =

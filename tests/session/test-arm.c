@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "scope/arm-check.h"
 #include "scope/arm.h"
 #include "session-fixture.h"
 #include "work/plan-queue.h"

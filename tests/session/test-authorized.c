@@ -5,6 +5,10 @@
 
 #include "session-fixture.h"
 
+#include "interfaces/spec-list.h"
+#include "session/create.h"
+#include "session/registry.h"
+
 typedef struct Answer {
         Session *session;
         int result;

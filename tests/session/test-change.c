@@ -5,6 +5,8 @@
 
 #include "session-fixture.h"
 
+#include "session/session-describe.h"
+
 static Session *make(Fixture *f, bool started) {
         Call call;
 

@@ -5,6 +5,11 @@
 
 #include "session-fixture.h"
 
+#include "interfaces/spec-json.h"
+#include "session/check.h"
+#include "session/registry.h"
+#include "session/visible-events.h"
+
 typedef struct Question {
         json_object *answer;
         int result;

@@ -5,6 +5,9 @@
 
 #include "session-fixture.h"
 
+#include "session/registry.h"
+#include "session/session-describe.h"
+
 #define SPEC(more)                                                                                \
         "{\"scope\":\"own\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:sys_enter\"]" more \
         "}"

@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "interfaces/spec-json.h"
 #include "interfaces/spec-trigger.h"
 #include "trace/trace-notify.h"
 #include "watch/hit-counter.h"

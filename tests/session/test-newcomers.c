@@ -7,6 +7,7 @@
 
 #include "session-fixture.h"
 #include "session/registry.h"
+#include "session/session-describe.h"
 #include "watch/newcomers.h"
 
 typedef struct Line {

@@ -9,6 +9,7 @@
 #include "probes/probe-set.h"
 #include "session-fixture.h"
 #include "session/registry.h"
+#include "session/session-describe.h"
 
 #define SPEC \
         "{\"scope\":\"system\",\"probes\":[\"both\"],\"events\":[\"sched:sched_switch\"],\"lifetime\":\"linger\"}"

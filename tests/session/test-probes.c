@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/spec-json.h"
 #include "kernel/probe.h"
 #include "probes/probe-batch.h"
 #include "probes/probe-list.h"
 #include "probes/probe-verbs.h"
 #include "session-fixture.h"
+#include "session/check.h"
 #include "session/registry.h"
 
 #define SPEC_MINE "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"

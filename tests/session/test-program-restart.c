@@ -10,10 +10,12 @@
 #include "base/log.h"
 #include "fake-fd-store.h"
 #include "fake-inspection.h"
+#include "kernel/probe-group.h"
 #include "probes/probe-list.h"
 #include "probes/probe-set.h"
 #include "probes/probe-verbs.h"
 #include "session-fixture.h"
+#include "session/registry.h"
 
 #define SESSION "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"
 

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/describe.h"
+#include "interfaces/json-file.h"
 #include "interfaces/json.h"
 #include "session-fixture.h"
 #include "session/registry.h"
+#include "session/session-describe.h"
 
 #define SPEC \
         "{\"name\":\"r\",\"scope\":\"own\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:sys_enter\"]}"

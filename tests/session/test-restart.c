@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "session-fixture.h"
+#include "session/registry.h"
 
 #define SPEC_FLIGHT \
         "{\"scope\":\"system\",\"mode\":\"flight\",\"name\":\"box\",\"lifetime\":\"linger\",\"events\":[\"sched:sched_switch\",{\"name\":\"raw_syscalls:sys_enter\",\"filter\":\"id == 3\"}]}"

@@ -8,6 +8,11 @@
 
 #include "session-fixture.h"
 
+#include "session/quota.h"
+#include "session/registry.h"
+#include "session/session-snapshot.h"
+#include "session/session-stream.h"
+
 static Session *create_root(Fixture *f) {
         Call call;
 

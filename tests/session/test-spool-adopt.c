@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "interfaces/json.h"
-#include "spool/spool-parts.h"
+#include "spool/spool-end.h"
+#include "spool/spool-entry.h"
+#include "spool/spool-record.h"
 
 #define ID     "00000000deadbee1"
 #define ROTATE ((uint64_t)262144)

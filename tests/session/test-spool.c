@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include "interfaces/spec.h"
-#include "spool/spool-parts.h"
+#include "spool/spool-end.h"
+#include "spool/spool-entry.h"
+#include "spool/spool-index.h"
+#include "spool/spool-record.h"
 #include "spool/spool-room.h"
 
 #define FILE_BYTES ((uint64_t)256 * 1024)

@@ -13,6 +13,7 @@
 #include "probes/probe-list.h"
 #include "probes/probe-verbs.h"
 #include "session-fixture.h"
+#include "session/registry.h"
 
 #define MODE_OWN (S_IFREG | 0755)
 

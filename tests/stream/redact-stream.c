@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "consumer/mask-rules.h"
 #include "consumer/page.h"
 #include "interfaces/frame.h"
 

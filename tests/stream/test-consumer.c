@@ -10,6 +10,8 @@
 
 #include "consumer-fixture.h"
 
+#include "consumer/mask-rules.h"
+
 static Frame *read_all(Rig *rig, size_t *ret_n) {
         size_t left;
 

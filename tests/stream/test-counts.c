@@ -10,6 +10,7 @@
 
 #include "consumer/counts-teller.h"
 #include "consumer/hold.h"
+#include "consumer/mask-rules.h"
 #include "page-builder.h"
 
 #define MEMBER 12

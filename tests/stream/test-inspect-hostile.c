@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "consumer/inspect/inspect-marker.h"
 #include "consumer/inspect/inspect.h"
 #include "interfaces/unwind-table.h"
 #include "interfaces/usdt.h"

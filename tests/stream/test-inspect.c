@@ -16,6 +16,8 @@
 
 #include "consumer/inspect/inspect.h"
 
+#include "consumer/inspect/inspect-marker.h"
+
 typedef struct Fixture {
         char *dir;
         InspectFile file;

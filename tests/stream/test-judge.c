@@ -7,6 +7,8 @@
 
 #include "page-builder.h"
 
+#include "consumer/mask-rules.h"
+
 #define TYPE_PADDING 29U
 
 typedef struct Fixture {

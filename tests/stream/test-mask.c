@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "consumer/mask-rules.h"
 #include "consumer/mask.h"
 #include "consumer/pseudonym.h"
 #include "page-builder.h"

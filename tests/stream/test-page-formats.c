@@ -9,6 +9,8 @@
 
 #include "page-builder.h"
 
+#include "consumer/mask-rules.h"
+
 #define N_ROUNDS   4000
 #define N_EVENTS   3
 #define FIELDS_MAX 10
@@ -18,11 +20,11 @@
 
 typedef enum Kind { NUMBER, CHARS, DATA_CHARS, DATA_BYTES, REL_CHARS, OPEN_CHARS, OPEN_BYTES } Kind;
 
-typedef enum Cut { KEEP, ZERO, WORDS } Cut;
+typedef enum Treatment { KEEP, ZERO, WORDS } Treatment;
 
 typedef struct Field {
         Kind kind;
-        Cut cut;
+        Treatment cut;
         unsigned offset, size;
 } Field;
 

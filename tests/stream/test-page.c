@@ -5,6 +5,8 @@
 
 #include "page-builder.h"
 
+#include "consumer/mask-rules.h"
+
 #define MISSED        (1U << 31)
 #define MISSED_STORED (1U << 30)
 #define TYPE_PADDING  29U

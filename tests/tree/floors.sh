@@ -15,7 +15,7 @@ policy           base interfaces
 work             policy base interfaces
 scope            work kernel policy base interfaces
 probes           define work kernel policy base interfaces
-trace            probes scope work kernel policy base interfaces
+trace            probes scope work define kernel policy base interfaces
 spool            work policy base interfaces
 feed             trace spool work base interfaces
 boot             feed trace spool work kernel policy base interfaces
@@ -25,8 +25,8 @@ consumer/inspect base interfaces
 consumer         consumer/inspect base interfaces
 auth             policy base interfaces
 door             auth session probes interfaces
-varlink          door session probes base interfaces
-bus              door session probes define base interfaces
+varlink          door session spool probes base interfaces
+bus              door session spool probes define base interfaces
 manager          bus varlink session probes policy base interfaces
 client           interfaces
 '

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "interfaces/json.h"
+#include "varlink/varlink-call.h"
 
 #define CLIENT_ID "one-and-only"
 #define N_REPLIES 10

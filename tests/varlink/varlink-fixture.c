@@ -12,6 +12,8 @@
 #include <sys/un.h>
 
 #include "base/log.h"
+#include "varlink/connection.h"
+#include "varlink/varlink-call.h"
 
 #define FILL_BYTES ((size_t)4 * 1024 * 1024)
 

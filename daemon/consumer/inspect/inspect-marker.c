@@ -5,12 +5,15 @@
  * file, so it is taken from the file's notes alone and must be data. Called by inspector.c in the
  * sandbox. */
 
+#include "consumer/inspect/inspect-marker.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "consumer/inspect/inspect.h"
 #include "interfaces/usdt.h"
+#include "interfaces/user-args.h"
 
 /* All that is said of one name. */
 typedef struct Search {

@@ -7,9 +7,3 @@
 /* Does an instruction of the program begin at this offset of the file? KT_E_FAILED with the reason:
  * it does not, or nobody can tell. */
 int inspect_offset(InspectFile *file, uint64_t offset, UserPlace *ret, Reason *reason);
-/* All places of a marker, "PROVIDER:NAME". KT_E_FAILED with the reason. */
-int inspect_marker(InspectFile *file,
-                const char *name,
-                UserPlace places[USER_PLACES_MAX],
-                size_t *ret_n,
-                Reason *reason);

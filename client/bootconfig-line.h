@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "bootconfig.h"
+
+/* form: NULL or what became of BOOT_ANY; text: one line, or the lines of a bootconfig file. */
+int boot_make(const Spec *spec,
+                const BootKernel *kernel,
+                const BootWish *wish,
+                BootForm *ret_form,
+                char **ret_text,
+                Reason *reason);

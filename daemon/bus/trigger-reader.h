@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "interfaces/spec-trigger.h"
+
+/* An aa{sv}: each of its triggers with its keys. Does not end the list. */
+int trigger_read_list(sd_bus_message *m, SpecTriggerList *list, Reason *reason);

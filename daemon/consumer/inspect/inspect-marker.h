@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "consumer/inspect/inspect.h"
+
+/* All places of a marker, "PROVIDER:NAME". KT_E_FAILED with the reason. */
+int inspect_marker(InspectFile *file,
+                const char *name,
+                UserPlace places[USER_PLACES_MAX],
+                size_t *ret_n,
+                Reason *reason);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "define/probe-tree.h"
+
+/* The kernel's words for the place, and how it is shown. */
+int probe_fetch(ProbeTree *tree, const Place *place, ProbeField *ret);
+int probe_read_wish(const ProbeTree *tree, Wish *ret);
+/* `label` unless the argument has a name of its own. */
+int probe_set_name(const ProbeTree *tree, const char *label, size_t size, ProbeField *field);

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "policy/decision.h"
+
+/* The keys that are not about events. */
+int decision_check_kernel(const Decision *d);

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "policy/rule.h"
+
+/* Appends the rules of one parsed file; `file` is its name without directory. The list may hold
+ * some of them when it fails. KT_E_INVALID_SPEC or KT_E_UNKNOWN_KEY with file and place in reason.
+ */
+int rule_list_add_json(RuleList *list, const char *file, json_object *o, Reason *reason);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/queue.h>
+
+#include "policy/limit.h"
+#include "spool/spool-disk.h"
+#include "spool/spool.h"
+#include "work/request.h"
+#include "work/worker.h"
+
+typedef struct SpoolJob SpoolJob;
+typedef struct SpoolFetch SpoolFetch;
+
+typedef enum SpoolState {
+        SPOOL_MAKING, /* nobody is shown it */
+        SPOOL_RECORDING,
+        SPOOL_CLOSING, /* its last words are on their way to the disk */
+        SPOOL_ENDED,
+        SPOOL_REMOVING,
+} SpoolState;
+
+typedef struct SpoolMember {
+        unsigned number; /* 0: not a stream's */
+        char name[SPOOL_MEMBER_MAX + 1];
+        uint64_t bytes; /* what it counts for; is_promised: what it may become */
+        bool is_promised;
+} SpoolMember;
+
+struct SpoolEntry {
+        Spool *spool;
+        char id[KT_ID_DIGITS + 1];
+        uid_t uid;
+        char name[KT_NAME_MAX + 1];
+        char kind[SPOOL_KIND_MAX + 1];
+        json_object *spec;
+        SpoolState state;
+        bool is_adopted, is_loaded, goes_on; /* adopted: what is on disk is known */
+        uint64_t created_usec, ended_usec;
+        uint64_t lost, n_dropped_files, dropped_bytes;
+        char code[32], reason[256];
+        SpoolMember *members; /* by name */
+        size_t n_members;
+
+        /* while it records */
+        SpoolMake make;
+        const SpoolGiver *giver;
+        void *giver_userdata;
+        unsigned last_given; /* number; 0: none */
+        bool has_note, gives, is_waiting, is_full, drops;
+        SpoolNote note;
+        TAILQ_ENTRY(SpoolEntry) entries;
+};
+
+TAILQ_HEAD(SpoolEntries, SpoolEntry);
+TAILQ_HEAD(SpoolJobs, SpoolJob);
+TAILQ_HEAD(SpoolFetches, SpoolFetch);
+
+struct Spool {
+        const ConsumerLauncher *launcher;
+        Limits limits;
+        const SpoolHandlers *handlers;
+        void *userdata;
+        Worker *worker; /* NULL until the first need: a thread of its own */
+        SpoolDisk disk; /* the thread's */
+        struct SpoolEntries entries;
+        struct SpoolJobs jobs;   /* with the thread */
+        struct SpoolJobs asking; /* until it is loaded */
+        struct SpoolFetches fetches;
+        bool is_loaded, is_loading, is_leaving, is_closing;
+        sd_event_source *timer; /* entries that wait for room */
+        sd_event_source *known; /* somebody asks what is known already */
+};
