@@ -116,8 +116,7 @@ static void probe_admission_on_inspected(int result,
         _cleanup_(probe_admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
-        admission->request->file = file;
-        admission->request->free_file = probe_file_free;
+        probe_file_give(file, admission->request);
         if (result == 0)
                 result = probe_admission_admit(admission, &reason);
         if (result == KT_E_AUTH_REQUIRED) {

@@ -234,3 +234,8 @@ ProbeFile *probe_file_free(ProbeFile *file) {
         free(file);
         return NULL;
 }
+
+void probe_file_give(ProbeFile *file, Request *request) {
+        request->file = file;
+        request->free_file = probe_file_free;
+}

@@ -13,6 +13,8 @@ struct ProbeFile {
 
 ProbeFile *probe_file_free(ProbeFile *file);
 DEFINE_CLEANUP(ProbeFile, probe_file_free);
+/* The request owns it from now on. NULL is fine. */
+void probe_file_give(ProbeFile *file, Request *request);
 
 /* Takes what was found. dir: the state directory. path: where a daemon before this one has had it;
  * NULL: it was found just now. KT_E_FAILED: it is deleted, or it is another one than was had, or

@@ -40,7 +40,7 @@ struct Request {
         uint32_t ticket;  /* inspections_open: of the file to come */
         ProbeFile *file;  /* add_probe: of a definition on a path, what probe_inspect has
                              found */
-        ProbeFile *(*free_file)(ProbeFile *file);
+        ProbeFile *(*free_file)(ProbeFile *file); /* see probe_file_give() */
         json_object *list; /* get_histogram: its rows; look: the description; check: the decision */
         int fd; /* open_stream: the client's end; `done` takes it with TAKE_FD or request_free
                    closes it */

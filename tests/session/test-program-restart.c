@@ -58,7 +58,7 @@ static bool is_answered(void *userdata) {
 static void on_inspected(int result, const Reason *reason, ProbeFile *file, void *userdata) {
         Answer *answer = userdata;
 
-        answer->request->file = file;
+        probe_file_give(file, answer->request);
         answer->reason = *reason;
         if (result == 0)
                 result = probe_set_define(registry_get_probes(answer->f->registry),

@@ -66,7 +66,7 @@ static void add_now(Answer *answer) {
 static void on_inspected(int result, const Reason *reason, ProbeFile *file, void *userdata) {
         Answer *answer = userdata;
 
-        answer->request->file = file;
+        probe_file_give(file, answer->request);
         answer->reason = *reason;
         answer->result = result;
         answer->is_answered = result != 0;
