@@ -239,7 +239,7 @@ swarm() { "$ATTACK_TOOLS/actor" swarm "$USER_UID" $VICTIM_CALL "$1" "$2" && touc
 
 case_pid_reuse_at_stop() { # [deep] root's processes with the numbers of processes that ended while the session was stopped
         defended_by lifetimes-last
-        roots_part swarm armed 150
+        roots_part swarm armed 300
         attack <<'EOS'
 from attack import *
 wait_for("pids")
