@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A recording's receipt, gathered from where the stream has its parts: the receipt proper and what
- * was cut of each event in the metadata, losses in the statistics, the end. Called by the
- * exporters, so that no format loses it, and by `report --receipt`. What the stream says is passed
- * on, not believed. */
+/* Makes a recording's receipt from the frames of its stream: the receipt itself and the lists of
+ * removed fields (both in the metadata), the statistics, and the end. The exporters call it, so
+ * each output format contains the receipt. `report --receipt` calls it, too. It does not verify
+ * what the stream says. */
 
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static int receipt_put(json_object *object, const char *key, json_object *value)
         return -ENOMEM;
 }
 
-/* What the other one has by this name; nothing where it has none. */
+/* Adds a value of `from` to `object`; both own it then. Without such a key it adds nothing. */
 static int share(json_object *object, json_object *from, const char *key) {
         json_object *value = NULL;
 
@@ -27,8 +27,8 @@ static int share(json_object *object, json_object *from, const char *key) {
         return receipt_put(object, key, json_object_get(value));
 }
 
-/* {"sched:sched_switch": …} of the events that have this key. Marks (ftrace) are nobody's request,
- * and what is cut of them is an address of the daemon's own doing. */
+/* Makes {"sched:sched_switch": ...} of the events that have this key. It skips marks (ftrace): no
+ * user requested them, and the only field that is removed from them is an address of the daemon. */
 static int gather(json_object *object, json_object *metadata, const char *key, const char *name) {
         json_object *events = json_object_object_get(metadata, "events"),
                     *gathered = json_object_new_object();
@@ -109,7 +109,8 @@ json_object *receipt_find(const char *text) {
 
         if (mark)
                 mark += strlen(RECEIPT_MARK);
-        /* A foreign or damaged one is as good as none: the trace can be read all the same. */
+        /* A receipt from another program or a damaged one is ignored: the trace is readable without
+         * it. */
         if (!mark || json_parse_strict("receipt", mark, strlen(mark), &object, &reason) != 0 ||
                         !json_object_is_type(object, json_type_object))
                 return NULL;

@@ -3,10 +3,11 @@
 
 #include "stream.h"
 
-/* Who asked for the recording and what became of it, in one object: see ktracectl(1). is_whole:
- * with losses and the end. *ret is NULL where the stream has none. 0 or -ENOMEM. */
+/* Makes one object that says who requested the recording and how it ended, see ktracectl(1). With
+ * is_whole it contains the losses and the end. Sets *ret to NULL when the stream has no receipt.
+ * Returns 0 or -ENOMEM. */
 int receipt_make(const Stream *stream, bool is_whole, json_object **ret);
 
-/* As it stands in the text of a trace.dat's version option. NULL: none there. */
+/* Marks the receipt in the text of a trace.dat's version option. */
 #define RECEIPT_MARK "\nreceipt "
 json_object *receipt_find(const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl record: reads the command line, refuses what can be refused before anything is touched,
- * opens the output, forks the command and hands over to recording.c. */
+/* ktracectl record: reads the command line, refuses wrong input before it changes anything, opens
+ * the output, forks the command and calls recording_run(). */
 
 #include <errno.h>
 #include <signal.h>
@@ -32,9 +32,9 @@ typedef struct Record {
         const char *format;
         char **command; /* NULL: none */
         bool allow_setuid;
-        Flight *flight;   /* what --snapshot-on says */
-        bool has_moments; /* it says something */
-        Origins origins;  /* of the spec that was built last */
+        Flight *flight;   /* from --snapshot-on */
+        bool has_moments; /* --snapshot-on was given */
+        Origins origins;  /* of the last spec that was built */
 } Record;
 
 static int record_take(Record *record, int option, Reason *reason) {
@@ -48,7 +48,7 @@ static int record_take(Record *record, int option, Reason *reason) {
         case OPTION_ALLOW_SETUID:
                 record->allow_setuid = true;
                 return 0;
-        case OPTION_SPEC: /* is read twice: before and after the fork */
+        case OPTION_SPEC: /* read twice: before and after the fork */
                 if (strcmp(optarg, "-") == 0)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
@@ -102,7 +102,7 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
         return option;
 }
 
-/* Onto the machine's disk: nothing is written here. */
+/* With --spool the daemon writes to the machine's disk, and this process writes no file. */
 static int record_set_output(Record *record, const Spec *spec, const Context *context) {
         if (spec->spool.is_on && (record->path || record->format)) {
                 (void)message_show_usage(context,
@@ -118,7 +118,7 @@ static int record_set_output(Record *record, const Spec *spec, const Context *co
         return 0;
 }
 
-/* What a first-time user meets. */
+/* A first-time user is likely to see this error. */
 static int record_refuse_no_events(void) {
         message_print("no event is named, there is nothing to record; 'ktracectl events' lists them. Try:");
         (void)fputs("  ktracectl record -e 'sched:sched_process_*' -- ls\n"
@@ -127,7 +127,8 @@ static int record_refuse_no_events(void) {
         return KT_EXIT_USAGE;
 }
 
-/* Judges all that needs neither file, process nor bus. child: a stand-in before there is one. */
+/* Checks everything that needs neither file, process nor bus. child: a placeholder before the
+ * fork. */
 static int record_build_spec(Record *record, pid_t child, Spec **ret, int *ret_status) {
         _cleanup_spec_ Spec *spec = NULL;
         Reason reason = {};
@@ -179,7 +180,8 @@ static int record_execute(Record *record,
                 output_discard(output);
                 return message_fail(r, &reason);
         }
-        /* After the fork: the command keeps what it had. Our writers see EPIPE and EFBIG. */
+        /* This runs after the fork, so the command keeps its own handlers. Our writers get EPIPE
+         * and EFBIG. */
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN);
         r = record_build_spec(record, child ? child_get_pid(child) : 0, &spec, &status);

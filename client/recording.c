@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The conduct of one recording, from CreateSession to the last byte in the file, as `record` does
- * it. Read recording_run() first: the steps stand there in order. Between steps the loop of watch.h
- * runs, so the stream is taken, signals are obeyed and the live line is drawn while a call waits.
+/* Runs one recording for `record`, from CreateSession to the last byte in the file. Read
+ * recording_run() first: it contains the steps in order. Between the steps the event loop of
+ * watch.h runs. So the stream is read, signals are handled and the live line is updated during a
+ * call.
  *
- * ^C (or SIGTERM, SIGHUP) once ends a recording without a command; with one the command gets it and
- * the recording ends when the command does; once more, and the command is waited for no longer;
- * once more again, and nothing is. Owns the proxy, watch, tap and live line; borrows output and
- * child. */
+ * Without a command, the first SIGINT, SIGTERM or SIGHUP ends the recording. With a command, the
+ * command gets the first signal, and the recording ends when the command ends. The second signal
+ * ends the wait for the command. The third signal ends every wait.
+ *
+ * Owns the proxy, watch, tap and live line. Borrows output and child. */
 
 #include "recording.h"
 
@@ -24,9 +26,10 @@
 #include "tap.h"
 #include "watch.h"
 
-/* A consumer without its daemon drains and leaves within its own limit; this is beyond it. */
+/* A consumer without its daemon finishes within its own limit. This timeout is longer than that
+ * limit. */
 #define RECORDING_ORPHAN_USEC ((uint64_t)10 * 1000 * 1000)
-#define SNAPSHOT_TRIES        3 /* of one whose worker was let go before the end */
+#define SNAPSHOT_TRIES        3 /* of a snapshot whose worker ended early */
 
 typedef struct Recording {
         const RecordingOptions *options;
@@ -40,10 +43,10 @@ typedef struct Recording {
         bool cut_told, sink_told;
         bool has_statistics;
         uint64_t n_recorded, n_lost, n_unpaired;
-        uint64_t n_changes, changed_nsec; /* by others, and how long they stood */
+        uint64_t n_changes, changed_nsec; /* by other programs, and for how long */
         ProxyPending *destroying;
         bool destroyed;
-        bool destroy_lost; /* with the daemon that was asked */
+        bool destroy_lost; /* the daemon that got the call is gone */
 } Recording;
 
 static void recording_done(Recording *recording) {
@@ -60,7 +63,8 @@ static void recording_fail(Recording *recording, int code, const Reason *reason)
         (void)message_fail(code, reason);
 }
 
-/* A glob that policy narrows is told; a plain name that is not granted was refused. */
+/* Reports a glob of which policy grants only a part. The daemon refuses a plain name that is not
+ * granted. */
 static void recording_report_narrowing(json_object *description) {
         json_object *requests = json_object_object_get(description, "requests");
         size_t n = json_object_is_type(requests, json_type_array)
@@ -102,8 +106,7 @@ static int recording_create(Recording *recording, Reason *reason) {
         return r;
 }
 
-/* Where what is recorded goes: the stream into its file from now on, or snapshots when they are
- * wanted. */
+/* Connects the stream with its file or, for a flight recorder, prepares the snapshots. */
 static int recording_attach(Recording *recording, Reason *reason) {
         const RecordingOptions *options = recording->options;
 
@@ -125,8 +128,8 @@ static int recording_attach(Recording *recording, Reason *reason) {
                                                   reason);
 }
 
-/* An older file keeps its name until a recording has begun that replaces it: until the session has
- * started and the command, if there is one, runs. */
+/* The new file replaces an older file only after the session has started and the command, if any,
+ * runs. So a recording that fails at its start does not destroy the older file. */
 static int recording_publish(Recording *recording, Reason *reason) {
         const RecordingOptions *options = recording->options;
         const Watch *watch = &recording->watch;
@@ -150,7 +153,7 @@ static int recording_open(Recording *recording, Reason *reason) {
         r = recording_create(recording, reason);
         if (r == 0)
                 r = recording_attach(recording, reason);
-        /* A recording that is refused at its start prints nothing. */
+        /* The output is held back: a recording that is refused at its start prints nothing. */
         if (r == 0 && recording->tap)
                 tap_hold(recording->tap);
         if (r == 0)
@@ -167,7 +170,8 @@ static int recording_open(Recording *recording, Reason *reason) {
         return r;
 }
 
-/* Nothing was recorded: the session goes, whatever lifetime it has, and so does a file we made. */
+/* Used when nothing was recorded. Removes the session, whatever lifetime it has, and a file that
+ * this recording created. */
 static int recording_abandon(Recording *recording, int code, const Reason *reason) {
         int status = caret_report_failure(
                         recording->options->spec, recording->options->origins, code, reason);
@@ -175,7 +179,7 @@ static int recording_abandon(Recording *recording, int code, const Reason *reaso
         if (recording->id && !watch_is_cut(&recording->watch)) {
                 Reason ignored;
 
-                /* Waited for, so that nothing is left in the kernel when we exit. */
+                /* Waits for the answer, so that no instance is left in the kernel at exit. */
                 watch_set_patience(&recording->watch, recording->watch.n_signals + 1);
                 (void)proxy_order(recording->proxy, recording->id, "Destroy", NULL, &ignored);
         }
@@ -196,7 +200,8 @@ static int recording_release(Recording *recording) {
 static void recording_report_cut(Recording *recording) {
         const Watch *watch = &recording->watch;
 
-        /* What goes once our session is gone is no concern of ours: the daemon leaves when idle. */
+        /* After our session is destroyed, the daemon may leave because it is idle. That is not an
+         * error. */
         if (recording->cut_told || recording->destroyed || !watch_is_cut(watch))
                 return;
         recording->cut_told = true;
@@ -222,7 +227,7 @@ static void recording_report_sink(Recording *recording) {
         recording_fail(recording, r, &reason);
 }
 
-/* Of a flight recorder there is none. */
+/* A flight recorder has no stream, so this is false. */
 static bool is_stream_done(const Recording *recording) {
         return recording->tap && tap_is_done(recording->tap);
 }
@@ -236,7 +241,8 @@ static bool recording_may_end(const Recording *recording) {
         return watch->n_signals >= 1 || watch_is_cut(watch) || is_stream_done(recording);
 }
 
-/* One that is being replaced is waited for, unless its stream has ended without it. */
+/* Waits for the next daemon while the daemon is replaced, unless the stream has ended without
+ * it. */
 static void recording_await_daemon(Recording *recording) {
         Watch *watch = &recording->watch;
 
@@ -251,7 +257,8 @@ static int ask_stop(Recording *recording, Reason *reason) {
         return proxy_order(recording->proxy, recording->id, "Stop", NULL, reason);
 }
 
-/* Once more where the daemon went while it was asked: the next one has the session. */
+/* Sends the request again when the daemon left during the request: the next daemon has the
+ * session. */
 static int recording_ask(Recording *recording, int (*ask)(Recording *recording, Reason *reason)) {
         unsigned n_asked = 0;
         Reason reason;
@@ -266,10 +273,10 @@ static int recording_ask(Recording *recording, int (*ask)(Recording *recording, 
                 n_asked++;
         } while ((r == -ECONNRESET && n_asked < SNAPSHOT_TRIES) ||
                         (r != 0 && recording->watch.daemon_away));
-        /* Stopped, and nobody was left to say so. */
+        /* The previous daemon stopped the session but left before it answered. */
         if (ask == ask_stop && r == KT_E_WRONG_STATE && n_asked > 1)
                 return 0;
-        if (r == -ECONNRESET) /* it is told */
+        if (r == -ECONNRESET) /* already reported */
                 recording->failed = true;
         else if (r != 0 && !watch_is_cut(&recording->watch))
                 recording_fail(recording, r, &reason);
@@ -292,9 +299,10 @@ static int recording_wait(Recording *recording) {
 
                 if (r < 0)
                         return r;
-                /* When this fails, output_finish tries again and reports it. */
+                /* output_finish tries again when this fails, and reports the error. */
                 (void)recording_publish(recording, &ignored);
-                /* With a command these end nothing: it runs on, and its user is told now. */
+                /* A command continues after the session has ended, so this is reported now and not
+                 * at its end. */
                 recording_report_cut(recording);
                 if (is_stream_done(recording))
                         recording_report_sink(recording);
@@ -333,13 +341,14 @@ static void on_destroyed(int result, const Reason *reason, json_object *object, 
         Recording *recording = userdata;
 
         recording->destroyed = true;
-        /* The next one is asked again, or ends the session when we have left the bus. */
+        /* The request is sent again to the next daemon. When this process has left the bus, the
+         * next daemon ends the session by itself. */
         recording->destroy_lost = result != 0 && recording->watch.daemon_away;
         if (result != 0 && !watch_is_cut(&recording->watch) && !recording->destroy_lost)
                 recording_fail(recording, result, reason);
 }
 
-/* Its answer comes when the instance is removed; the file is finished meanwhile. */
+/* The answer comes after the instance is removed. The file is finished during that time. */
 static void recording_begin_destroy(Recording *recording) {
         recording->destroyed = recording->destroy_lost = false;
         recording->destroying = proxy_pending_free(recording->destroying);
@@ -355,7 +364,7 @@ static void recording_begin_destroy(Recording *recording) {
         }
 }
 
-/* Runs the loop until *flag; false when that was given up. */
+/* Runs the loop until `reached` returns true. Returns false when the user has ended the wait. */
 static bool recording_await(Recording *recording, bool (*reached)(const Recording *)) {
         uint64_t limit = UINT64_MAX;
 
@@ -382,7 +391,8 @@ static bool is_destroyed(const Recording *recording) {
                watch_is_cut(&recording->watch);
 }
 
-/* Of a flight recorder: what it held at the end, unless nothing ever ran. */
+/* Whether a flight recorder must take a snapshot at the end. It takes none when the command never
+ * ran. */
 static bool recording_wants_last(const Recording *recording) {
         const Flight *flight = recording->options->flight;
 
@@ -395,7 +405,7 @@ static int ask_moments(Recording *recording, Reason *reason) {
 }
 
 static void recording_stop(Recording *recording) {
-        /* Stop removes the kernel's triggers, and with them what they have counted. */
+        /* Stop removes the kernel's triggers and their counts, so the counts are read before. */
         if (recording->options->flight && !recording_wants_last(recording))
                 (void)recording_ask(recording, ask_moments);
         int r = recording_ask(recording, ask_stop);
@@ -434,7 +444,7 @@ static void recording_report_summary(const Recording *recording,
                 message_print("%s: %s", output_get_name(output), text);
 }
 
-/* The stream has ended: makes the file whole and tells what is in it. */
+/* Completes the file after the end of the stream and reports its contents. */
 static void recording_finish(Recording *recording) {
         ExportSummary converted;
         const ExportSummary *summary = tap_get_summary(recording->tap);
@@ -461,7 +471,7 @@ static void recording_finish(Recording *recording) {
                                 output_get_name(recording->options->output),
                                 summary->missing);
         }
-        /* Of a recording that failed the daemon's counts do not say what is in the file. */
+        /* The daemon's counts do not describe the file of a failed recording. */
         if (!recording->failed && !tap_is_deserted(recording->tap) &&
                         (summary || recording->has_statistics))
                 recording_report_summary(recording, recording->n_recorded, recording->n_lost);
@@ -484,7 +494,7 @@ static void recording_finish(Recording *recording) {
         }
 }
 
-/* The daemon has it. */
+/* With --spool the daemon owns the recording, so the local output is removed. */
 static void recording_finish_spool(Recording *recording) {
         char events[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX];
 
@@ -496,7 +506,7 @@ static void recording_finish_spool(Recording *recording) {
                                 recording->id);
 }
 
-/* What its snapshots are was told when they were taken. */
+/* Each snapshot was already reported when it was taken. */
 static void recording_finish_flight(Recording *recording) {
         if (flight_get_n_taken(recording->options->flight) > 0)
                 return;
@@ -505,7 +515,8 @@ static void recording_finish_flight(Recording *recording) {
                 message_print("no snapshot was asked for: nothing is kept");
 }
 
-/* The kernel does not count events as lost that another program kept it from recording. */
+/* Another program can keep the kernel from recording events. The kernel does not count those
+ * events as lost. */
 static void recording_report_changes(Recording *recording) {
         const RecordingOptions *options = recording->options;
 
@@ -520,7 +531,8 @@ static void recording_report_changes(Recording *recording) {
         recording->n_lost = MAX_OF(recording->n_lost, (uint64_t)1);
 }
 
-/* A worker that the next daemon could not take over has ended it, and the session goes on. */
+/* The next daemon could not take over the worker, so the worker ended the stream. The session
+ * continues. */
 static void recording_report_early_end(Recording *recording) {
         if (recording->failed || watch_is_cut(&recording->watch))
                 return;
@@ -555,7 +567,7 @@ static void recording_close(Recording *recording) {
 static int recording_refuse_exec(Recording *recording) {
         int exec_errno = recording->watch.exec_errno;
 
-        /* Text that is already on standard output stays there. */
+        /* Text that is already printed cannot be removed from standard output. */
         message_print("cannot run '%s': %s%s",
                         recording->options->command,
                         strerror(exec_errno),
@@ -572,7 +584,7 @@ static int recording_get_status(const Recording *recording) {
         if (recording->options->child) {
                 if (recording->failed)
                         return KT_EXIT_RECORDING;
-                /* Not waited for to its end. */
+                /* The user ended the wait for the command. */
                 return watch->child_gone ? watch->child_status : 128 + SIGINT;
         }
         if (recording->failed)

@@ -8,16 +8,16 @@
 
 typedef struct RecordingOptions {
         json_object *spec;
-        const Origins *origins; /* of the options that it was made of */
-        Output *output;         /* of a flight recorder: its first snapshot's */
+        const Origins *origins; /* where in the options each part of the spec stands */
+        Output *output;         /* for a flight recorder: of its first snapshot */
         Flight *flight;         /* NULL: the stream is recorded */
-        bool is_spooled; /* onto the machine's disk: nothing comes here, and no output stays */
+        bool is_spooled;        /* written to the machine's disk by the daemon; no local output */
         const char *path, *format; /* of the output */
-        Child *child;              /* held back; NULL: none */
+        Child *child;              /* not yet released; NULL: none */
         const char *command;
         bool quiet;
-        bool ask_password; /* where policy wants one */
+        bool ask_password; /* when policy requires one */
 } RecordingOptions;
 
-/* Records from CreateSession to Destroy and tells all that happens. Returns the exit status. */
+/* Records from CreateSession to Destroy and reports all errors. Returns the exit status. */
 int recording_run(const RecordingOptions *options);

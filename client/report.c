@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `ktracectl report`: a recorded trace as text on standard output, or its receipt. Owns nothing;
- * asks nobody: the file says all there is. */
+/* `ktracectl report`: prints a recorded trace as text on standard output, or prints its receipt.
+ * Reads only the file and never calls the daemon. Owns nothing. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static void print_cuts(FILE *out, json_object *cuts) {
         }
 }
 
-/* Each member of an object as a line of text. */
+/* Replaces an object by an array with one line of text for each member. */
 static int report_make_lines(json_object *receipt,
                 const char *key,
                 void (*print)(FILE *out, json_object *value)) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The files of saved sessions: where they are, which of two counts, and what session one is. Read
- * by ktracectl alone; to ktraced it is a session like any other, of whoever runs it. Owns nothing.
+/* Finds and reads the files of saved sessions: which directories contain them, which of two files
+ * with one name is used, and which session a file describes. Only ktracectl reads these files. For
+ * ktraced the session is like any other session of the same user. Owns nothing.
  *
- * A file's name is the session's, and it says what it records and for how long; who may run it
- * policy says, as ever. Whoever can write it decides what its user traces: so what others than root
- * and its reader may write is not taken. */
+ * The name of the file is the name of the session. The file says what is recorded and for how long.
+ * Policy says who may run it. A user who can write the file decides what
+ * the user who runs it traces. So a file is refused when users other than root and its reader may
+ * write it. */
 #include "saved-file.h"
 
 #include <dirent.h>
@@ -28,7 +30,7 @@ static DIR *saved_file_closedir_null(DIR *dir) {
 
 DEFINE_CLEANUP(DIR, saved_file_closedir_null);
 
-/* A session can be called so. */
+/* Whether a session may have this name. */
 static bool name_is_valid(const char *name, size_t size) {
         Reason reason;
         char text[NAME_MAX + 1];
@@ -48,7 +50,7 @@ static int saved_file_make_path(const char *dir, const char *name, char **ret) {
         return asprintf(ret, "%s/" FOLDER "/%s" SUFFIX, dir, name) < 0 ? -ENOMEM : 0;
 }
 
-/* 1: there is a file that counts, 0: none, and with *ret_masked one that says so. */
+/* Returns 1 when a file exists, else 0. *ret_masked is true when an empty file masks the name. */
 static int seek(const SavedDirs *dirs, const char *name, char **ret_path, bool *ret_masked) {
         const char *const all[] = { dirs->config_dir, dirs->lib_dir };
 
@@ -61,7 +63,8 @@ static int seek(const SavedDirs *dirs, const char *name, char **ret_path, bool *
                         return -ENOMEM;
                 if (stat(path, &st) < 0 && errno == ENOENT)
                         continue;
-                /* Also a link to /dev/null. What cannot be looked at is told when it is opened. */
+                /* A link to /dev/null also has size 0. Other errors of stat are reported when the
+                 * file is opened. */
                 *ret_masked = st.st_size == 0 && !S_ISDIR(st.st_mode);
                 if (*ret_masked)
                         return 0;
@@ -183,7 +186,7 @@ static int check_writers(const char *path, Reason *reason) {
         struct stat st;
 
         if (stat(path, &st) < 0)
-                return 0; /* told when it is opened */
+                return 0; /* reported when it is opened */
         if ((st.st_mode & 022) || (st.st_uid != 0 && st.st_uid != getuid()))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
@@ -192,7 +195,8 @@ static int check_writers(const char *path, Reason *reason) {
         return 0;
 }
 
-/* The folder too, where it is one of ours: who may write there puts a file into another's place. */
+/* Also checks the directory when it is a sessions.d: a user who may write to it can replace the
+ * file. */
 static int check_trust(const char *path, Reason *reason) {
         const char *slash = strrchr(path, '/');
         _cleanup_free_ char *folder = slash ? strndup(path, (size_t)(slash - path)) : NULL;
@@ -204,10 +208,10 @@ static int check_trust(const char *path, Reason *reason) {
         return r;
 }
 
-/* The object's own words for what the file's place says. */
+/* Removes the keys that the location of the file decides. Returns whether a lifetime is left. */
 static bool take_lifetime(const SpecFile *file, json_object *object) {
         json_object_object_del(object, "name");
-        /* A session that was had one for what it was made for. */
+        /* The description of an old session contains the lifetime that suited its purpose then. */
         if (spec_file_is_description(file))
                 json_object_object_del(object, "lifetime");
         return json_object_object_get_ex(object, "lifetime", NULL);

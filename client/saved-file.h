@@ -3,13 +3,14 @@
 
 #include "saved.h"
 
-/* What is there, by name: of the same name the one in config_dir; less what an empty file masks. */
+/* Lists the files by name. config_dir wins over lib_dir. Names that an empty file masks are left
+ * out. */
 int saved_list(const SavedDirs *dirs, SavedEntry **ret, size_t *ret_n, Reason *reason);
 void saved_list_free(SavedEntry *entries, size_t n);
-/* KT_E_NO_SUCH_SESSION, also where it is masked. */
+/* Returns KT_E_NO_SUCH_SESSION also when the file is masked. */
 int saved_find(const SavedDirs *dirs, const char *name, char **ret_path, Reason *reason);
-/* The file's session as it would be made: called `name`, with the lifetime that the file says.
- * has_lifetime: it says one. KT_E_INVALID_SPEC with file, line and column. */
+/* Reads the spec of the session with the name `name` and the lifetime of the file. has_lifetime:
+ * the file has a lifetime. Returns KT_E_INVALID_SPEC with file, line and column. */
 int saved_load(const char *path,
                 const char *name,
                 Spec **ret,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl saved run: the process that a saved session is there for, mostly the main process of
- * ktrace-session@NAME.service. Makes and starts the session, tells systemd, and waits: for SIGTERM,
- * which ends the session, or for the session's end, which is a failure. Used by saved.c.
+/* ktracectl saved run: the process that runs a saved session, usually the main process of
+ * ktrace-session@NAME.service. saved.c calls it. It creates and starts the session, notifies
+ * systemd and waits. SIGTERM ends the session. An end of the session for any other reason is a
+ * failure.
  *
- * In a service the session's lifetime is that of the service: it then outlives the daemon, which
- * may be replaced meanwhile, and does not outlive this process, however that ends. So it never
- * gives up on a daemon that is away, for to leave would end what the kernel still records: the
- * status tells it, and the next daemon says whether it has the session. Elsewhere the lifetime is
- * this process's connection. */
+ * In a service the session has the lifetime of the service. It continues when the daemon is
+ * replaced, and it ends when this process ends, for whatever reason. So this process never stops
+ * waiting for a daemon that is away: if it left, the recording in the kernel would end. The
+ * service's status shows that the daemon is away, and the next daemon reports whether it has the
+ * session. Outside a service the session has the lifetime of this process's connection. */
 #include "saved-run.h"
 
 #include <errno.h>
@@ -25,18 +26,18 @@
 
 #define CGROUP_LINE "0::"
 
-/* Between two units' SIGTERM when the machine goes down. */
+/* The maximum time between the SIGTERM of two units at shutdown. */
 #define STOP_TOO_USEC ((uint64_t)2 * 1000 * 1000)
 
 typedef struct Run {
         Proxy *proxy;
         Watch watch;
         const char *name;
-        bool is_gone; /* the session, by whoever's Destroy */
+        bool is_gone; /* Destroy was called, by any client */
 } Run;
 
-/* The service that this process is of, by the name of its cgroup. "": none; a scope is not, since
- * others live there too. */
+/* Gets the service that contains this process, from the name of its cgroup, or "" outside a
+ * service. A scope does not count: it also contains other processes. */
 static void find_service(char *ret, size_t size) {
         FILE *file = fopen("/proc/self/cgroup", "re");
         char line[4096];
@@ -59,7 +60,7 @@ static int saved_run_set_lifetime(Spec *spec, Reason *reason) {
 
         find_service(service, sizeof(service));
         if (!*service)
-                return 0; /* client */
+                return 0; /* lifetime "client" */
         (void)snprintf(text, sizeof(text), "unit:%s", service);
         return spec_set_string(spec, "lifetime", text, reason);
 }
@@ -79,7 +80,7 @@ static int saved_run_load(const SavedDirs *dirs,
         return r ?: spec_to_json(spec, ret);
 }
 
-/* One line: systemd shows it. */
+/* Writes one line, because systemd shows one line. */
 static void notify(const char *state, const char *text) {
         (void)sd_notifyf(0, "%sSTATUS=%s", state, text);
 }
@@ -130,8 +131,8 @@ static int saved_run_wait_for_end(Run *run) {
         return r;
 }
 
-/* The unit is not ordered behind the daemon's, so that they start at the same time: then they are
- * also stopped at the same time, and the daemon may be the first to say so. */
+/* This unit has no ordering after the daemon's unit, so both start at the same time. At shutdown
+ * they also stop at the same time. Then the end of the session can arrive before SIGTERM. */
 static bool is_stopped_too(Run *run) {
         uint64_t now = 0, until;
         int r = 0;
@@ -152,7 +153,7 @@ static int saved_run_end(Run *run) {
         Reason reason = {};
 
         notify("STOPPING=1\n", "The session is being ended");
-        /* Another signal, and it is left to its lifetime. */
+        /* Another signal ends the wait; then the session ends with its lifetime. */
         watch_set_patience(&run->watch, run->watch.n_signals + 1);
         int r = proxy_order(run->proxy, run->watch.session, "Destroy", NULL, &reason);
         if (r != 0 && r != KT_E_NO_SUCH_SESSION)

@@ -3,5 +3,5 @@
 
 #include "saved.h"
 
-/* Makes and starts the session, and stays as long as it does. Returns an exit status. */
+/* Creates and starts the session and waits until it ends. Returns an exit status. */
 int saved_run(Context *context, const SavedDirs *dirs, const char *name);

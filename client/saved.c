@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl saved: sessions that are kept in files, to be made at boot or whenever they are wanted.
- * list, show and check read files alone; run is saved-run.c's. They are the client's: the daemon
- * reads no spec from a disk, the state of ktrace-session@NAME.service is the session's, and what
- * ends its process ends the session. */
+/* ktracectl saved: sessions that are stored in files and are created at boot or on request. list,
+ * show and check only read files; saved-run.c contains run. Saved sessions exist only in the
+ * client: the daemon reads no spec from a disk. The state of the session is the state of
+ * ktrace-session@NAME.service, and the session ends when the service's process ends. */
 #include "saved.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static int saved_add_text(json_object *object, const char *key, const char *text
         return json_object_object_add(object, key, json_object_new_string(text)) < 0 ? -ENOMEM : 0;
 }
 
-/* "1:26: mode: …": the file has a column of its own. */
+/* Removes the path from "1:26: mode: ...": the table has a column for it. */
 static const char *skip_path(const char *text, const char *path) {
         size_t size = strlen(path);
 
@@ -37,7 +37,7 @@ static const char *skip_path(const char *text, const char *path) {
         return text + strspn(text, " ");
 }
 
-/* What is wrong with it stands in its row. */
+/* An error in the file is shown in the file's row. */
 static int saved_describe(json_object *row, const SavedEntry *entry) {
         _cleanup_spec_ Spec *spec = NULL;
         _cleanup_free_ char *scope = NULL;
@@ -140,7 +140,8 @@ static int check_all(const Context *context, const SavedDirs *dirs) {
         return status;
 }
 
-/* And not the name of a saved session: standard input, a path, "x.json" in this directory. */
+/* True for standard input, a path, or an existing "x.json" in this directory. Else the text is the
+ * name of a saved session. */
 static bool saved_is_file(const char *name) {
         size_t size = strlen(name);
 
@@ -154,7 +155,7 @@ static int saved_check(Context *context, const SavedDirs *dirs, const char *name
 
         if (!name)
                 return check_all(context, dirs);
-        if (saved_is_file(name)) /* any name will do */
+        if (saved_is_file(name)) /* the session needs no particular name */
                 return saved_check_file(context, name, "checked");
         int r = saved_find(dirs, name, &path, &reason);
         return r == 0 ? saved_check_file(context, path, name) : message_fail(r, &reason);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl stream, snapshot: reads an existing session's stream into a file or prints it, until
- * the session or its reader ends it; or what a flight recorder holds. Neither starts nor stops the
- * session. (stream.c is the format.) */
+/* ktracectl stream, snapshot: reads the stream of an existing session into a file or prints it,
+ * until the session ends or the user stops. Or reads the snapshot of a flight recorder. Does not
+ * start or stop the session. (stream.c contains the format.) */
 
 #include <errno.h>
 #include <signal.h>
@@ -25,9 +25,9 @@ enum {
 
 typedef struct StreamJob {
         const char *session, *path, *format, *cpus;
-        bool is_notify; /* not the events: what is told of the session */
+        bool is_notify; /* prints notifications, not events */
         bool is_snapshot;
-        bool has_left; /* by ^C: the stream goes on without us */
+        bool has_left; /* by ^C; the stream continues without us */
         Proxy *proxy;
         Watch watch;
         Output *output;
@@ -96,7 +96,7 @@ static int stream_open(StreamJob *job, Reason *reason) {
                 r = watch_set_session(&job->watch, session);
         if (r < 0)
                 return r;
-        /* Our writers see EPIPE and EFBIG. */
+        /* Our writers get EPIPE and EFBIG. */
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN);
         r = output_begin(job->output, reason);
@@ -106,7 +106,8 @@ static int stream_open(StreamJob *job, Reason *reason) {
         return r != 0 || job->is_snapshot ? r : output_publish(job->output, reason);
 }
 
-/* Until the stream's end, or ^C: then what has come so far is the recording. */
+/* Runs until the stream ends or ^C. After ^C the recording contains what was received until
+ * then. */
 static int stream_follow(StreamJob *job) {
         watch_set_patience(&job->watch, 2);
         while (!tap_is_done(job->tap) && !job->watch.given_up) {
@@ -122,8 +123,8 @@ static int stream_follow(StreamJob *job) {
         return 0;
 }
 
-/* Of one that has no end although nobody has left it its worker was killed; what a failed one
- * lacks is told already. */
+/* Reports a stream without an end. When the user did not stop it, its worker was killed. When the
+ * stream failed, the failure is already reported. */
 static bool stream_report_cut(const StreamJob *job, const ExportSummary *summary) {
         const char *missing = tap_find_missing(job->tap, summary);
 
@@ -136,7 +137,7 @@ static bool stream_report_cut(const StreamJob *job, const ExportSummary *summary
         return true;
 }
 
-/* Tells what is in the file; ret_lost: whether something is missing. */
+/* Reports what is in the file. ret_lost: whether events are missing. */
 static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost, Reason *reason) {
         const ExportSummary *summary;
         char events[TABLE_NUMBER_MAX];

@@ -10,17 +10,17 @@
 /* One command. Each verb's file defines its own as `const Verb verb_NAME`; main.c lists them. */
 typedef struct Verb {
         const char *name;
-        const char *arguments; /* behind the name in --help: "[GLOB]" */
+        const char *arguments; /* after the name in --help: "[GLOB]" */
         const char *summary;   /* one line */
-        const char *help;      /* its own options and what to know, whole lines; NULL: none */
+        const char *help;      /* its own options and notes, whole lines; NULL: none */
         void (*print_more)(FILE *out);
         bool paged;   /* its listing may go through a pager */
-        bool manages; /* sessions of others too, with --administrator */
+        bool manages; /* with --administrator also sessions of other users */
         /* argv[0] is the verb's name. Returns the exit status. */
         int (*run)(Context *context, int argc, char **argv);
 } Verb;
 
-/* For the help of verbs that manage. */
+/* For the help of verbs that accept --administrator. */
 #define HELP_ADMINISTRATOR                                                                         \
         "  --administrator            another user's session, where polkit allows to manage it;\n" \
         "                             exit status 3 where it does not\n"
