@@ -64,6 +64,26 @@ static void print_cpus(json_object *cpus) {
         }
 }
 
+static void print_quoted(const char *before, json_object *value) {
+        _cleanup_free_ char *text = strdup(json_object_get_string(value) ?: "");
+
+        if (!text)
+                return;
+        message_clean(text);
+        (void)printf("%s\"%s\"", before, text);
+}
+
+/* `change="FILE" was="..." is="..."` for each. */
+static void print_changes(json_object *changes) {
+        for (size_t i = 0; i < json_object_array_length(changes); i++) {
+                json_object *change = json_object_array_get_idx(changes, i);
+
+                print_quoted(" change=", json_object_object_get(change, "file"));
+                print_quoted(" was=", json_object_object_get(change, "was"));
+                print_quoted(" is=", json_object_object_get(change, "is"));
+        }
+}
+
 static void print_text(json_object *notice) {
         static const char *const heads[] = {
                 "kind", "session", "sequence", "monotonic-nsec", "realtime-nsec"
@@ -79,7 +99,9 @@ static void print_text(json_object *notice) {
                         i++;
                 if (i < ELEMENTSOF(heads) || !value || strcmp(key, "merged") == 0)
                         continue;
-                if (json_object_is_type(value, json_type_array))
+                if (strcmp(key, "changes") == 0)
+                        print_changes(value);
+                else if (json_object_is_type(value, json_type_array))
                         print_cpus(value);
                 else
                         notify_print_value(key, value);

@@ -119,9 +119,13 @@ case_interference_emptied() { # a buffer that somebody empties cannot be filled 
 case_interference_others_events() { # events that others turn on in it are off again
         trap interference_end EXIT
         watched
+        ktracectl stream box --notify >text 2>text.err &
+        started+=("$!")
+        within 30 grep -q waiting text.err || fail "$(cat text.err)"
         echo 1 >"$BOX/events/sched/sched_switch/enable"
         within 30 grep -qx 0 "$BOX/events/sched/sched_switch/enable" || fail "still on"
         told_of events/sched/sched_switch/enable 0 1 true
+        within 20 grep -q ' change="events/sched/sched_switch/enable" was="0" is="1"' text || fail "$(cat text)"
         echo 1 >"$BOX/events/sched/enable"
         echo 0 >"$EVENT/enable"
         within 8 grep -qx 0 "$BOX/events/sched/enable" || fail "still on"
