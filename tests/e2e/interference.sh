@@ -86,6 +86,7 @@ case_interference_files() { # [asan] tracing, clock, size, overwriting and CPUs 
         told_of tracing_on 1 0 true
         echo 16 >"$BOX/buffer_size_kb"
         reads buffer_size_kb "$size"
+        within 20 grep -q '"file":"buffer_size_kb"' told || fail "not told: $(cat told)"
         told_of buffer_size_kb "$size" "$(jq -rs 'map(.changes[]? | select(.file == "buffer_size_kb"))[0].is' told)" true
         echo 1 >"$BOX/options/overwrite"
         reads options/overwrite 0
