@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How often a session's notify triggers were hit. The kernel counts in histograms and wakes nobody
- * for it, so a process of ktrace-consumer reads them every LOOK_MSEC while the session has it
- * (hist-reader.c) and tells what rose. Made by session-notice.c at the first start of a session
- * that has such triggers; in the event loop, but for opening the files, which is a plan of its own
- * beside the session's, like newcomers.c.
+/* Counts how often the notify triggers of a session were hit. session-notice.c makes it at the
+ * first start of a session that has such triggers. It runs in the event loop. Only the opening of
+ * the files is a plan of its own on the worker, beside the session's plans, as in newcomers.c.
  *
- * The process is made anew when it ends. A new one tells first all that was ever counted, and then
- * that this is all: what is known of that is taken off, so nothing is told twice and nothing is
- * missing. After TRIES_MAX in a row that came to nothing it is given up, and told.
+ * The kernel counts the hits in histograms and does not wake any reader. Therefore a process of
+ * ktrace-consumer reads the histograms every LOOK_MSEC as long as the session has that process
+ * (hist-reader.c), and reports the increases.
  *
- * In a judged trace hits are dropped once the guard has gone off: tracing_on is asked first. */
+ * A new process replaces one that ended. The new process first reports all hits since the
+ * beginning, and then the end of that first report. The hits that are already known are subtracted,
+ * so each hit is reported exactly once. After TRIES_MAX failed attempts in a row the counter gives
+ * up and calls on_failed.
+ *
+ * In a judged trace, hits are dropped after the guard has fired. Therefore tracing_on is read
+ * before each report. */
 
 #include "watch/hit-counter.h"
 
@@ -25,16 +29,15 @@
 #include "interfaces/spec-trigger.h"
 #include "trace/trace-notify.h"
 
-/* With it, the pace of notices and the bus a hit is told within 100 ms. */
+/* A hit is reported within 100 ms. That includes the pace of notices and the bus. */
 #define LOOK_MSEC  50
 #define TRIES_MAX  5
 #define RETRY_USEC 100000
 
-/* One notify trigger. */
 typedef struct Count {
-        uint64_t known;    /* hits, told or over the trigger's own count */
-        uint64_t catching; /* of a new process's first reading */
-        uint64_t dropped;  /* those that found no room in the kernel's table */
+        uint64_t known;    /* hits, reported or above the trigger's own count */
+        uint64_t catching; /* hits in a new process's first report */
+        uint64_t dropped;  /* hits without room in the kernel's table */
         uint32_t pid;
 } Count;
 
@@ -47,12 +50,12 @@ struct HitCounter {
         Plan plan;
         bool in_flight, is_orphan;
         Consumer *consumer;
-        bool is_catching_up; /* until the process has told all that was there */
-        bool is_stopping;    /* it is ended when it has told all */
+        bool is_catching_up; /* until the process has made its first report */
+        bool is_stopping;    /* the process ends after its next report */
         bool is_failed;
-        unsigned n_tries; /* without anything told */
+        unsigned n_tries; /* attempts in a row without a report */
         sd_event_source *timer;
-        Count *counts; /* of the spec's triggers */
+        Count *counts; /* one for each trigger of the spec */
 };
 
 static const Trace *get_trace(const HitCounter *counter) {
@@ -67,7 +70,7 @@ static bool may_report(const HitCounter *counter) {
         return pread(counter->notify.tracing_fd, text, sizeof(text) - 1, 0) > 0 && text[0] == '1';
 }
 
-/* A trigger with a count is told of so often and no more: the kernel's histogram goes on. */
+/* A trigger with a count limit is reported at most that often. The kernel's histogram counts on. */
 static void take_hits(HitCounter *counter, size_t trigger, uint64_t n) {
         uint64_t most = get_trace(counter)->spec->triggers[trigger].count;
         Count *count = &counter->counts[trigger];
@@ -257,7 +260,7 @@ void hit_counter_start(HitCounter *counter) {
 void hit_counter_stop(HitCounter *counter) {
         if (counter)
                 counter->is_stopping = true;
-        /* One that takes no message is about to be told as closed. */
+        /* If the message cannot be sent, the process is about to be reported as closed. */
         if (counter && counter->consumer)
                 (void)send_flush(counter);
 }

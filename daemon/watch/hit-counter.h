@@ -9,9 +9,10 @@
 typedef struct HitCounter HitCounter;
 
 typedef struct HitCounterHandlers {
-        /* trigger: of the spec's. n more hits, the last one seen by process pid. */
+        /* `trigger` is an index into the triggers of the spec. It was hit n more times, the last
+         * time by process pid. */
         void (*on_hits)(size_t trigger, uint64_t n, uint32_t pid, void *userdata);
-        /* Nobody counts any more, and why. */
+        /* Counting has ended. `why` is the reason. */
         void (*on_failed)(const char *why, void *userdata);
 } HitCounterHandlers;
 
@@ -21,13 +22,13 @@ int hit_counter_new(const ConsumerLauncher *launcher,
                 const HitCounterHandlers *handlers,
                 void *userdata,
                 HitCounter **ret);
-/* Tells nothing any more. The trace may go when whatever plan is submitted next is over. NULL is
- * fine, here and below. */
+/* No handler is called after this. The trace may be freed when the plan that is submitted next is
+ * over. NULL is allowed, here and below. */
 HitCounter *hit_counter_free(HitCounter *counter);
 DEFINE_CLEANUP(HitCounter, hit_counter_free);
-/* So many hits of a trigger were told by another daemon. Before the start. */
+/* Another daemon has already reported n hits of this trigger. Call this before the start. */
 void hit_counter_set_known(HitCounter *counter, size_t trigger, uint64_t n);
-/* The triggers are laid: counts from now on, also what was hit before. */
+/* The triggers are set. Counts from now on, and includes earlier hits. */
 void hit_counter_start(HitCounter *counter);
-/* They are in pause or about to be: counts once more what is there, and then no longer. */
+/* The triggers are paused, or are about to be. Counts one last time. */
 void hit_counter_stop(HitCounter *counter);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any foreign change to a fenced instance ends its session. Made by session at the first start, in
- * the event loop, and busy until the session's end, also while it is stopped.
+/* Ends a fenced session when another program changes its instance. The session makes it at the
+ * first start. It runs in the event loop until the session ends, also while the session is stopped.
  *
- * inotify does not tell who wrote to a file. We write only in plans, which own-writes.c announces:
- * any write that the watch reports outside of them is another program's. What the watch reports
- * while a plan of ours is in flight is dropped when the plan is over, and the whole fence is read
- * back from the kernel. A change that another program makes and undoes within one of our plans is
- * not noticed. The consumer cuts the records of non-members even then.
+ * inotify does not report who wrote to a file. We write only in plans, which own-writes.c
+ * announces: any write that the watch reports outside of them is another program's. What the watch
+ * reports while one of our plans is in flight is dropped when the plan is over, and the whole fence
+ * is read back from the kernel. A change that another program makes and undoes within one of our
+ * plans is not noticed. The consumer cuts the records of non-members even then.
  *
- * The guard changes tracing_on from within the kernel, which is no write: once a second the latch
- * is read as well, for sessions that nobody reads. Works beside the session's plans like
- * newcomers.c: a plan of its own, serialized with the session's by the worker, reading only. */
+ * The guard changes tracing_on from within the kernel, and inotify does not report that. Therefore
+ * the latch is also read once a second, for sessions without a reader. This module works as
+ * newcomers.c does: it has a plan of its own, which only reads, and the worker serializes that plan
+ * with the session's plans. */
 
 #include "watch/interference.h"
 
@@ -28,16 +29,16 @@ struct Interference {
         InterferenceHandler handler;
         void *userdata;
         sd_event_source *source, *timer, *soon;
-        bool is_busy;        /* plans of ours that write are in flight */
-        bool wants_readback; /* as soon as the plan here is over */
+        bool is_busy;        /* our plans that write are in flight */
+        bool wants_readback; /* when the plan in flight is over */
         bool has_told;
 
         Plan plan;
         bool in_flight;
-        bool is_readback; /* else only the latch */
+        bool is_readback; /* false: read the latch only */
         size_t next;
         bool has_fired;
-        bool is_orphan; /* freed as soon as the plan is over */
+        bool is_orphan; /* freed when the plan is over */
 };
 
 static int step_latch(void *context, Reason *reason) {
@@ -46,7 +47,7 @@ static int step_latch(void *context, Reason *reason) {
         return trace_verify_latch(interference->trace, &interference->has_fired, reason);
 }
 
-/* Our own writes are over and queued: what comes after this reading is another's. */
+/* Our own writes are done and queued. Any write after this reading is another program's. */
 static int step_drop(void *context, Reason *reason _unused_) {
         Interference *interference = context;
         char name[WATCH_NAME_MAX];
@@ -84,11 +85,12 @@ static void interference_report(Interference *interference, const char *code, co
                 return;
         interference->has_told = true;
         set_sources(interference, false);
-        /* May free it. */
+        /* The handler may free `interference`. */
         interference->handler(code, text, interference->userdata);
 }
 
-/* From the loop, not from whoever says so: when the daemon ends, the worker is gone by then. */
+/* The plan is submitted from the event loop and not by the caller, because the worker may be gone
+ * when the daemon ends. */
 static void interference_look_soon(Interference *interference) {
         interference->wants_readback = true;
         if (!interference->in_flight)
@@ -246,7 +248,8 @@ void interference_begin(Interference *interference) {
                 return;
         interference->is_busy = true;
         set_sources(interference, false);
-        /* A reading back that is in flight or to come has the watch: our own writes are in it. */
+        /* A read-back that is in flight or requested takes what the watch reports, because our own
+         * writes are in it. */
         if (!interference->wants_readback &&
                         !(interference->in_flight && interference->is_readback))
                 look_at_watch(interference);

@@ -4,25 +4,26 @@
 #include "trace/trace.h"
 #include "work/worker.h"
 
-/* What others do to a fenced session's instance. */
+/* Changes by other programs to the instance of a fenced session. */
 typedef struct Interference Interference;
 
-/* In the event loop, at most once: what was recorded cannot be trusted any more. code: "guard" or
- * "interference". */
+/* Called in the event loop, at most once. The recorded data can no longer be trusted. code: "guard"
+ * or "interference". */
 typedef void (*InterferenceHandler)(const char *code, const char *text, void *userdata);
 
-/* The trace has been started: its watch is there. Looks from now on. */
+/* The trace was started, so its watch exists. Looks from now on. */
 int interference_new(sd_event *event,
                 Worker *worker,
                 Trace *trace,
                 InterferenceHandler handler,
                 void *userdata,
                 Interference **ret);
-/* Tells nothing any more. The trace may go when whatever plan is submitted next is over. NULL is
- * fine, here and below. */
+/* No handler is called after this. The trace may be freed when the plan that is submitted next is
+ * over. NULL is allowed, here and below. */
 Interference *interference_free(Interference *interference);
 DEFINE_CLEANUP(Interference, interference_free);
-/* Plans of ours that write to the instance (own-writes.h): until their end other programs' writes
- * cannot be told from ours, so all is read back then. Begun twice is begun once. */
+/* Our plans that write to the instance (own-writes.h) begin and end. Between the two calls, writes
+ * of other programs look like ours, so the end requests a read-back of the whole fence. A second
+ * begin has no effect. */
 void interference_begin(Interference *interference);
 void interference_end(Interference *interference);

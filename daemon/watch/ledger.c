@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Notices what others change in the instance of a session that needs no fence, and has it put back.
- * Made by session at the first start, in the event loop, and busy until the session's end, also
- * while it is stopped. What a fence has is interference.c's.
+/* Notices changes by other programs to the instance of a session that needs no fence, and has them
+ * put back. The session makes it at the first start. It runs in the event loop until the session
+ * ends, also while the session is stopped. It does not handle fenced sessions: interference.c does.
  *
- * A write to any of its files wakes it (watch.c), whoever made it: then a plan of its own compares
- * what was laid with what stands (trace-ledger.c), beside the session's plans and serialized with
- * them by the worker. Our own writes wake it, too, and are found to be right. Every RARE_USEC it
- * looks anyway: for events that are not the session's and that somebody turned on, and for those
- * that are too many to be watched.
+ * Any write to a file of the instance wakes it (watch.c). Then a plan of its own compares the files
+ * with the values that were set (trace-ledger.c). The worker serializes that plan with the
+ * session's plans. Our own writes wake it too, and the comparison finds them correct. It also looks
+ * every RARE_USEC, to find two kinds of change: events that are not the session's and that another
+ * program enabled, and changes to events that are too many to be watched.
  *
- * A look waits a moment, since who resets an instance writes many files; after each repair the next
- * one waits twice as long. So a war with a program that undoes what is put back costs little, and
- * after REPAIRS_MAX in a minute it is lost: the session ends and says why. */
+ * A look is delayed by a moment, because a program that resets an instance writes many files. The
+ * delay doubles with each repair. Therefore a conflict with a program that undoes each repair costs
+ * little. After REPAIRS_MAX repairs in a minute the session ends and reports why. */
 
 #include "watch/ledger.h"
 
@@ -35,20 +35,20 @@ struct Ledger {
         void *userdata;
         sd_event_source *source; /* NULL: no watch */
         sd_event_source *timer;
-        bool is_busy;    /* plans of ours that write are in flight */
-        bool wants_look; /* as soon as none is */
-        bool is_soon;    /* the timer is on for that */
+        bool is_busy;    /* our plans that write are in flight */
+        bool wants_look; /* when none is in flight */
+        bool is_soon;    /* the timer is set for a look soon */
         bool is_over;
 
-        uint64_t since_nsec; /* somebody wrote, and nobody has looked yet; 0: nobody */
+        uint64_t since_nsec; /* of the first write since the last look; 0: none */
         bool was_emptied;
         uint64_t repairs_usec[REPAIRS_MAX]; /* the last ones, in a ring */
         size_t n_repairs;
 
-        TraceLedger found; /* the plan's while it is in flight */
+        TraceLedger found; /* belongs to the plan while it is in flight */
         Plan plan;
         bool in_flight;
-        bool is_orphan; /* freed as soon as the plan is over */
+        bool is_orphan; /* freed when the plan is over */
 };
 
 static uint64_t get_now_nsec(void) {
@@ -77,7 +77,7 @@ static const PlanStep steps[] = {
         { "ledger-mark", step_mark, NULL },
 };
 
-/* How many of the last repairs were within a minute. */
+/* Counts the repairs of the last minute. */
 static size_t count_repairs(const Ledger *ledger, uint64_t now_usec) {
         size_t n = 0;
 
@@ -94,7 +94,7 @@ static void ledger_set_timer(Ledger *ledger, uint64_t usec) {
 static void ledger_look_soon(Ledger *ledger) {
         size_t n = count_repairs(ledger, get_now_nsec() / 1000);
 
-        if (ledger->is_soon) /* who writes all the time puts it off no further */
+        if (ledger->is_soon) /* further writes do not delay the look */
                 return;
         ledger->is_soon = true;
         ledger_set_timer(ledger, MIN_OF((uint64_t)WAIT_USEC << n, (uint64_t)WAIT_MAX_USEC));
@@ -104,11 +104,11 @@ static void ledger_end_session(Ledger *ledger, const char *text) {
         ledger->is_over = true;
         if (ledger->source)
                 (void)sd_event_source_set_enabled(ledger->source, SD_EVENT_OFF);
-        /* May free it. */
+        /* The handler may free `ledger`. */
         ledger->handlers.on_over(text, ledger->userdata);
 }
 
-/* True: the war is lost, and told. */
+/* Returns true if the limit is reached. Then the session's end was already reported. */
 static bool count_repair(Ledger *ledger, const TraceLedger *found) {
         uint64_t now_usec = get_now_nsec() / 1000;
         Reason what = {}, why = {};
@@ -127,7 +127,7 @@ static bool count_repair(Ledger *ledger, const TraceLedger *found) {
 }
 
 static void ledger_report(Ledger *ledger) {
-        TraceLedger found = ledger->found; /* telling may end the session */
+        TraceLedger found = ledger->found; /* the handlers may end the session */
 
         if (found.n == 0)
                 return;
@@ -183,13 +183,14 @@ static void ledger_look(Ledger *ledger) {
                 .done = ledger_on_plan,
                 .userdata = ledger,
         };
-        /* Its own writes are not announced to itself: it looks again after it has put back. */
+        /* The writes of this plan are not announced: after a repair they wake the ledger, and it
+         * looks again. */
         plan_init(&ledger->plan, steps, ELEMENTSOF(steps), NULL);
         ledger->in_flight = true;
         worker_submit(ledger->worker, &ledger->plan);
 }
 
-/* is_ours: a plan of ours may have emptied the ring. */
+/* is_ours: one of our own plans may have emptied the ring. */
 static void ledger_take(Ledger *ledger, bool is_ours) {
         char name[WATCH_NAME_MAX];
 
@@ -199,7 +200,7 @@ static void ledger_take(Ledger *ledger, bool is_ours) {
                 ledger->since_nsec = get_now_nsec();
         if (watch_was_emptied(ledger->trace->watch) && !is_ours)
                 ledger->was_emptied = true;
-        if (ledger->in_flight) /* it looks again behind it */
+        if (ledger->in_flight) /* ledger_on_plan looks again */
                 return;
         if (ledger->is_busy)
                 ledger->wants_look = true;
@@ -289,7 +290,7 @@ Ledger *ledger_free(Ledger *ledger) {
 void ledger_begin(Ledger *ledger) {
         if (!ledger || ledger->is_over)
                 return;
-        /* What is queued by now is another's. */
+        /* Writes that are queued now are another program's. */
         ledger_take(ledger, false);
         ledger->is_busy = true;
 }

@@ -4,27 +4,28 @@
 #include "trace/trace-ledger.h"
 #include "work/worker.h"
 
-/* What others do to the instance of a session that needs no fence. */
+/* Changes by other programs to the instance of a session that needs no fence. */
 typedef struct Ledger Ledger;
 
-/* In the event loop. */
+/* Called in the event loop. */
 typedef struct LedgerHandlers {
         void (*on_changes)(const TraceLedger *found, void *userdata);
-        /* At most once: it cannot go on. */
+        /* Called at most once: the session cannot continue. */
         void (*on_over)(const char *text, void *userdata);
 } LedgerHandlers;
 
-/* The trace has been started: its watch is there, or it looks rarely. */
+/* The trace was started. If it has no watch, the ledger looks only at long intervals. */
 int ledger_new(sd_event *event,
                 Worker *worker,
                 Trace *trace,
                 const LedgerHandlers *handlers,
                 void *userdata,
                 Ledger **ret);
-/* Tells nothing any more. The trace may go when whatever plan is submitted next is over. NULL is
- * fine, here and below. */
+/* No handler is called after this. The trace may be freed when the plan that is submitted next is
+ * over. NULL is allowed, here and below. */
 Ledger *ledger_free(Ledger *ledger);
 DEFINE_CLEANUP(Ledger, ledger_free);
-/* Plans of ours that write to the instance (own-writes.h). Begun twice is begun once. */
+/* Our plans that write to the instance (own-writes.h) begin and end. A second begin has no effect.
+ */
 void ledger_begin(Ledger *ledger);
 void ledger_end(Ledger *ledger);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Looks how many events a running session has lost, so that its owner learns of it while something
- * can be done. Made by session-notice.c at the first start; in the event loop.
+/* Counts the lost events of a running session, so that its owner learns of them in time to react.
+ * session-notice.c makes it at the first start. It runs in the event loop.
  *
- * The kernel tells nobody that it drops an event, and a ring of 8 MB is full 40 ms after its reader
- * stalls: so the counters, per_cpu/cpuN/stats, are read each LOOK_USEC, whoever reads the stream.
- * That takes no lock (the files stay open) and 2 us a CPU. The looks take at most one COST_MAX-th
- * of a processor: with hundreds of CPUs they become rarer. Flight recorders lose nothing: what is
- * overwritten there is meant to be. */
+ * The kernel does not notify anyone when it drops an event, and a ring of 8 MB is full 40 ms after
+ * its reader stalls. Therefore the counters, per_cpu/cpuN/stats, are read every LOOK_USEC, also
+ * when another process reads the stream. A reading takes no lock, because the files stay open, and
+ * costs 2 us for each CPU. The readings use at most one COST_MAX-th of a processor: with hundreds
+ * of CPUs they become rarer. Flight recorders have no lost events, because they are meant to
+ * overwrite old events. */
 
 #include "watch/losses.h"
 
@@ -28,7 +29,7 @@ struct Losses {
 static uint64_t losses_get_cpu_usec(void) {
         struct timespec now = {};
 
-        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* cannot fail with this one */
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* cannot fail with this clock */
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
@@ -36,7 +37,7 @@ static void losses_look(Losses *losses) {
         for (unsigned cpu = 0; cpu < losses->trace->n_cpus; cpu++) {
                 CpuStatistics s = {};
 
-                /* Whoever needs them exactly (meter.c, GetStatistics) tells of the failure. */
+                /* The users of exact numbers (meter.c, GetStatistics) report the failure. */
                 if (trace_read_statistics(losses->trace, cpu, &s) < 0)
                         return;
                 losses->lost[cpu] = s.dropped + s.commit_overrun;

@@ -5,10 +5,10 @@
 
 #include <systemd/sd-event.h>
 
-/* What the kernel could not record for a session. */
+/* Lost events: those that the kernel could not record for a session. */
 typedef struct Losses Losses;
 
-/* lost: events of each CPU, from the instance's creation; whenever that is looked at. */
+/* Called after each look. lost: the lost events of each CPU since the instance was made. */
 typedef void (*LossesHandler)(const uint64_t *lost, void *userdata);
 
 int losses_new(sd_event *event,
@@ -16,9 +16,9 @@ int losses_new(sd_event *event,
                 LossesHandler handler,
                 void *userdata,
                 Losses **ret);
-/* NULL is fine, here and below. */
+/* NULL is allowed, here and below. */
 Losses *losses_free(Losses *losses);
 DEFINE_CLEANUP(Losses, losses_free);
-/* From now on, or once more and then no longer. */
+/* losses_start looks from now on. losses_stop looks one last time. */
 void losses_start(Losses *losses);
 void losses_stop(Losses *losses);

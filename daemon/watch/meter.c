@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Ends a session that records more than its limit. Made by session-run.c at the first start of a
- * session that has one; in the event loop. The counters are the kernel's own, per_cpu/cpuN/stats,
- * read once a second while the session runs and at each start: nothing is added to an event. Events
- * that found the ring full count as well, since they cost nearly as much.
+/* Ends a session that records more events than its limit allows. session-run.c makes it at the
+ * first start of a session that has such a limit. It runs in the event loop. It reads the kernel's
+ * own counters, per_cpu/cpuN/stats, once a second while the session runs and at each start. It adds
+ * no cost to an event. Events that found the ring full count as well, since they cost nearly as
+ * much.
  *
- * A token bucket: so many a second, and what was left over from earlier seconds up to one second's.
- * Who stops before the look that would end the session finds it at the next start. Does not slow a
- * session down: the kernel has no means for that but turning events off.
- */
+ * It is a token bucket. It fills with max_rate tokens a second and holds the tokens of at most one
+ * second. A session that stops before the look that would end it ends at the look after the next
+ * start. The meter does not slow a session down: the kernel has no means for that except disabling
+ * events. */
 
 #include "watch/meter.h"
 
@@ -19,7 +20,7 @@
 
 #define TICK_USEC 1000000
 
-/* A session whose events cannot be counted has no limit. */
+/* After this many failures in a row the session ends, because its limit cannot be enforced. */
 #define FAILURES_MAX 3
 
 struct Meter {
@@ -29,8 +30,8 @@ struct Meter {
         void *userdata;
         sd_event_source *timer;
         uint64_t n_events; /* at the last look */
-        uint64_t at_usec;  /* of it; 0: none yet */
-        int64_t level;     /* tokens; below zero: a debt */
+        uint64_t at_usec;  /* time of the last look; 0: no look yet */
+        int64_t level;     /* tokens; negative: a debt */
         uint64_t n_all;    /* since the first start */
         unsigned n_failures;
 };
@@ -63,14 +64,14 @@ static void arm(Meter *meter) {
         (void)sd_event_source_set_enabled(meter->timer, SD_EVENT_ONESHOT);
 }
 
-/* Fills the bucket by the time that has gone by and takes what was recorded in it. */
+/* Adds the tokens of the time since the last look and takes one for each event of that time. */
 static int meter_look(Meter *meter) {
         uint64_t n_events, now = meter_get_now(meter);
 
         int r = count_events(meter->trace, &n_events);
         if (r < 0)
                 return r;
-        /* Both only grow, but for a kernel that is told to forget. */
+        /* Both values only grow, except when a program resets the kernel's counters. */
         uint64_t n = n_events > meter->n_events ? n_events - meter->n_events : 0;
         uint64_t usec = now > meter->at_usec ? now - meter->at_usec : 0;
         bool is_first = meter->at_usec == 0;
@@ -81,7 +82,8 @@ static int meter_look(Meter *meter) {
                 return 0;
         int64_t earned = (int64_t)((double)meter->max_rate * (double)usec / TICK_USEC);
 
-        /* One second's at most, or as long as this look was late. */
+        /* At most the tokens of one second, or of the time since the last look if that is longer.
+         */
         meter->level = MIN_OF(meter->level + earned, MAX_OF(earned, (int64_t)meter->max_rate));
         meter->level -= (int64_t)n;
         meter->n_all += n;
@@ -105,11 +107,11 @@ static void meter_report(Meter *meter) {
                         meter->max_rate,
                         meter->n_all,
                         meter_get_cost_usec(meter->n_all) / 1000);
-        /* May free it. */
+        /* The handler may free the meter. */
         meter->handler(text, meter->userdata);
 }
 
-/* True: told, and the meter may be gone. */
+/* Returns true if the failure was reported. Then the meter may be freed. */
 static bool meter_fail(Meter *meter, int r) {
         if (++meter->n_failures < FAILURES_MAX)
                 return false;
@@ -137,8 +139,8 @@ static int meter_on_tick(sd_event_source *source _unused_, uint64_t usec _unused
 }
 
 void meter_start(Meter *meter) {
-        (void)meter_look(meter); /* the next one takes it in */
-        /* A long rest is no credit for the time after it. */
+        (void)meter_look(meter); /* a failure shows at the next look */
+        /* The time while the session was stopped earns no extra tokens. */
         meter->level = MIN_OF(meter->level, (int64_t)meter->max_rate);
         arm(meter);
 }

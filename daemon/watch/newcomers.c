@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Processes that come to the scopes own, unit and cgroup while the session runs: a login, a move
- * into the cgroup, a start by somebody outside. Children of members need nothing of this, the
- * kernel lists them. No file of /proc or of a cgroup wakes anybody when a process joins, so once a
- * second the worker looks, in a plan of its own beside the session's. Finding nothing costs a
- * stat(2) for each process of the machine, or a read for each cgroup.
+/* Finds processes that enter the scopes own, unit and cgroup while the session runs: by a login, by
+ * a move into the cgroup, or by a start from outside the scope. Children of members do not need
+ * this module, because the kernel lists them. The session makes it and runs it in the event loop.
+ * The kernel does not report when a process joins: no file of /proc or of a cgroup wakes a reader.
+ * Therefore the worker looks once a second, in a plan of its own beside the session's plans. A look
+ * that finds nothing costs one stat(2) for each process of the machine, or one read for each
+ * cgroup.
  *
- * A newcomer is judged, listed, and judged again with whatever it has become (arm.h). Then the time
- * is taken, and whoever has not begun to exit by then is a member from that time on: the record of
- * its exit comes later, so that its number is known to be free again. What the kernel recorded of
- * it before is cut by the consumer, so nothing depends on how the second judgement ends. The events
- * are on and the guard is armed in all this time: a number that was listed in vain stays on the
- * list and is no member.
+ * A newcomer is judged, listed, and judged again, because it may have changed in between (arm.h).
+ * Then the time is taken. Every newcomer that has not begun to exit by then is a member from that
+ * time on. The record of its exit comes later, and shows that its number is free again. The
+ * consumer cuts what the kernel recorded of it before that time, so the result of the second
+ * judgement cannot disclose anything. The events are on and the guard is armed all the time. If a
+ * number was listed but its process did not become a member, the number stays on the list.
  *
- * When a consumer has lost records, exits may be among them. Then the same plan looks who is there:
- * all that stands on the kernel's list is judged, and whoever has the start time with which it was
- * found fit is still the same task.
+ * When a consumer has lost records, exits may be among them. Then the same plan checks which
+ * members still exist: it judges every task on the kernel's list. A task that has the same start
+ * time as when it was admitted is still the same task.
  *
- * Works on an Arm of its own. The session's belongs to its plans, and to the event loop when none
- * is in flight; this one belongs to the worker while the plan here is in flight. The plans of a
- * user run one after the other, so the two never write to the kernel's list at once. */
+ * This module works on an Arm of its own. The session's Arm belongs to the session's plans, and to
+ * the event loop when no plan is in flight. The Arm here belongs to the worker while the plan here
+ * is in flight. The plans of a user run one after the other, so the two never write to the kernel's
+ * list at the same time. */
 
 #include "watch/newcomers.h"
 
@@ -47,10 +50,10 @@ struct Newcomers {
 
         Plan plan;
         bool in_flight;
-        bool is_stopped;  /* what is in flight counts for nothing */
-        bool is_outdated; /* nor does it after the next start */
-        bool is_orphan;   /* freed as soon as nothing is in flight */
-        bool is_proof;    /* what is in flight is to prove who is there */
+        bool is_stopped;  /* the result of the plan in flight is ignored */
+        bool is_outdated; /* ignored even after the next start */
+        bool is_orphan;   /* freed when no plan is in flight */
+        bool is_proof;    /* the plan in flight checks who still exists */
         Arm arm;
         KnownTask *told; /* members before the plan, sorted */
         size_t n_told;
@@ -77,7 +80,7 @@ static int newcomers_step_list(void *context, Reason *reason) {
         if (newcomers->is_proof)
                 return 0;
         int r = scope_open_group(trace->spec, &viewer, &group, reason);
-        if (r == -ENOENT) /* the unit is stopped, it may come back */
+        if (r == -ENOENT) /* the unit is stopped and may start again */
                 return 0;
         return r ?: arm_list_newcomers(&newcomers->arm, &group);
 }
@@ -132,7 +135,7 @@ static int copy_known(Newcomers *newcomers) {
         return 0;
 }
 
-/* What the session's start has listed and verified. */
+/* Takes over the tasks that the session's start has listed and verified. */
 static int newcomers_take_over(Newcomers *newcomers) {
         const Arm *source = &newcomers->trace->arm;
         Arm *arm = &newcomers->arm;
@@ -151,7 +154,8 @@ static int newcomers_take_over(Newcomers *newcomers) {
         return r ?: copy_known(newcomers);
 }
 
-/* A stream that is opened later learns of those who live then; of the dead as many as fit. */
+/* A stream that is opened later gets every member that is still alive. Of the dead members, it gets
+ * as many as fit. */
 static void newcomers_forget(Newcomers *newcomers) {
         size_t n_kept = 0;
 
@@ -170,7 +174,8 @@ static const KnownTask *newcomers_find_reported(const Newcomers *newcomers, cons
                                      : NULL;
 }
 
-/* Those that were found fit and were proven; the new ones are members since that proof. */
+/* Takes the tasks that were admitted and proven. New ones are members since the time of that proof.
+ */
 static int newcomers_add_members(Newcomers *newcomers) {
         const TaskSet *verified = &newcomers->arm.verified;
         _cleanup_free_ KnownTask *told = calloc(verified->n + 1, sizeof(KnownTask));
@@ -256,7 +261,7 @@ static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
 
 static void newcomers_look(Newcomers *newcomers, bool is_proof) {
         newcomers->is_proof = is_proof;
-        arm_forget_turns(&newcomers->arm); /* of a look that was cancelled */
+        arm_forget_turns(&newcomers->arm); /* of a cancelled look */
         newcomers->plan = (Plan){
                 .uid = newcomers->trace->owner->uid,
                 .context = newcomers,
@@ -275,7 +280,7 @@ static int newcomers_on_tick(sd_event_source *source _unused_,
         return 0;
 }
 
-/* The consumer asks again where it gets no answer. */
+/* The consumer asks again when it gets no answer. */
 void newcomers_prove(Newcomers *newcomers) {
         if (newcomers->in_flight)
                 return;
@@ -308,7 +313,7 @@ int newcomers_new(sd_event *event,
         newcomers->trace = trace;
         newcomers->handlers = handlers;
         if (!metadata_get_clock(trace->spec->clock, &newcomers->clock))
-                newcomers->clock = CLOCK_MONOTONIC; /* nobody is judged then */
+                newcomers->clock = CLOCK_MONOTONIC; /* not used: no task is judged then */
         newcomers->userdata = userdata;
         newcomers->is_stopped = true;
         *ret = TAKE_PTR(newcomers);
@@ -333,7 +338,7 @@ Newcomers *newcomers_free(Newcomers *newcomers) {
 
 void newcomers_start(Newcomers *newcomers) {
         newcomers->is_stopped = false;
-        if (newcomers->in_flight) { /* of before the last stop: its end begins anew */
+        if (newcomers->in_flight) { /* begun before the last stop; newcomers_on_plan starts again */
                 newcomers->is_outdated = true;
                 return;
         }
