@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who is calling? Over the bus every method call passes a filter here before any handler sees it. A
- * sender that is not known yet is held back while the bus itself is asked for its credentials,
- * without blocking; then its calls are put back and the handlers find their peer. Over a socket of
- * ours the kernel tells at once who has connected. Used by the doors (auth_get_peer,
- * auth_find_peer) and by the manager, which is told of peers that leave.
+/* Identifies the callers. Every method call on the bus passes a filter here before a handler sees
+ * it. If the sender is not known yet, the filter holds the call back and asks the bus for the
+ * sender's credentials, without blocking. When the answer arrives, the held calls are put back into
+ * the queue, and the handlers find their peer. For our own socket the kernel reports the peer's
+ * credentials at once. The doors call auth_get_peer and auth_find_peer; the manager is notified of
+ * peers that leave.
  *
- * Owns the table of peers, of both kinds. Believes only the bus and the kernel (credentials.c). A
- * pid may be another's by now: what is read by it is facts.c's, which says how far it goes.
+ * Owns the table of both kinds of peers. Trusts only the bus and the kernel (credentials.c). A pid
+ * may have been reused; facts.c reads facts by pid and documents how far they can be trusted.
  *
- * The bus may come later than the first peer over a socket, early at boot.
+ * Early at boot, the first peer over a socket may arrive before the bus exists.
  *
- * A peer is forgotten when the bus says that its name lost its owner. We have subscribed to that
- * before any peer is asked for, so there is no moment in which one can leave unseen. Unique names
- * are never used twice by a bus. One subscription for all names that vanish: a bus allows one
- * connection 512 of them, fewer than it allows peers.
+ * A peer is removed when the bus reports that its name lost its owner. We subscribe to that signal
+ * before we ask for any peer, so we cannot miss a peer that leaves. A bus never reuses a unique
+ * name. One subscription covers all names, because a bus allows one connection 512 subscriptions,
+ * fewer than the peers it allows.
  *
- * What polkit is asked about a socket's peer is the process that has connected, by number, start
- * time and uid. It is that process when polkit is asked, and still when the yes comes; else nobody
- * knows whose seat polkit has looked at.
+ * For a peer over a socket, polkit is asked about the process that connected, identified by pid,
+ * start time and uid. auth.c checks that this process exists both when it asks polkit and when
+ * polkit allows the request. Otherwise polkit may have checked the seat of another process.
  *
- * Why not sd_bus_track: adding a name to it asks the bus in a blocking call. */
+ * sd_bus_track is not used, because adding a name to it makes a blocking call to the bus. */
 #include "auth/auth.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@
 #include "auth/facts.h"
 #include "base/log.h"
 
-/* Peers that a bus of any size has are far fewer: its own limit is 256 connections a user. */
+/* A real bus has far fewer peers: its own limit is 256 connections per user. */
 #define PEERS_MAX 4096
 
 typedef struct Entry {
@@ -40,9 +41,9 @@ typedef struct Entry {
         bool known;
         bool is_socket;
         bool has_called;
-        sd_bus_slot *credentials_slot; /* the question, until it is answered */
-        /* Calls in their order: held back until the peer is known, then those that were put back
-         * into the queue and have not come by again. */
+        sd_bus_slot *credentials_slot; /* the pending GetConnectionCredentials */
+        /* Calls in order of arrival: first those held back until the peer is known, later those
+         * that were put back into the queue and have not passed the filter again. */
         sd_bus_message *held[AUTH_HELD_MAX];
         size_t n_held;
 } Entry;
@@ -55,7 +56,7 @@ struct Auth {
         void *userdata;
         void *entries; /* tsearch(3) */
         size_t n_entries;
-        uint64_t n_sockets; /* that ever connected: no name is used twice */
+        uint64_t n_sockets; /* ever connected: no name is reused */
 };
 
 static int entry_compare(const void *a, const void *b) {
@@ -86,13 +87,13 @@ static Entry *entry_free(Entry *entry) {
 
 DEFINE_CLEANUP(Entry, entry_free);
 
-/* Ends the entry and tells those who may hold something for this peer. */
+/* Frees the entry and notifies the code that may hold something for this peer. */
 static void entry_gone(Entry *entry) {
         Auth *auth = entry->auth;
         _cleanup_free_ char *unique_name = TAKE_PTR(entry->peer.unique_name);
 
-        /* Out of the tree before the handlers, which must not find it any more; its place there
-         * is found by name. */
+        /* Remove the entry from the tree first, so that the handlers cannot find it. tdelete()
+         * finds it by its name. */
         entry->peer.unique_name = unique_name;
         tdelete(entry, &auth->entries, entry_compare);
         auth->n_entries--;
@@ -113,9 +114,9 @@ static void refuse_held(Entry *entry, const char *error_name, const char *text) 
         entry->n_held = 0;
 }
 
-/* What was held goes to the end of the queue. Calls of the same peer that stand there already must
- * not overtake it: until the held ones have come by again, the filter puts every other one behind
- * them. */
+/* Puts the held calls at the end of the queue. Later calls of the same peer that are already in the
+ * queue must not overtake them: the filter requeues those calls until all held calls have
+ * passed. */
 static int requeue_held(Entry *entry) {
         for (size_t i = 0; i < entry->n_held; i++) {
                 int r = sd_bus_enqueue_for_read(entry->auth->bus, entry->held[i]);
@@ -131,7 +132,7 @@ static int on_credentials(sd_bus_message *m, void *userdata, sd_bus_error *ret_e
 
         entry->credentials_slot = sd_bus_slot_unref(entry->credentials_slot);
         if (sd_bus_message_is_method_error(m, SD_BUS_ERROR_NAME_HAS_NO_OWNER)) {
-                /* It left before we could ask: nobody waits for an answer. */
+                /* The peer left before the bus could answer, so its calls need no reply. */
                 entry_gone(entry);
                 return 0;
         }
@@ -186,7 +187,7 @@ static int entry_new(Auth *auth, const char *unique_name, Entry **ret) {
         return 0;
 }
 
-/* A name of the bus's. */
+/* Creates an entry for a unique name of the bus and asks the bus for its credentials. */
 static int entry_new_asked(Auth *auth, const char *unique_name, Entry **ret) {
         _cleanup_(entry_free_cleanup) Entry *entry = NULL;
 
@@ -211,7 +212,7 @@ static int entry_new_asked(Auth *auth, const char *unique_name, Entry **ret) {
         return 0;
 }
 
-/* root is asked for no facts. */
+/* Rules do not apply to root, so its facts are not needed. */
 static void entry_read_facts(Entry *entry) {
         if (entry->peer.subject.uid != 0)
                 facts_read(&entry->peer.subject, entry->peer.pid, entry->peer.start);
@@ -224,14 +225,14 @@ static int auth_hold(Entry *entry, sd_bus_message *m) {
                                 "More than %d calls before the first was answered",
                                 AUTH_HELD_MAX);
         entry->held[entry->n_held++] = sd_bus_message_ref(m);
-        /* Behind those that were put back already. */
+        /* When the peer is known, this call must follow the held calls that were put back. */
         int r = entry->known ? sd_bus_enqueue_for_read(entry->auth->bus, m) : 0;
         if (r < 0)
                 sd_bus_message_unref(entry->held[--entry->n_held]);
         return r;
 }
 
-/* Is it the next of those that were put back? Then it is held no longer. */
+/* Returns true if m is the next of the calls that were put back, and releases it. */
 static bool take_held(Entry *entry, sd_bus_message *m) {
         if (!entry || !entry->known || entry->n_held == 0 || entry->held[0] != m)
                 return false;
@@ -330,7 +331,8 @@ Auth *auth_free(Auth *auth) {
         sd_bus_slot_unref(auth->filter_slot);
         sd_bus_slot_unref(auth->left_slot);
         while (auth->entries) {
-                /* The root of the tree: its first word is the key. */
+                /* tsearch(3) gives the root of the tree as a pointer to a node, whose first word is
+                 * the key. */
                 Entry *entry = *(Entry **)auth->entries;
                 refuse_held(entry,
                                 SD_BUS_ERROR_SERVICE_UNKNOWN,
@@ -373,7 +375,7 @@ int auth_add_socket(Auth *auth, int fd, char **ret_name) {
         if (r < 0)
                 return r;
         entry->known = true;
-        entry = NULL; /* the table's */
+        entry = NULL; /* owned by the table */
         *ret_name = TAKE_PTR(name);
         return 0;
 }
@@ -426,7 +428,7 @@ int auth_watch(Auth *auth, const char *unique_name) {
         return entry_find(auth, unique_name) ? 0 : entry_new_asked(auth, unique_name, &entry);
 }
 
-/* A question about a socket's peer, until it is answered. */
+/* An open polkit question about a peer over a socket. */
 typedef struct Question {
         pid_t pid;
         uint64_t start;
@@ -435,7 +437,7 @@ typedef struct Question {
         void *userdata;
 } Question;
 
-/* Its process is there, and is the one that has connected. */
+/* Checks that the process still exists and is the one that connected. */
 static int check_process(pid_t pid, uint64_t start, uid_t uid, Reason *reason) {
         if (start > 0 && facts_read_start(pid, uid) == start)
                 return 0;
@@ -469,7 +471,7 @@ static int ask_of_socket(const Auth *auth,
         int r = check_process(question->pid, question->start, question->uid, reason);
         r = r ?: polkit_ask(auth->polkit, query, on_socket_answer, question, reason);
         if (r == 0)
-                question = NULL; /* polkit's until the answer */
+                question = NULL; /* polkit owns it until the answer */
         return r;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who somebody is, once and for all: what the bus tells of a name, what the kernel tells of the
- * other end of a socket, what the user database tells of a uid. Used by auth.c; nothing here is
- * believed that the caller itself has said.
+/* Reads the credentials of a peer once: from the bus for a bus name, from the kernel for the other
+ * end of a socket, and from the user database for a uid. Called by auth.c. Never trusts what the
+ * caller itself claims.
  *
- * Both are as of the moment of connect(2): whoever gets the connection from its maker acts for the
- * maker, as with any descriptor. A pid is a number that somebody else may have by now. Where the
- * kernel gives the process itself (SO_PEERPIDFD, since 6.5) its start time is that of the very one
- * that connected; on older ones that of whoever has the number when we accept, with the same uid
- * (facts.c), which is what the bus has to offer, too. */
+ * Both kinds of credentials are as of connect(2): a process that receives the connection from the
+ * process that made it acts as that process, as with any descriptor. A pid may have been reused.
+ * Where the kernel provides a pidfd of the peer (SO_PEERPIDFD, since 6.5), the start time is that
+ * of the process that connected. On older kernels it is that of the process that has the pid at
+ * accept(2), with the same uid (facts.c). The bus has no better information either. */
 #include "auth/credentials.h"
 
 #include <errno.h>
@@ -141,7 +141,7 @@ static int append_group(Subject *subject, gid_t gid) {
         return 0;
 }
 
-/* The supplementary ones; the one of the process itself is in SO_PEERCRED only. */
+/* Reads the supplementary groups; the primary group is only in SO_PEERCRED. */
 static int groups_from_socket(int fd, Subject *subject, gid_t gid) {
         _cleanup_free_ gid_t *gids = NULL;
         socklen_t size = 0;
@@ -159,7 +159,7 @@ static int groups_from_socket(int fd, Subject *subject, gid_t gid) {
         return append_group(subject, gid);
 }
 
-/* 0: it has gone, or may not be looked at. */
+/* Returns 0 if the process has ended or may not be read. */
 static uint64_t read_start(int fd, const struct ucred *peer) {
         _cleanup_close_ int pidfd = -1;
         socklen_t size = sizeof(pidfd);
@@ -168,7 +168,7 @@ static uint64_t read_start(int fd, const struct ucred *peer) {
         if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0)
                 return errno == ENOPROTOOPT ? facts_read_start(peer->pid, peer->uid) : 0;
         uint64_t start = facts_read_start(peer->pid, peer->uid);
-        /* Alive after it was read: the number was no other's. */
+        /* The process is still alive after the read, so the pid was not reused. */
         ended.fd = pidfd;
         return poll(&ended, 1, 0) == 0 ? start : 0;
 }

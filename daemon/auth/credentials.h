@@ -5,10 +5,11 @@
 
 #include "policy/policy.h"
 
-/* GetConnectionCredentials' answer. Groups: the database's where the bus does not tell them. */
+/* Reads the reply of GetConnectionCredentials. The groups come from the user database if the reply
+ * contains none. */
 int credentials_read_message(sd_bus_message *m, Subject *subject, pid_t *pid);
-/* Whoever connected the other end of this socket. start: of the process, see facts.h; 0: it is not
- * known which one it is. */
+/* Reads the credentials of the process that connected this socket. *ret_start is its start time,
+ * see facts.h; 0 if the process cannot be identified. */
 int credentials_read_socket(int fd, Subject *subject, pid_t *ret_pid, uint64_t *ret_start);
-/* Those that the database has for subject->uid. A uid that it does not know has none. */
+/* Reads the groups of subject->uid from the user database. An unknown uid has no groups. */
 int credentials_find_groups(Subject *subject);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Facts about a peer that rules may look at and that change: does its user have the active session
- * of a seat, and of which systemd unit is its process? Read by auth.c before each request, from
- * files only: logind's in /run/systemd/users and the process's in /proc, no bus call that could
- * block; 15 us a request. Where there is no logind and no systemd they are false and unknown, which
- * no rule that asks for them matches.
+/* Reads facts about a peer that rules may use and that can change: whether its user has the active
+ * session of a seat, and the systemd unit of its process. auth.c calls this before each request. It
+ * reads only files, logind's in /run/systemd/users and the process's in /proc, and makes no bus
+ * call that could block; this takes 15 us per request. Without logind and systemd the facts are
+ * false and unknown, and rules that require them do not match.
  *
- * A pid is a number that somebody else may have by now. So the process is the one that had it when
- * the peer was first seen (same start time, before and after its unit is read), and it belongs to
- * the peer's user. What this cannot see: a process that ended before the first call, whose
- * connection a child kept, and whose pid another process of the same user got. So a rule's unit
- * only narrows what the rule gives to a user, never more. */
+ * A pid may have been reused. So the process must have the start time recorded when the peer was
+ * first seen, both before and after its unit is read, and must belong to the peer's user. One case
+ * is not detected: a process ended before the first call, a child kept its connection, and another
+ * process of the same user got its pid. So a rule's unit can only narrow what the rule grants to a
+ * user, never extend it. */
 #include "auth/facts.h"
 
 #include <errno.h>
@@ -23,13 +23,13 @@
 
 #define STAT_MAX 4096
 
-/* What /proc/PID/stat says of a process; start 0: not known. */
+/* Contents of /proc/PID/stat; start 0: not known. */
 typedef struct Stat {
         uint64_t start;
         char command[sizeof(((Subject *)NULL)->command)];
 } Stat;
 
-/* No byte of it is a quote, a control character or a part of a letter. */
+/* Escapes quotes, backslashes, control characters and non-ASCII bytes in the name. */
 static void escape(const char *name, size_t size, char *ret, size_t ret_size) {
         size_t used = 0;
 
@@ -54,12 +54,13 @@ static Stat read_stat(pid_t pid, uid_t uid) {
                 return result;
         snprintf(path, sizeof(path), "/proc/%d", pid);
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        /* Another user's, as that of a set-user-ID program: not known then. */
+        /* A process of another user, such as a set-user-ID program, counts as not known. */
         if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != uid)
                 return result;
         if (fd_read_file_at(fd, "stat", STAT_MAX, &text, NULL) < 0)
                 return result;
-        /* Field 22; the name in parentheses may hold anything, the last ')' ends it. */
+        /* The start time is field 22. The name in parentheses may contain any character, so the
+         * last ')' ends it. */
         const char *name = strchr(text, '('), *rest = strrchr(text, ')');
         if (!name || !rest || rest < name ||
                         sscanf(rest + 1,

@@ -3,10 +3,10 @@
 
 #include "policy/policy.h"
 
-/* What may change while a peer is on the bus: read anew for each request, never kept. */
+/* Facts that may change while a peer is connected: read again for each request, never cached. */
 
-/* When the process started, in the kernel's ticks; 0: nobody knows. */
+/* Returns when the process started, in the kernel's ticks; 0 if this is not known. */
 uint64_t facts_read_start(pid_t pid, uid_t uid);
-/* Fills in is_active, unit and command. start: the process as it was when the peer was first seen;
- * 0: its unit and command are not known. */
+/* Fills in is_active, unit and command. start is that of the process when the peer was first seen;
+ * if it is 0, unit and command are not known. */
 void facts_read(Subject *subject, pid_t pid, uint64_t start);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Asks polkit whether a peer may do what a rule leaves to it, without waiting: the question goes
- * out on our own bus connection, as soon as there is one, the daemon serves others, the answer
- * comes to a handler. Asked by the doors through auth.h, told by auth.c of peers that leave. Owns
- * the open questions. Nothing else in the daemon knows polkit.
+/* Asks polkit whether a peer may do what a rule leaves to polkit, without blocking: the question
+ * goes out on our bus connection, as soon as that exists; the daemon serves other requests; a
+ * handler receives the answer. The doors call it through auth.h, and auth.c reports the peers that
+ * leave. Owns the open questions. No other file of the daemon uses polkit.
  *
- * Only a well-formed yes is a yes. polkit missing, dying, silent, garbled or refusing to decide is
- * a no that says so. Nothing is remembered: an answer is about one question.
+ * Only a well-formed "yes" allows the request. If polkit is missing, dies, does not answer, sends a
+ * malformed answer or does not decide, the request is denied and the reason says so. Answers are
+ * not cached: each one applies to one question.
  *
- * The subject is the peer's unique bus name, which a bus never uses twice; polkit asks the bus who
- * that is. Of a peer over a socket it is a process, by number, start time and uid; auth.c sees to
- * it that it is the right one. Relies on the bus to deliver a reply only from whom the call went
- * to, and to let only polkit have its name. Details carry what a stranger wrote: they are cleaned
- * by whoever fills them, and polkit shows them as text.
+ * The subject is the peer's unique bus name, which a bus never reuses; polkit asks the bus for its
+ * owner. For a peer over a socket the subject is a process: pid, start time and uid; auth.c ensures
+ * that it is the right process. Relies on the bus to deliver a reply only from the destination of
+ * the call, and to let only polkit own its name. Details contain text from unprivileged users: the
+ * code that fills them in cleans that text, and polkit shows it as plain text.
  *
- * polkit drops a dialog when it is told to (CancelCheckAuthorization), not when we stop waiting. */
+ * polkit closes a dialog on CancelCheckAuthorization, not when we stop waiting for the answer. */
 #include "auth/polkit.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ typedef struct Question {
         char *action;
         uid_t uid;
         bool interactive;
-        char id[32]; /* to take it back by */
+        char id[32]; /* identifies the question in a cancellation */
         sd_bus_slot *slot;
         PolkitHandler handler;
         void *userdata;
@@ -63,7 +64,7 @@ static Question *question_free(Question *question) {
 
 DEFINE_CLEANUP(Question, question_free);
 
-/* The handler may ask anew. */
+/* Free the question before the call: the handler may ask again. */
 static void question_answer(Question *question, int result, const Reason *reason) {
         PolkitHandler handler = question->handler;
         void *userdata = question->userdata;
@@ -76,7 +77,7 @@ static void polkit_message_unref_cleanup(sd_bus_message **m) {
         sd_bus_message_unref(*m);
 }
 
-/* Nobody waits for how that goes. */
+/* Cancels the question in polkit; the result of the cancellation is not needed. */
 static int question_withdraw(const Question *question) {
         _cleanup_(polkit_message_unref_cleanup) sd_bus_message *m = NULL;
         sd_bus *bus = question->polkit->bus;
@@ -92,7 +93,7 @@ static int question_withdraw(const Question *question) {
                 r = sd_bus_message_append(m, "s", question->id);
         if (r >= 0)
                 r = sd_bus_message_set_expect_reply(m, false);
-        /* One that is started for this knows of no question. */
+        /* A polkit that is started by this call has no such question. */
         if (r >= 0)
                 r = sd_bus_message_set_auto_start(m, false);
         return r < 0 ? r : sd_bus_send(bus, m, NULL);
@@ -106,7 +107,7 @@ static void question_cancel(Question *question, const char *why) {
         question_answer(question, KT_E_CANCELLED, &reason);
 }
 
-/* What an answer says; KT_E_* when it is not yes. */
+/* Evaluates an answer; returns KT_E_* unless it is "yes". */
 static int judge_answer(const Question *question, sd_bus_message *m, Reason *reason) {
         int is_authorized, is_challenge, r;
 
@@ -184,7 +185,7 @@ static int polkit_on_answer(sd_bus_message *m, void *userdata, sd_bus_error *ret
         int result;
 
         result = error ? judge_error(question, error, &reason) : judge_answer(question, m, &reason);
-        /* Also when our patience is over, and its dialog still stands. */
+        /* Also on our own timeout, when polkit's dialog is still open. */
         if (error && sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
                 (void)question_withdraw(question);
         question_answer(question, result, &reason);
@@ -306,7 +307,7 @@ int polkit_ask(Polkit *polkit,
         r = question_send(question, query);
         if (r < 0)
                 return r;
-        question = NULL; /* the list's now */
+        question = NULL; /* owned by the list now */
         return 0;
 }
 

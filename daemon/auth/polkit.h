@@ -6,15 +6,15 @@
 
 #include "interfaces/error.h"
 
-/* polkit, as far as it is asked: questions that are open. */
+/* The open questions to polkit. */
 typedef struct Polkit Polkit;
 
-#define POLKIT_QUESTIONS_MAX         64 /* below the 128 answers that a bus lets one wait for */
+#define POLKIT_QUESTIONS_MAX         64 /* a bus allows 128 pending replies per connection */
 #define POLKIT_QUESTIONS_PER_UID_MAX 8
 #define POLKIT_TIMEOUT_USEC          (UINT64_C(10) * 1000 * 1000)
-#define POLKIT_PATIENCE_USEC         (UINT64_C(300) * 1000 * 1000) /* where a human is asked */
+#define POLKIT_PATIENCE_USEC         (UINT64_C(300) * 1000 * 1000) /* when a human may be asked */
 
-/* What polkit's own rules and its dialog may look at. */
+/* Text that polkit's own rules and its dialog may use. */
 typedef struct PolkitDetail {
         const char *key;
         const char *value;
@@ -22,31 +22,32 @@ typedef struct PolkitDetail {
 
 typedef struct PolkitQuery {
         const char *action;
-        const char *peer; /* unique name of whom it is about */
-        pid_t pid;        /* of one that is on no bus: its process; 0: it is on the bus */
-        uint64_t start;   /* … as facts_read_start has it */
-        uid_t uid;        /* theirs; counts the questions */
+        const char *peer; /* unique name of the peer */
+        pid_t pid;        /* process of a peer over a socket; 0: the peer is on the bus */
+        uint64_t start;   /* … as facts_read_start returns it */
+        uid_t uid;        /* of the peer; the questions are counted per uid */
         bool interactive; /* polkit may ask a human */
         const PolkitDetail *details;
         size_t n_details;
 } PolkitQuery;
 
-/* 0: allowed. Else KT_E_ACCESS_DENIED, KT_E_AUTH_REQUIRED, or KT_E_CANCELLED when the peer has left
- * or ktraced ends, with the reason. */
+/* result: 0 if allowed; else KT_E_ACCESS_DENIED, KT_E_AUTH_REQUIRED, or KT_E_CANCELLED when the
+ * peer has left or ktraced ends, with the reason. */
 typedef void (*PolkitHandler)(int result, const Reason *reason, void *userdata);
 
 int polkit_new(Polkit **ret);
-/* Once; what is asked before is refused with KT_E_ACCESS_DENIED. */
+/* Called once. Questions before that are refused with KT_E_ACCESS_DENIED. */
 void polkit_join_bus(Polkit *polkit, sd_bus *bus);
-/* Answers what is open with KT_E_CANCELLED. */
+/* Answers the open questions with KT_E_CANCELLED. */
 Polkit *polkit_free(Polkit *polkit);
 DEFINE_CLEANUP(Polkit, polkit_free);
-/* 0: `handler` will be called, once, from the event loop, not before this has returned. Else it is
- * not: KT_E_LIMIT_REACHED, KT_E_ACCESS_DENIED with the reason, or -errno. */
+/* Returns 0 if `handler` will be called: once, from the event loop, after this function has
+ * returned. Otherwise it will not be called; fails with KT_E_LIMIT_REACHED, KT_E_ACCESS_DENIED with
+ * the reason, or -errno. */
 int polkit_ask(Polkit *polkit,
                 const PolkitQuery *query,
                 PolkitHandler handler,
                 void *userdata,
                 Reason *reason);
-/* Takes back what is asked about this peer; polkit's dialog goes away. */
+/* Cancels the questions about this peer; polkit closes its dialog. */
 void polkit_peer_gone(Polkit *polkit, const char *unique_name);

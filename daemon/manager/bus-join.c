@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Onto the system bus, whenever there is one: the daemon starts before it, serves over its own
- * socket, and is on the bus as soon as that exists. Made by the manager, which is told of each
- * step; owns the connection.
+/* Connects to the system bus when it becomes available: the daemon may start before the bus, serves
+ * its own socket, and joins the bus as soon as it exists. Created by the manager, which is notified
+ * of each step. Owns the connection.
  *
- * sd-bus waits for the bus's socket (sd_bus_set_watch_bind) and for its Hello in the event loop; a
- * local signal tells when it is connected. The name comes last: whoever finds it finds the objects
- * there. Calls to the name that come earlier wait with the bus, which takes us for starting.
+ * sd-bus waits for the bus's socket (sd_bus_set_watch_bind) and for the reply to Hello in the event
+ * loop; a local signal reports that it is connected. The name is requested last, so that its
+ * objects exist when clients see it. The bus queues earlier calls to the name, because it considers
+ * us starting.
  *
- * A bus that is lost ends the loop: peers, matches and names are gone with it, and a daemon that
- * starts anew is the one way to come back that is in use every day. The sessions go on, see
+ * A lost bus connection ends the loop: peers, matches and names are lost with it, and restarting
+ * the daemon is the recovery path that is used and tested most. The sessions continue, see
  * "RESTARTS" in ktraced(8). */
 #include "manager/bus-join.h"
 
@@ -20,7 +21,7 @@
 #include "interfaces/names.h"
 
 #define SYSTEM_BUS_ADDRESS "unix:path=/run/dbus/system_bus_socket"
-/* Of RequestName, as the D-Bus specification numbers its answers. */
+/* Return values of RequestName, from the D-Bus specification. */
 #define PRIMARY_OWNER 1
 #define ALREADY_OWNER 4
 
@@ -86,7 +87,7 @@ static int on_connected(sd_bus_message *m _unused_,
         return r < 0 ? join_fail(join, r, &none) : 0;
 }
 
-/* All that does not wait for the bus. */
+/* The steps that need no wait for the bus. */
 static int set_up(BusJoin *join, sd_event *event) {
         const char *address = getenv("DBUS_SYSTEM_BUS_ADDRESS");
 
@@ -146,7 +147,7 @@ BusJoin *bus_join_free(BusJoin *join) {
                 return NULL;
         sd_bus_slot_unref(join->connected_slot);
         sd_bus_slot_unref(join->name_slot);
-        /* Before it is connected there is nothing to say, and nobody to wait for. */
+        /* Before the connection is complete, a flush would wait and has nothing to send. */
         if (join->is_done)
                 sd_bus_flush_close_unref(join->bus);
         else

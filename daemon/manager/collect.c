@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The texts that the kernel has left in pstore when it crashed, copied to where the daemon finds
- * them. A process of its own (ktrace-collect.service), because reading them takes CAP_SYSLOG where
- * kernel.dmesg_restrict is set, which the daemon does not have. Bytes are copied, never looked at;
- * nothing is removed: pstore is systemd-pstore's to empty, and its archive an administrator's.
+/* Copies the texts that the kernel left in pstore when it crashed to a directory where the daemon
+ * finds them. Runs as a separate process (ktrace-collect.service), because reading them requires
+ * CAP_SYSLOG if kernel.dmesg_restrict is set, and the daemon does not have it. Copies bytes and
+ * does not interpret them. Removes nothing: systemd-pstore empties pstore, and the administrator
+ * owns its archive.
  *
- * What was collected is remembered by content, so that a file that is moved from pstore to the
- * archive, or stays over many boots, is collected once. It is remembered after it was handed over:
- * a machine that dies in between has it twice, never not at all. */
+ * Remembers collected texts by content, so that a file that is moved from pstore to the archive, or
+ * that stays over many boots, is collected once. Remembers a text only after it was handed over: if
+ * the machine crashes between the two steps, the text is collected twice but never lost. */
 
 #include "manager/collect.h"
 
@@ -26,22 +27,22 @@
 #include "base/log.h"
 #include "policy/digest.h"
 
-#define DEPTH_MAX  4   /* of the archive: systemd has two */
-#define FILES_MAX  256 /* that are new, of one run */
+#define DEPTH_MAX  4   /* of the archive: systemd uses two levels */
+#define FILES_MAX  256 /* new files per run */
 #define KNOWN_MAX  4096
 #define FILE_BYTES ((size_t)4 * 1024 * 1024)
-#define ALL_BYTES  ((size_t)32 * 1024 * 1024) /* they wait in memory */
+#define ALL_BYTES  ((size_t)32 * 1024 * 1024) /* kept in memory until published */
 #define MEMBER_MAX 60
 #define SEEN_NAME  "crash.seen"
 #define CRASH_NAME "crash"
 #define FRESH_NAME ".fresh"
 
 typedef struct Collect {
-        char *seen; /* digests of the last run, a line each */
+        char *seen; /* digests of the last run, one per line */
         char (*known)[DIGEST_DIGITS + 1];
-        size_t n_known; /* of this run: what there is */
+        size_t n_known; /* digests found in this run */
         size_t n_new, bytes;
-        int target_fd; /* the batch; -1: nothing is new yet */
+        int target_fd; /* the batch; -1: no new file yet */
         int crash_fd;
         char *buffer;
 } Collect;
@@ -54,7 +55,7 @@ static void collect_clear(Collect *collect) {
         close_cleanup(&collect->crash_fd);
 }
 
-/* Up to the limit, which no pstore comes near. */
+/* Reads up to the limit, which pstore files never reach. */
 static ssize_t collect_read_some(int fd, char *buffer, size_t size) {
         size_t at = 0;
 
@@ -90,7 +91,7 @@ static int open_target(Collect *collect) {
         return collect->target_fd < 0 ? -errno : 0;
 }
 
-/* Of the path below the source, as the spool takes names. */
+/* Makes a name from the path below the source that the spool accepts. */
 static void make_member(const Collect *collect, const char *path, char member[MEMBER_MAX + 1]) {
         static const char good[] =
                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -138,7 +139,7 @@ static int collect_take_file(Collect *collect, int dirfd, const char *name, cons
                 return r;
         if (!(collect->seen && strstr(collect->seen, digest))) {
                 if (collect->n_new == FILES_MAX || collect->bytes + (size_t)size > ALL_BYTES)
-                        return -ENOBUFS; /* the next run's */
+                        return -ENOBUFS; /* left for the next run */
                 r = collect_publish(collect, path, (size_t)size);
         }
         if (r == 0)
@@ -181,7 +182,7 @@ static void visit(Collect *collect,
                                       : -1;
 
         if (fd < 0)
-                return; /* there is no pstore, or no archive */
+                return; /* no pstore, or no archive */
         n = scandirat(fd, ".", &entries, NULL, alphasort);
         for (int i = 0; i < n; i++) {
                 collect_visit_entry(collect, fd, entries[i], path, depth);
@@ -191,7 +192,7 @@ static void visit(Collect *collect,
         close(fd);
 }
 
-/* A batch appears as a whole. */
+/* Renames the batch into place, so that the daemon sees it complete or not at all. */
 static int publish(Collect *collect) {
         uint64_t random;
         char name[32];

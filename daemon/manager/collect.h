@@ -5,12 +5,13 @@
 
 #include "interfaces/error.h"
 
-/* `ktraced --collect`: what a crash of the machine has left, for the daemon to take. */
+/* `ktraced --collect`: collects the texts of a kernel crash for the daemon. */
 typedef struct CollectOptions {
         const char *const *sources; /* directories, the last one NULL */
-        const char *state_dir;      /* what was collected before is remembered there */
-        const char *runtime_dir;    /* a directory of it, "crash", is filled */
+        const char *state_dir;      /* the list of collected texts is kept there */
+        const char *runtime_dir;    /* its directory "crash" is filled */
 } CollectOptions;
 
-/* Each file once, ever, by its content. *ret_n: how many were new. -errno. */
+/* Collects each file only once, by its content. *ret_n: number of new files. Returns -errno on
+ * failure. */
 int collect_run(const CollectOptions *options, size_t *ret_n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktraced.json: {"max-sessions": 32, …}, one key for each entry of the limits' table, nothing else.
- * Read once at start by main; a file with a mistake in it keeps the daemon from starting, since a
- * limit that was meant and does not hold is worse than no service. The file counts only when nobody
- * but root can change it. */
+/* Reads ktraced.json: {"max-sessions": 32, …}, with one key for each entry of the limits' table and
+ * no other keys. main reads it once at start. An invalid file prevents the start, because a limit
+ * that the administrator set but that is not applied is worse than no service. The file is accepted
+ * only if root alone can change it. */
 #include "manager/configuration.h"
 
 #include <errno.h>

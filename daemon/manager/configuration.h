@@ -4,8 +4,8 @@
 #include "interfaces/error.h"
 #include "policy/limit.h"
 
-/* Where things are, by option, and what users may have at most, by file. Strings are borrowed from
- * argv or constant. */
+/* Paths, set by options, and limits of users, set by the file. Strings are borrowed from argv or
+ * constant. */
 typedef struct Configuration {
         const char *config_dir;
         const char *lib_dir;
@@ -18,6 +18,6 @@ typedef struct Configuration {
 } Configuration;
 
 void configuration_init(Configuration *configuration);
-/* Reads CONFIG_DIR/ktraced.json, or LIB_DIR/ktraced.json when there is none, into limits. Neither
- * is needed. KT_E_* with file and place; then limits are as they were. */
+/* Reads CONFIG_DIR/ktraced.json, or else LIB_DIR/ktraced.json, into limits. Both files are
+ * optional. Fails with KT_E_* and a reason with file and position; limits are then unchanged. */
 int configuration_load(Configuration *configuration, Reason *reason);

@@ -74,7 +74,7 @@ static void ktraced_print_help(void) {
 
 /* Returns an exit status. */
 static int collect(const Configuration *configuration) {
-        /* As systemd-pstore.service has them, which moves what it finds. */
+        /* The paths of systemd-pstore.service, which moves the files from one to the other. */
         static const char *const sources[] = { "/sys/fs/pstore", "/var/lib/systemd/pstore", NULL };
         const CollectOptions wanted = {
                 .sources = sources,
@@ -109,8 +109,8 @@ static void print_no_rules(const Configuration *configuration, const char *file)
                                 configuration->lib_dir);
 }
 
-/* What a start or a reload would read; whoever may read the files may ask. file: this one alone, or
- * NULL. Returns an exit status. */
+/* Checks the files that a start or a reload would read; any user who can read them may do this.
+ * file: check only this one, or NULL. Returns an exit status. */
 static int check_policy(Configuration *configuration, const char *file) {
         _cleanup_(policy_free_cleanup) Policy *policy = NULL;
         Reason reason = { "" };
@@ -210,7 +210,7 @@ int main(int argc, char **argv) {
         if (r >= 0)
                 return r;
         log_open(LOG_TARGET_AUTO);
-        /* A client that closes its end is an error of that write, not the daemon's end. */
+        /* A write to a client that has closed its end must fail, not end the daemon. */
         signal(SIGPIPE, SIG_IGN);
 
         r = configuration_load(&configuration, &reason);

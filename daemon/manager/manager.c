@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Wires the floors together and runs the event loop. Owns everything there is one of: event loop,
- * bus connection, policy, registry, auth, desk, doors. What one floor has to tell another passes
- * through the callbacks here, so that none of them looks up.
+/* Connects the floors and runs the event loop. Owns all objects that exist once: event loop, bus
+ * connection, policy, registry, auth, desk, doors. A floor notifies the floors above it through the
+ * callbacks here, so that it needs no knowledge of them.
  *
- * The runtime directory's lock comes first: the registry removes instances without a session, and
- * would take those of another daemon for such. Sessions of the daemon before this one are taken
- * over before anybody is served. The bus comes last, behind those who wait at our socket, and may
- * come late (bus-join.c): at boot there is none yet. When it is lost the daemon ends with an error
- * and leaves the sessions to the next one, which systemd starts.
+ * The lock of the runtime directory is taken first: the registry removes instances that belong to
+ * no session, and without the lock it would remove those of another daemon. Sessions of the
+ * previous daemon are adopted before any client is served. The bus comes last, after the clients
+ * waiting at our socket, and may come late (bus-join.c): early at boot it does not exist yet. If
+ * the bus is lost, the daemon ends with an error and leaves the sessions to the next daemon, which
+ * systemd starts.
  *
- * When started by systemd or by the bus (NOTIFY_SOCKET or DBUS_STARTER_ADDRESS is set) the daemon
- * ends itself after IDLE_USEC without a session and without a caller; started by hand it stays. */
+ * When started by systemd or by the bus (NOTIFY_SOCKET or DBUS_STARTER_ADDRESS is set), the daemon
+ * exits after IDLE_USEC without a session and without a caller. When started by hand it stays. */
 #include "manager/manager.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@
 #define IDLE_USEC    (30 * USEC_PER_SEC)
 #define LOOK_USEC    (2 * USEC_PER_SEC)
 #define ADOPT_USEC   (10 * USEC_PER_SEC)
-#define WAITING_MAX  8 /* events: a connection and its first call are two */
+#define WAITING_MAX  8 /* events; a new client has two: its connection and its first call */
 
 typedef struct Manager {
         const Configuration *configuration;
@@ -52,13 +53,13 @@ typedef struct Manager {
         Desk *desk;
         Door *door;
         VarlinkDoor *varlink_door;
-        int varlink_fd; /* systemd's socket, until it is listened to; -1: it has none for us */
+        int varlink_fd; /* systemd's socket until we listen on it; -1: none */
         char *consumer_socket;
         char *state_dir, *crash_dir;
         FdStore *fd_store;
         char bus_id[SD_ID128_STRING_MAX];
-        sd_event_source *idle_timer; /* NULL: started by hand, never ends by itself */
-        int failure;                 /* why the loop has ended, with its reason */
+        sd_event_source *idle_timer; /* NULL: started by hand, no idle exit */
+        int failure;                 /* why the loop ended, with its reason */
         Reason reason;
 } Manager;
 
@@ -69,8 +70,8 @@ static uint64_t manager_get_now_usec(void) {
         return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Ends the sessions or leaves them to the next daemon, answers what is in flight, refuses what is
- * held back. */
+/* Ends the sessions or leaves them to the next daemon, answers the open requests and refuses the
+ * calls that are held back. */
 static void close_door(Manager *manager, bool leaves) {
         manager->status_line = status_line_free(manager->status_line);
         if (manager->registry)
@@ -97,11 +98,10 @@ static void manager_clear(Manager *manager) {
         sd_event_unref(manager->event);
 }
 
-/* sd-bus closes the connection as soon as the loop is left: what is still to be said is said
- * before. */
+/* sd-bus closes the connection as soon as the loop ends, so all answers must be sent before. */
 static int manager_end(Manager *manager, bool leaves) {
         close_door(manager, leaves);
-        /* Whom the bus starts when our name is free finds the lock free. */
+        /* The bus starts the next daemon when our name is free: release the lock first. */
         close_cleanup(&manager->lock);
         return sd_event_exit(manager->event, 0);
 }
@@ -110,7 +110,7 @@ static int manager_on_signal(sd_event_source *source,
                 const struct signalfd_siginfo *si,
                 void *userdata) {
         sd_notify(0, "STOPPING=1");
-        /* ktraced.service: a restart is told by this one. */
+        /* ktraced.service sends SIGUSR2 for a restart (RestartKillSignal=). */
         return manager_end(userdata, si->ssi_signo == SIGUSR2);
 }
 
@@ -118,10 +118,10 @@ static void log_policy_warning(const char *text, void *userdata _unused_) {
         log_warning("%s", text);
 }
 
-/* A reload on its way. */
+/* A reload in progress. */
 typedef struct Reloading {
         Manager *manager;
-        Request *request; /* NULL: by a signal */
+        Request *request; /* NULL: started by a signal */
 } Reloading;
 
 static void record_reload(const Manager *manager, int result, const Reason *reason) {
@@ -134,7 +134,7 @@ static void record_reload(const Manager *manager, int result, const Reason *reas
         sd_notify(0, "READY=1");
 }
 
-/* The new rules hold for every session. */
+/* Called when the new rules apply to every session. */
 static void on_reloaded(int result, void *userdata) {
         _cleanup_free_ Reloading *reloading = userdata;
         Request *request = reloading->request;
@@ -145,13 +145,14 @@ static void on_reloaded(int result, void *userdata) {
                 request->done(request, result, &(Reason){ "" });
 }
 
-/* Both are read whole beside what is in force, which stays when either is broken. */
+/* Reads limits and rules completely before replacing the active ones, which stay in force if either
+ * file is invalid. */
 static int read_anew(Manager *manager, Request *request, Reason *reason) {
         _cleanup_free_ Reloading *reloading = malloc(sizeof(*reloading));
         _cleanup_(policy_free_cleanup) Policy *policy = NULL;
         Configuration configuration = *manager->configuration;
 
-        /* What a file no longer says is as it was shipped. */
+        /* Settings that the file no longer contains get their defaults back. */
         if (!reloading)
                 return -ENOMEM;
         *reloading = (Reloading){ manager, request };
@@ -165,7 +166,7 @@ static int read_anew(Manager *manager, Request *request, Reason *reason) {
                         manager->registry, policy, &configuration.limits, on_reloaded, reloading);
         if (r < 0)
                 return r;
-        reloading = NULL; /* its handler's */
+        reloading = NULL; /* owned by its handler */
         catalogue_load(registry_get_probes(manager->registry),
                         configuration.lib_dir,
                         configuration.config_dir);
@@ -174,7 +175,7 @@ static int read_anew(Manager *manager, Request *request, Reason *reason) {
         return 0;
 }
 
-/* 0: the request (NULL: nobody waits) is answered when it is over. */
+/* Returns 0 if the request is answered when the reload is complete. NULL: no request to answer. */
 static int manager_reload(Manager *manager, Request *request, Reason *reason) {
         sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, manager_get_now_usec());
         int r = read_anew(manager, request, reason);
@@ -193,7 +194,7 @@ static int on_reload(void *userdata, Request *request, Reason *reason) {
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Reason reason = { "" };
 
-        /* Recorded there; who sent the signal reads the journal. */
+        /* The reload logs its failure; the sender of the signal has no other way to see it. */
         (void)manager_reload(userdata, NULL, &reason);
         return 0;
 }
@@ -203,7 +204,7 @@ static bool manager_is_idle(const Manager *manager) {
                (!manager->auth || auth_is_idle(manager->auth));
 }
 
-/* Whatever may have ended the last reason to stay starts the time anew. */
+/* Restarts the idle timeout; called whenever the last reason to stay may have ended. */
 static void arm_idle_timer(Manager *manager) {
         int r;
 
@@ -222,9 +223,9 @@ static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
         if (bus_join_process(manager->join) < 0 || !manager_is_idle(manager))
                 return 0;
         log_info("Nothing to do for %llu s, ending", IDLE_USEC / USEC_PER_SEC);
-        /* In this order: systemd now queues a new start instead of calling us running, then the bus
-         * starts it for calls that come from here on. What came in between is answered by
-         * auth_free. */
+        /* The order matters: after STOPPING=1 systemd queues a new start instead of considering us
+         * running; after the name is released the bus starts the new daemon for further calls.
+         * auth_free answers the calls that arrive in between. */
         sd_notify(0, "STOPPING=1");
         bus_join_release_name(manager->join);
         return manager_end(manager, false);
@@ -233,7 +234,7 @@ static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
 static void on_peer_gone(const char *unique_name, void *userdata) {
         Manager *manager = userdata;
 
-        if (!manager->registry) /* all of it ends */
+        if (!manager->registry) /* the daemon is ending */
                 return;
         registry_peer_gone(manager->registry, unique_name);
         arm_idle_timer(manager);
@@ -242,7 +243,7 @@ static void on_peer_gone(const char *unique_name, void *userdata) {
 static void watch_peer(const char *peer, void *userdata) {
         Manager *manager = userdata;
 
-        if (*peer != ':') /* no name of the bus's */
+        if (*peer != ':') /* not a bus name */
                 return;
         int r = auth_watch(manager->auth, peer);
 
@@ -257,7 +258,8 @@ static void watch_peers(Session *session, void *userdata) {
 static void on_state(Session *session, void *userdata) {
         Manager *manager = userdata;
 
-        if (bus_join_is_done(manager->join)) /* known, but for one that was taken over late */
+        if (bus_join_is_done(manager->join)) /* new peers are known; only those of a late adopted
+                                                session are not */
                 watch_peers(session, manager);
         if (manager->door)
                 door_send_state(manager->door, session);
@@ -286,13 +288,14 @@ static void on_notice(Session *session, json_object *notice, void *userdata) {
 static void on_idle_changed(Registry *registry, void *userdata) {
         Manager *manager = userdata;
 
-        /* May come before registry_new returned. */
+        /* May be called before registry_new has returned. */
         if (manager->registry)
                 arm_idle_timer(manager);
         status_line_update(manager->status_line);
 }
 
-/* Before any thread is made: they inherit the mask, so that the signals stay ours. */
+/* Must be called before any thread is created: threads inherit the mask, so that signals are
+ * delivered to this thread's loop. */
 static int add_signals(Manager *manager) {
         static const struct {
                 int signal;
@@ -316,7 +319,7 @@ static int add_signals(Manager *manager) {
         return 0;
 }
 
-/* The desk is made after the registry, and freed before it. */
+/* The desk is created after the registry and freed before it. */
 static void manager_on_spent(uid_t uid, uint64_t usec, void *userdata) {
         const Manager *manager = userdata;
 
@@ -389,7 +392,8 @@ static bool is_ending(const Manager *manager) {
         return sd_event_get_exit_code(manager->event, &code) >= 0;
 }
 
-/* Until then nobody is served, for calls have nobody yet who answers them. */
+/* Runs the event loop while is_at_it is true, for at most usec. No client is served yet, because
+ * the desk and the doors do not exist. */
 static int wait_while(Manager *manager, bool (*is_at_it)(const Registry *registry), uint64_t usec) {
         uint64_t end = manager_get_now_usec() + usec, now;
         int r = 0;
@@ -400,8 +404,8 @@ static int wait_while(Manager *manager, bool (*is_at_it)(const Registry *registr
         return r < 0 ? r : 0;
 }
 
-/* Who starts us by the first call finds the catalogue's programs looked into, and who has a session
- * finds it: a program, or a kernel, that does not answer keeps nobody waiting for long. */
+/* Waits until the programs of the catalogue are examined and the sessions are adopted, so that the
+ * first caller finds both. The wait is limited, because a program or the kernel may not respond. */
 static int manager_settle(Manager *manager) {
         int r = wait_while(manager, registry_is_looking, LOOK_USEC);
 
@@ -411,7 +415,7 @@ static int manager_settle(Manager *manager) {
         return wait_while(manager, registry_is_adopting, ADOPT_USEC);
 }
 
-/* What all doors lead to. */
+/* Creates the auth and the desk, which all doors share. */
 static int make_desk(Manager *manager) {
         const AuthHandlers handlers = { .on_peer_gone = on_peer_gone };
         const DeskHandlers desk_handlers = { .on_reload = on_reload };
@@ -440,7 +444,7 @@ static void on_bus_joined(const char *id, void *userdata) {
 
         (void)snprintf(manager->bus_id, sizeof(manager->bus_id), "%s", id);
         registry_join_bus(manager->registry, manager->bus_id);
-        /* Who has left the bus while we were away is told like any other. */
+        /* Peers that left the bus while no daemon ran are reported like any other. */
         registry_visit(manager->registry, &root, REACH_ALL, watch_peers, manager);
 }
 
@@ -467,9 +471,9 @@ static void join_bus(Manager *manager) {
                 on_bus_failed(r, &reason, manager);
 }
 
-/* Whoever waits at our socket already, as the session of a boot does, comes before the bus: to
- * watch for one that is not there yet takes longer than to begin that session. No flood of callers
- * keeps us from the bus. */
+/* Serves the clients that already wait at our socket, such as the boot session, before joining the
+ * bus: setting up the watch for a missing bus takes longer than starting that session. The number
+ * of events is limited, so that a flood of calls cannot delay the bus. */
 static int serve_waiting(Manager *manager) {
         int r = 1;
 
@@ -505,7 +509,7 @@ static int add_idle_timer(Manager *manager) {
                         USEC_PER_SEC,
                         on_idle,
                         manager);
-        /* Whoever has just called comes first. */
+        /* Calls that have just arrived take precedence over an idle exit. */
         if (r >= 0)
                 r = sd_event_source_set_priority(manager->idle_timer, SD_EVENT_PRIORITY_IDLE);
         return r < 0 ? r : 0;
@@ -534,7 +538,8 @@ static int manager_start(Manager *manager, Reason *reason) {
         r = fd_store_new(&manager->fd_store);
         if (r < 0)
                 return r;
-        /* Before the registry, which closes what it does not know. */
+        /* Take the socket before the registry is created, because the registry closes unknown
+         * descriptors. */
         manager->varlink_fd = fd_store_take(manager->fd_store, "varlink");
         r = make_registry(manager);
         if (r != 0)
@@ -564,7 +569,7 @@ int manager_run(const Configuration *configuration, Reason *reason) {
                 return r;
         join_bus(&manager);
         r = sd_event_loop(manager.event);
-        /* sd-bus exits the loop with a positive code when the bus is gone. */
+        /* sd-bus exits the loop with a positive code when the bus connection is lost. */
         if (r > 0 || manager.failure != 0)
                 close_door(&manager, true);
         if (manager.failure > 0)

@@ -3,7 +3,7 @@
 
 #include "manager/configuration.h"
 
-/* The daemon's run, from the loaded configuration to the end of the last session. Returns 0 at an
- * orderly end, KT_E_* with the reason or -errno when it could not start, and -ECONNRESET when the
- * bus was lost. */
+/* Runs the daemon, from the loaded configuration to the end of the last session. Returns 0 after an
+ * orderly end, KT_E_* with the reason or -errno if it could not start, and -ECONNRESET if the bus
+ * was lost. */
 int manager_run(const Configuration *configuration, Reason *reason);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The runtime directory: made where it is not there, and held by one daemon at a time. Called by
- * the manager before anything that a second daemon could harm: it would take the instances of the
- * first for orphans. The name on the bus cannot keep it away, for the bus may come later.
+/* Creates the runtime directory if it is missing, and locks it for one daemon. The manager calls it
+ * before any step that a second daemon could harm: the second one would take the instances of the
+ * first for orphans. The bus name cannot prevent a second daemon, because the bus may come later.
  *
- * A record lock (fcntl(2)), not flock(2): it is the process's own, so that children which the
- * daemon has forked do not hold it any longer than the daemon, and the kernel tells whose it is.
- * The price: closing any descriptor of the file lets it go, so nobody else opens it. */
+ * Uses a record lock (fcntl(2)), not flock(2): it belongs to the process, so that forked children
+ * do not keep it, and the kernel reports the pid of its owner. Closing any descriptor of the file
+ * releases the lock, so no other code may open the file. */
 #include "manager/runtime-dir.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 static int make_directory(int dirfd, const char *path, mode_t mode, Reason *reason) {
         if (mkdirat(dirfd, path, mode) == 0)
-                /* Past the umask. */
+                /* mkdirat() applies the umask. */
                 return fchmodat(dirfd, path, mode, 0) < 0 ? -errno : 0;
         if (errno == EEXIST)
                 return 0;
@@ -32,7 +32,7 @@ static int make_directory(int dirfd, const char *path, mode_t mode, Reason *reas
 static int runtime_dir_refuse(const char *path, int fd, Reason *reason) {
         struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-        /* 0: it has just ended, or is in another pid namespace. */
+        /* 0: the owner has just ended, or is in another pid namespace. */
         if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
                 lock.l_pid = 0;
         return reason_set(reason,
@@ -42,8 +42,8 @@ static int runtime_dir_refuse(const char *path, int fd, Reason *reason) {
                         (int)lock.l_pid);
 }
 
-/* The bus starts the next one as soon as our name is free: it waits until the last one has put its
- * sessions and their files away. */
+/* The bus starts the next daemon as soon as our name is free. That daemon waits here until the
+ * previous one has saved its sessions and their files. */
 static int wait_for_lock(int fd) {
         struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 

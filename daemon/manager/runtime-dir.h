@@ -3,8 +3,9 @@
 
 #include "interfaces/error.h"
 
-#define RUNTIME_STATE_DIR "state" /* in the runtime directory: gone with the machine's memory */
+#define RUNTIME_STATE_DIR "state" /* in the runtime directory: lost at reboot */
 
-/* Makes the runtime directory and what is in it, and takes its lock, which is this process's until
- * *ret_lock is closed. KT_E_FAILED: it cannot, or another ktraced has it. */
+/* Creates the runtime directory and its contents and takes its lock, which this process holds until
+ * *ret_lock is closed. Fails with KT_E_FAILED if it cannot, or if another ktraced holds the
+ * lock. */
 int runtime_dir_take(const char *path, int *ret_lock, Reason *reason);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* STATUS= for the service manager (sd_notify(3)), in the event loop: numbers of sessions and
- * streams and nobody's names, since everybody may read it. At most once a second, and not while
- * nothing changes. */
+/* Sends STATUS= to the service manager (sd_notify(3)) from the event loop. It contains the numbers
+ * of sessions and streams but no names, because all users can read it. Sends at most once per
+ * second, and only when a number changes. */
 
 #include "manager/status-line.h"
 
@@ -17,9 +17,9 @@
 
 struct StatusLine {
         const Registry *registry;
-        sd_event_source *timer; /* on: silent until then */
+        sd_event_source *timer; /* enabled: send nothing until then */
         bool is_due;
-        size_t n_sessions, n_streams; /* as last told */
+        size_t n_sessions, n_streams; /* as last sent */
 };
 
 static void status_line_report(StatusLine *line) {

@@ -5,10 +5,10 @@
 
 #include "session/session.h"
 
-/* What `systemctl status ktraced` says of it. */
+/* The status text in `systemctl status ktraced`. */
 typedef struct StatusLine StatusLine;
 
 int status_line_new(sd_event *event, const Registry *registry, StatusLine **ret);
 StatusLine *status_line_free(StatusLine *line);
-/* There may be more or fewer sessions or streams. NULL is fine. */
+/* Call when the number of sessions or streams may have changed. NULL is allowed. */
 void status_line_update(StatusLine *line);
