@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The additional parts of the feed of a session whose consumer counts histograms. Such a feed
- * begins without a reader, and readers come and go. A part of feed.h, called by feed.c and by the
- * session in the event loop. The answers to questions about a histogram do not come this way: each
- * has a socket of its own. */
+ * begins without a reader; readers attach and detach later. This file is a part of feed.h. feed.c
+ * and the session call it in the event loop. Answers to questions about a histogram do not pass
+ * through here: each answer has its own socket. */
 
 #include "feed/feed-counts.h"
 
@@ -43,7 +43,7 @@ int feed_attach(Feed *feed, ControlSink kind) {
                 return r;
         }
         feed->has_reader = true;
-        /* The consumer says READY to it, or it is gone. */
+        /* The consumer must answer READY before the timeout; otherwise the feed gives it up. */
         feed->is_ready = false;
         feed_set_timer(feed, ATTACH_TIMEOUT_USEC);
         return 0;
@@ -79,7 +79,7 @@ void feed_on_detached(Feed *feed, const ControlMessage *message) {
         snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
         if (feed->handlers->on_detached)
                 feed->handlers->on_detached(feed, message->status.error, text, feed->userdata);
-        /* The counts of the next reader begin at 0. */
+        /* The counts of each reader start at 0. */
         feed->counters = (FeedCounters){};
         feed->error = 0;
         feed->text[0] = '\0';

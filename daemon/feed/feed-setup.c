@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The first message of a feed's consumer: what it needs to know of the trace, and where the stream
- * goes. A part of feed.h, called by feed.c. */
+/* The first message to a feed's consumer. It describes the trace and the destination of the stream.
+ * This file is a part of feed.h; feed.c calls it. */
 
 #include "feed/feed-setup.h"
 
@@ -28,9 +28,11 @@ int feed_make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
         } else {
                 if (pipe2(fds, O_CLOEXEC) < 0)
                         return -errno;
-                /* Fewer wake-ups of both ends; the kernel may say no to more than its default. */
+                /* A larger pipe wakes both ends less often. The kernel may refuse a size above its
+                 * default. */
                 (void)fcntl(fds[0], F_SETPIPE_SZ, PIPE_BYTES);
-                /* The write end's own description: the reader's stays blocking. */
+                /* The write end has its own file description, so the reader's end stays blocking.
+                 */
                 if (fcntl(fds[1], F_SETFL, O_NONBLOCK) < 0) {
                         int r = -errno;
 
@@ -44,7 +46,7 @@ int feed_make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
         return 0;
 }
 
-/* A snapshot is bounded by the buffer that it is of. */
+/* The size of the ring buffer already limits a snapshot. */
 static uint64_t get_bytes_per_sec(const Trace *trace) {
         return trace->owner->uid == 0 || trace->spec->mode == MODE_FLIGHT
                                ? 0
@@ -55,7 +57,7 @@ int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
         _cleanup_close_ int sink = -1, metadata = -1, counts = -1;
         clockid_t clock = CLOCK_MONOTONIC;
 
-        (void)metadata_get_clock(trace_get_clock(trace), &clock); /* judged: was asked before */
+        (void)metadata_get_clock(trace_get_clock(trace), &clock); /* judged: checked earlier */
         ControlMessage message = {
                 .type = CONTROL_SETUP,
                 .version = CONTROL_VERSION,

@@ -5,6 +5,6 @@
 
 /* feed-setup.c */
 int feed_set_up(Feed *feed, ControlSink kind, Trace *trace);
-/* Both ends of a way to a client. ret_sink: what the consumer gets; ret_client: what the client
- * gets. */
+/* Makes both ends of a connection to a client. ret_sink is the consumer's end; ret_client is the
+ * client's end. */
 int feed_make_ends(ControlSink kind, int *ret_sink, int *ret_client);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the feed of a recording onto the disk has more than a client's: files in place of a sink. A
- * part of feed.h, called by feed.c and by the spool in the event loop. It opens nothing itself;
- * what the spool gives goes to the consumer, what the consumer says goes to the spool. */
+/* The additional parts of the feed of a recording on disk: it writes to files instead of a sink.
+ * This file is a part of feed.h. feed.c and the spool call it in the event loop. It opens no file
+ * itself. It passes files from the spool to the consumer, and reports from the consumer to the
+ * spool. */
 
 #include "feed/feed-spool.h"
 
@@ -44,7 +45,7 @@ static void on_gift(SpoolEntry *entry _unused_,
         case SPOOL_FILE:
                 feed->wants_file = false;
                 feed_spool_send_file(feed, number, fd);
-                close(fd); /* a regular file that nobody wrote to */
+                close(fd); /* a regular file without data: close cannot block */
                 break;
         case SPOOL_FULL:
                 feed->is_full = true;

@@ -4,8 +4,8 @@
 #include "feed/feed-parts.h"
 #include "feed/feed.h"
 
-/* A stream onto the disk: no client has a part in it. entry: as spool_make has given it, the feed's
- * from now on, whatever it returns; it ends with the feed. on_ready brings no fd. */
+/* A stream to the disk, without a client. entry comes from spool_make. The feed owns entry from
+ * this call on, even if the call fails, and ends it with the feed. on_ready delivers no fd. */
 int feed_new_spool(const ConsumerLauncher *launcher,
                 Worker *worker,
                 Trace *trace,
@@ -18,5 +18,5 @@ int feed_new_spool(const ConsumerLauncher *launcher,
 void feed_set_entry(Feed *feed, SpoolEntry *entry);
 void feed_on_spooled(Feed *feed, const ControlMessage *message);
 void feed_end_spool(Feed *feed);
-/* The entry is the next daemon's. */
+/* Leaves the entry to the next daemon. */
 void feed_leave_spool(Feed *feed);

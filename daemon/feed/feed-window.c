@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the feed of a snapshot has more than a stream's: the window that goes from one snapshot to
- * the next, and, of a judged trace, who was a member in what was read. A part of feed.h, called by
- * feed.c in the event loop; looking up the members is a plan.
+/* The additional parts of a snapshot's feed: the window that one snapshot passes to the next, and,
+ * for a judged trace, which tasks were members in the records that were read. This file is a part
+ * of feed.h. feed.c calls it in the event loop; a plan on the worker looks up the members.
  *
- * A judged snapshot is read whole first, and only then it is looked up who is a member: a task that
- * is there with the start time with which it was found fit, also as a zombie, was the same all the
- * time. Births count from where the youngest of the rings begins, since no exit behind them is
- * missing. Who was born before that, or found fit and has ended, is cut and counted (`foreign`):
- * its number may have been another's. */
+ * The consumer reads a judged snapshot completely before the members are looked up. A task that
+ * still exists, also as a zombie, with the start time that it had when it was found fit was the
+ * same task all the time. Births count from the time at which the last ring begins: from there on,
+ * no ring misses an exit. Records of tasks that were born earlier, or that were found fit and have
+ * ended, are removed and counted (`foreign`), because the pid may have belonged to another task. */
 
 #include "feed/feed-window.h"
 
@@ -22,10 +22,11 @@
 #include "feed/feed.h"
 #include "trace/trace-rings.h"
 
-/* Of a window, for each CPU and once: whole sub-buffers, headers of batches, the pids. */
+/* A window also contains whole sub-buffers and batch headers for each CPU, and the pids once. */
 #define WINDOW_SLACK ((uint64_t)16 * 1024 * 1024)
 
-/* It is for another process: no longer than what it may hold, and nobody changes it any more. */
+/* Another process gets this window. The window must not exceed its maximum size, and the seals
+ * prevent later changes. */
 static bool is_sound_window(const Feed *feed) {
         const Spec *spec = feed->trace->spec;
         uint64_t most = (spec->buffer_kb * 1024 + WINDOW_SLACK) * feed->trace->n_cpus +
@@ -38,8 +39,8 @@ static bool is_sound_window(const Feed *feed) {
                fstat(feed->kept_fd, &status) == 0 && (uint64_t)status.st_size <= most;
 }
 
-/* What a snapshot has told is the next one's to tell again. One that failed has taken something out
- * that nobody has: then the next one begins behind it. */
+/* The next snapshot reports the records of this snapshot again. A failed snapshot has consumed
+ * records and these are lost; the next snapshot then begins after them. */
 void feed_end_turn(Feed *feed, bool is_whole) {
         if (!feed->is_snapshot || !feed->has_rings || !feed->trace)
                 return;
@@ -50,7 +51,8 @@ void feed_end_turn(Feed *feed, bool is_whole) {
                 feed->trace->window_fd = TAKE_FD(feed->kept_fd);
 }
 
-/* Fails as what follows does: without it the consumer takes no rings. */
+/* Errors are not returned here: without a window the consumer takes no rings, so the next step
+ * fails. */
 void feed_send_window(Feed *feed) {
         _cleanup_close_ int none = memfd_create("ktrace-window", MFD_CLOEXEC);
         int earlier = feed->trace->window_fd;
@@ -87,7 +89,7 @@ static void feed_on_proven(Plan *plan, int result, const Reason *reason _unused_
                 feed_settle(feed);
                 return;
         }
-        /* Else nobody is: all is cut. */
+        /* If the plan failed, no task is a member, and all records are removed. */
         if (result == 0) {
                 feed_add_proven(feed);
                 trace_end_proof(trace);
@@ -95,7 +97,7 @@ static void feed_on_proven(Plan *plan, int result, const Reason *reason _unused_
         feed_finish(feed, trace->taken_names_fd, "snapshot", "");
 }
 
-/* All of a judged snapshot is in the consumer's memory: whose it is is looked up now. */
+/* The consumer now holds the complete judged snapshot in memory. Now look up its members. */
 void feed_prove(Feed *feed) {
         if (!feed->is_snapshot || !feed->is_judged || !feed->trace || feed->rings_in_flight ||
                         feed->finish.type)

@@ -3,9 +3,10 @@
 
 #include "feed/feed-parts.h"
 
-/* A snapshot has let the rings go; whole: all of it is in the window that it leaves. */
+/* A snapshot has released the rings. is_whole: the window that it leaves contains all its records.
+ */
 void feed_end_turn(Feed *feed, bool is_whole);
 void feed_send_window(Feed *feed);
-/* All of a judged snapshot is in the consumer's memory: whose it is is looked up now. Nothing of
+/* The consumer holds the complete judged snapshot in memory; looks up its members. Does nothing for
  * other feeds. */
 void feed_prove(Feed *feed);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A session's stream, seen from the daemon: starts the consumer, gives it the metadata and the
- * client's way in, then, once it has said that the sink is good, the rings; watches the times in
- * which it must answer. Owned by a session, and after that session's end by the registry until the
- * client has read what was left.
+/* A session's stream, as the daemon sees it. The feed starts the consumer and gives it the metadata
+ * and the connection to the client. It passes the rings after the consumer has accepted the sink.
+ * It enforces the consumer's time limits. A session owns the feed. When the session ends, the
+ * registry owns it until the client has read the remaining data.
  *
- * It touches no fd of a client's: the pipe is ours, and a client's own sink goes to the consumer
- * directly. A consumer that hangs on a sink is given up; whatever becomes of that process, nobody
- * here waits for it. Opening the rings takes locks that the kernel holds for long at times, so that
- * is a plan of its own. What a snapshot has more is in feed-window.c. */
+ * The feed never touches a client's fd: the pipe is our own, and a client's own sink goes directly
+ * to the consumer. The feed gives up a consumer that hangs on a sink, and does not wait for its
+ * process. The kernel sometimes holds the locks for opening a ring for a long time, so a plan on
+ * the worker opens the rings. The additional parts of a snapshot are in feed-window.c. */
 
 #include "feed/feed.h"
 
@@ -33,13 +33,14 @@
 
 #define USEC_PER_SEC       1000000ULL
 #define READY_TIMEOUT_USEC (10 * USEC_PER_SEC)
-/* A silent FUSE server hangs whoever asks about its file. */
+/* A FUSE server that does not answer blocks the process that examines its file. */
 #define EXAMINE_TIMEOUT_USEC (2 * USEC_PER_SEC)
-/* Reading out the largest rings takes well under a second. */
+/* Reading the largest rings takes well under a second. */
 #define RELEASE_TIMEOUT_USEC (10 * USEC_PER_SEC)
-#define MEMBERS_MAX          65536 /* of one message; what a consumer takes */
+#define MEMBERS_MAX          65536 /* per message; the consumer's limit */
 
-/* Tells what nobody will tell any more: that it never was ready, that the rings are let go. */
+/* Reports what the consumer can no longer report: that it did not become ready, and that the rings
+ * are released. */
 void feed_settle(Feed *feed) {
         if (!feed->is_ready) {
                 Reason reason = {};
@@ -59,7 +60,7 @@ void feed_settle(Feed *feed) {
         }
 }
 
-/* After this call the feed may be freed. */
+/* The handlers may free the feed before this call returns. */
 void feed_closed(Feed *feed) {
         if (feed->is_closed || feed->rings_in_flight)
                 return;
@@ -70,8 +71,9 @@ void feed_closed(Feed *feed) {
         feed->handlers->on_closed(feed, feed->error, feed->text, feed->userdata);
 }
 
-/* Nobody waits for it any more, but it counts until its process is gone: a client whose file server
- * keeps workers hanging has that many sessions fewer. After this call the feed may be freed. */
+/* The feed stops waiting for the consumer, but it counts against the session limit until the
+ * process has ended. A client whose file server blocks consumers has that many fewer sessions. The
+ * handlers may free the feed before this call returns. */
 static void feed_give_up(Feed *feed) {
         consumer_kill(feed->consumer);
         feed->is_given_up = true;
@@ -108,7 +110,7 @@ static int feed_on_timer(sd_event_source *source _unused_, uint64_t usec _unused
         return 0;
 }
 
-/* 0: none. The time in which the consumer waits for a CPU does not count. */
+/* usec 0 stops the timer. Time in which the consumer waits for a CPU does not count. */
 void feed_set_timer(Feed *feed, uint64_t usec) {
         if (usec == 0) {
                 (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_OFF);
@@ -126,11 +128,12 @@ static void feed_await_sink(Feed *feed) {
         feed_look_later(feed);
 }
 
-/* A healthy consumer's queue is never full: one that fails here is given up by the timer. */
+/* The queue of a working consumer is never full. If sending fails here, the timer gives the
+ * consumer up. */
 void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t n_fds) {
         int r = feed->consumer ? consumer_send(feed->consumer, message, fds, n_fds) : 0;
 
-        if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* closed: told by on_closed */
+        if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* closed: on_closed reports it */
                 log_errno(r,
                                 LOG_WARNING,
                                 NULL,
@@ -218,7 +221,7 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
         if (feed->finish.finish.discards) {
                 if (feed->finish.type)
                         feed_send_finish(feed);
-                else if (result != KT_E_CANCELLED) /* else the daemon ends, and says so */
+                else if (result != KT_E_CANCELLED) /* else the ending daemon reports it */
                         feed_finish(feed, -1, "failed", "the rings cannot be opened");
                 return;
         }
@@ -359,7 +362,7 @@ static int feed_make(sd_event *event, const Feed *template, Feed **ret) {
                 return -ENOMEM;
         *feed = *template;
         feed->client_fd = feed->kept_fd = feed->finish_names_fd = -1;
-        feed->entry = NULL; /* not before it is sure */
+        feed->entry = NULL; /* set after nothing can fail */
         int r = sd_event_add_time_relative(event,
                         &feed->timer,
                         CLOCK_MONOTONIC,
@@ -370,11 +373,11 @@ static int feed_make(sd_event *event, const Feed *template, Feed **ret) {
         if (r < 0)
                 return r;
         (void)sd_event_source_set_description(feed->timer, "feed");
-        /* After messages: one that is there already is not late. */
+        /* The timer runs after the messages: a message that has already arrived is not late. */
         r = sd_event_source_set_priority(feed->timer, SD_EVENT_PRIORITY_NORMAL + 1);
         if (r < 0)
                 return r;
-        /* It has no process yet. */
+        /* The consumer has no process yet. */
         patience_begin(&feed->patience, PATIENCE_WITH_WORK, 0, READY_TIMEOUT_USEC);
         *ret = TAKE_PTR(feed);
         return 0;
@@ -439,7 +442,7 @@ int feed_adopt(sd_event *event,
                                         .userdata = userdata,
                                         .is_judged = trace_is_judged(trace),
                                         .is_counting = trace_counts(trace),
-                                        .has_reader = entry == NULL, /* until it says otherwise */
+                                        .has_reader = entry == NULL, /* until DETACHED */
                                         .is_ready = true,
                                         .is_attached = true,
                                         .is_armed = true,
@@ -485,11 +488,11 @@ bool feed_is_reading(const Feed *feed) {
 Feed *feed_free(Feed *feed) {
         if (!feed)
                 return NULL;
-        if (feed->finish.type) /* the daemon ends, what was traced does not */
+        if (feed->finish.type) /* the daemon ends, the trace continues */
                 consumer_release(feed->consumer);
         else
                 consumer_free(feed->consumer);
-        feed_leave_spool(feed); /* the daemon ends: the spool writes why */
+        feed_leave_spool(feed); /* the daemon ends: the spool records why */
         sd_event_source_disable_unref(feed->timer);
         close_cleanup(&feed->client_fd);
         close_cleanup(&feed->kept_fd);
@@ -504,7 +507,7 @@ Feed *feed_leave(Feed *feed) {
         return feed_free(feed);
 }
 
-/* At most MEMBERS_MAX of them, from the given one on. */
+/* Sends at most MEMBERS_MAX members, starting with `first`. */
 static void feed_send_members(Feed *feed, const FeedMembers *members, size_t first) {
         size_t n = MIN_OF(members->n - first, (size_t)MEMBERS_MAX);
         ControlMessage message = {
@@ -519,7 +522,7 @@ static void feed_send_members(Feed *feed, const FeedMembers *members, size_t fir
         _cleanup_close_ int fd = fd_memfd_sealed("members",
                         n > 0 ? members->members + first : NULL,
                         n * sizeof(ControlMember));
-        if (fd < 0) { /* they stay cut */
+        if (fd < 0) { /* their records stay removed */
                 log_errno(fd, LOG_ERR, NULL, "cannot tell a consumer of members");
                 return;
         }
@@ -562,7 +565,8 @@ void feed_kill(Feed *feed, const char *text) {
         feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
 }
 
-/* One that has been told to finish tells all that it has: too late for words. */
+/* A consumer that got FINISH delivers all its data. Discarding would be too late, so it is killed.
+ */
 void feed_discard(Feed *feed, const char *code, const char *text) {
         if (feed->finish.type) {
                 feed_kill(feed, text);

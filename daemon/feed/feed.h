@@ -6,21 +6,21 @@
 #include "work/spawn.h"
 #include "work/worker.h"
 
-/* A session's stream, or a snapshot: its consumer and the way of the rings to it. Of streams at
- * most one at a time. */
+/* A session's stream or a snapshot: the consumer and the transfer of the rings to it. A session has
+ * at most one stream at a time. */
 typedef struct Feed Feed;
 
 typedef enum FeedPurpose {
         FEED_STREAM,
-        FEED_SNAPSHOT, /* of a flight recorder: what is there when its turn comes, then the end */
+        FEED_SNAPSHOT, /* of a flight recorder: what its ring holds, then the end */
 } FeedPurpose;
 
 typedef enum FeedSpoolNews {
-        FEED_SPOOL_WAITS, /* there is no room: what comes is dropped and counted until there is */
-        FEED_SPOOL_FULL,  /* it has what it may have */
+        FEED_SPOOL_WAITS, /* no space: new data is dropped and counted until there is space */
+        FEED_SPOOL_FULL,  /* the recording has reached its size limit */
 } FeedSpoolNews;
 
-/* Tasks whose records may pass; see CONTROL_MEMBERS for the times. */
+/* Tasks whose records may pass. CONTROL_MEMBERS describes the times. */
 typedef struct FeedMembers {
         const ControlMember *members;
         size_t n;
@@ -28,27 +28,28 @@ typedef struct FeedMembers {
 } FeedMembers;
 
 typedef struct FeedHandlers {
-        /* The consumer is in its sandbox: fd is the client's end (taken by the callee), or result
-         * says why not. */
+        /* The consumer is in its sandbox, or `result` contains the error. fd is the client's end;
+         * the callee takes it. */
         void (*on_ready)(Feed *feed, int result, const Reason *reason, int fd, void *userdata);
-        /* It has the rings: from now on it reads without us. NULL: of no interest. */
+        /* The consumer has the rings and reads without the daemon from now on. May be NULL. */
         void (*on_reading)(Feed *feed, void *userdata);
-        /* No ring is held any more: the instance may be removed. Comes at most once, before
-         * on_closed. */
+        /* The consumer holds no ring any longer; the instance may be removed. Called at most once,
+         * before on_closed. */
         void (*on_released)(Feed *feed, void *userdata);
-        /* The guard has gone off; what was not released is discarded. The rest follows. */
+        /* The guard has fired. Data that was not released yet is discarded. on_released and
+         * on_closed follow. */
         void (*on_tripped)(Feed *feed, const char *text, void *userdata);
-        /* Once, last; the callee frees the feed. error: errno of the sink, 0: none. */
+        /* Called once and last; the callee frees the feed. error: errno of the sink, or 0. */
         void (*on_closed)(Feed *feed, int error, const char *text, void *userdata);
-        /* Of a stream whose consumer counts histograms; NULL: of no interest. Its reader has gone,
-         * the counting goes on. error: errno of the sink, 0: none. */
+        /* For a stream whose consumer counts histograms: the reader has gone and the counting
+         * continues. error: errno of the sink, or 0. May be NULL. */
         void (*on_detached)(Feed *feed, int error, const char *text, void *userdata);
-        /* … n hits more of a notify trigger, the last by process pid. */
+        /* As above: a notify trigger had n more hits, the last by process pid. */
         void (*on_hits)(Feed *feed, size_t trigger, uint64_t n, uint32_t pid, void *userdata);
-        /* It has lost records, exits perhaps: who lives is wanted, by feed_add_members with
-         * until_nsec. NULL: of no interest. */
+        /* The consumer has lost events, and exits may be among them. It requests the living
+         * members, through feed_add_members with until_nsec. May be NULL. */
         void (*on_doubt)(Feed *feed, void *userdata);
-        /* Of a recording onto the disk; NULL: of no interest. */
+        /* For a recording on disk. May be NULL. */
         void (*on_spool)(Feed *feed, FeedSpoolNews news, const char *text, void *userdata);
 } FeedHandlers;
 
@@ -66,67 +67,70 @@ int feed_new(const ConsumerLauncher *launcher,
                 void *userdata,
                 Feed **ret,
                 Reason *reason);
-/* Ends the consumer at once, or leaves it to itself after feed_finish. Never while its rings plan
- * is in flight. */
+/* Ends the consumer at once; after feed_finish the consumer continues alone. The caller must not
+ * free a feed whose rings plan is in flight. */
 Feed *feed_free(Feed *feed);
-/* The stream of a daemon before this one, which reads already. control_fd: what feed_get_fd gave
- * there; consumed on 0. */
+/* Adopts a stream of the previous daemon; its consumer is already reading. control_fd comes from
+ * feed_get_fd of that daemon and is consumed on 0. */
 int feed_adopt(sd_event *event,
                 Worker *worker,
                 Trace *trace,
                 int control_fd,
-                SpoolEntry *entry, /* NULL: it goes to a client; the feed's on 0 */
+                SpoolEntry *entry, /* NULL: a client's stream; consumed on 0 */
                 const FeedHandlers *handlers,
                 void *userdata,
                 Feed **ret);
-/* Where it goes to; NULL: to a client. */
+/* The destination on disk; NULL for a client's stream. */
 SpoolEntry *feed_get_entry(const Feed *feed);
-/* Its consumer's control socket, for the next daemon; borrowed. */
+/* The consumer's control socket, for the next daemon; borrowed. */
 int feed_get_fd(const Feed *feed);
-/* Of its consumer; 0: not known (yet). */
+/* The consumer's pid; 0 if not known (yet). */
 pid_t feed_get_pid(const Feed *feed);
 bool feed_is_reading(const Feed *feed);
-/* For the next daemon, which may have its control socket too: whoever reads goes on. Returns NULL.
- */
+/* Leaves the stream to the next daemon, which may have the control socket too. The consumer
+ * continues to read. Returns NULL. */
 Feed *feed_leave(Feed *feed);
-/* Whose records may pass, and the rings: nothing is read of a judged trace before it is armed.
- * Called once that is done, and again at each start with those who were found fit by then. */
+/* Sets the tasks whose records may pass, and permits reading. A judged trace is not read before it
+ * is armed. Called once the trace is armed, and again at each start with the tasks that were found
+ * fit by then. */
 void feed_arm(Feed *feed, const FeedMembers *members);
-/* A snapshot's turn has come. */
+/* True if this snapshot's turn has come. */
 bool feed_is_taking(const Feed *feed);
-/* Another snapshot is over: it may be this one's turn. */
+/* Another snapshot has ended; this snapshot may begin. */
 void feed_continue(Feed *feed);
-/* What its consumer has not passed on yet is discarded: the stream ends with this code and text.
- * The rest follows. */
+/* Discards the data that the consumer has not passed on yet. The stream ends with this code and
+ * text. on_released and on_closed follow. */
 void feed_discard(Feed *feed, const char *code, const char *text);
-/* The same without an end of the stream: the consumer is killed. */
+/* As feed_discard, but kills the consumer; the stream has no end marker. */
 void feed_kill(Feed *feed, const char *text);
-/* Tells a consumer that judges of more tasks whose records may pass, or of all so far. */
+/* Sends further tasks whose records may pass, or the complete list so far, to a consumer that
+ * judges. */
 void feed_add_members(Feed *feed, const FeedMembers *members);
-/* Reads out the rings, partial sub-buffers too. */
+/* Reads the rings, including partial sub-buffers. */
 void feed_flush(Feed *feed);
-/* For the stream's statistics: what others have changed so far, and how long that stood. */
+/* For the stream's statistics: the number of changes by others so far, and how long they lasted. */
 void feed_report_interference(Feed *feed, uint64_t n, uint64_t nsec);
-/* Reads out the rings into memory, lets them go, writes the rest at the reader's pace and ends. */
+/* Reads the rings into memory, releases them, writes the remaining data at the reader's pace, and
+ * ends. */
 void feed_finish(Feed *feed, int names_fd, const char *code, const char *text);
-/* It was killed and may hang in the kernel for ever: on_released has come, on_closed may never.
- * Whoever holds the session lets the registry hold the feed, so that it counts until its process is
- * gone. */
+/* The consumer was killed and may hang in the kernel forever. on_released was called; on_closed may
+ * never be called. The session's owner hands the feed to the registry, so that the feed counts
+ * until its process has ended. */
 bool feed_is_given_up(const Feed *feed);
-/* The session is gone, what was read is still on its way to the client: others take over. After
- * on_released only. */
+/* The session has ended while the client is still receiving data; new handlers take over. Call it
+ * only after on_released. */
 void feed_detach(Feed *feed, const FeedHandlers *handlers, void *userdata);
 DEFINE_CLEANUP(Feed, feed_free);
 bool feed_is_released(const Feed *feed);
 void feed_get_counters(const Feed *feed, FeedCounters *ret);
 
-/* To its consumer; a closed one is told by on_closed. */
+/* Sends to the consumer; on_closed reports a closed one. */
 void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t n_fds);
-/* After this call the feed may be freed. */
+/* The handlers may free the feed before this call returns. */
 void feed_closed(Feed *feed);
-/* Tells what nobody will tell any more. */
+/* Reports what the consumer can no longer report. */
 void feed_settle(Feed *feed);
-/* A new one with the worker, trace, handlers, purpose and entry that the template has. */
+/* Makes a feed with the worker, trace, handlers, purpose and entry of the template. */
 int feed_begin(const ConsumerLauncher *launcher,
                 const Feed *template,
                 ControlSink kind,

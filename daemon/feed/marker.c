@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Marks: text of the owner's among the events of a session, by the instance's trace_marker. Nobody
- * gets that file itself: it cannot be taken back, pins the instance, and takes binary marks too.
- * The write neither waits nor sleeps, so it is done in the event loop.
+/* Marks: text that the session owner writes among the session's events, through the instance's
+ * trace_marker. Clients never get that file itself: it cannot be revoked, it pins the instance, and
+ * it accepts binary marks. The write does not wait or sleep, so the event loop does it.
  *
- * Fast writers get a pipe that keeps packets apart, one a mark, read here when nothing else is to
- * be done and a few at a time: whoever floods it waits for us, and nobody else does. Not a socket:
- * a message of that can have files in it, and to close those may take as long as their owner likes.
- * Such a writer gets no answer, so nothing of it is refused: what is too long is cut, and what is
- * no text becomes '?'.
+ * Fast writers get a pipe in packet mode, with one mark per packet. The event loop reads a few
+ * marks at a time when it is otherwise idle, so a writer that floods its pipe slows down only
+ * itself. A socket would be unsafe: its messages can contain file descriptors, and closing those
+ * takes as long as their owner likes. Such a writer gets no answer, so no mark is refused: text
+ * that is too long is cut, and bytes that are not printable text become '?'.
  *
- * In a judged stream records of that one event by this thread pass; any other of its records is
- * judged like everybody's.
+ * In a judged stream, records of that event by this thread pass. The thread's other records are
+ * judged as usual.
  *
- * Relies on: a mark is an ftrace:print event, made by the task that writes, whatever the pid list
- * says; EBADF where tracing_on is 0 and where the ring is full, of which only the second counts as
- * dropped in per_cpu/cpuN/stats, which takes no lock to read. */
+ * Relies on: a mark is an ftrace:print event of the task that writes, whatever the pid list
+ * contains. The write fails with EBADF while tracing_on is 0 and when the ring is full. Only a full
+ * ring increments the dropped count in per_cpu/cpuN/stats, and reading that count takes no lock. */
 
 #include "feed/marker.h"
 
@@ -65,8 +65,8 @@ static int write_mark(const Trace *trace, const char *text, size_t size) {
         return n < 0 ? -errno : 0;
 }
 
-/* The kernel has refused a mark. A mark that it refuses for want of room counts as dropped, and
- * nothing counts while tracing_on is 0. */
+/* The kernel has refused a mark. If the ring was full, the mark counts as dropped. While tracing_on
+ * is 0, the dropped count does not change. */
 static int marker_try_again(const Trace *trace, const char *text, size_t size, Reason *reason) {
         uint64_t n_dropped = count_dropped(trace);
         int r = write_mark(trace, text, size);
@@ -113,13 +113,13 @@ static Marker *marker_free(Marker *marker) {
         return NULL;
 }
 
-/* data has room for CUT behind size. */
+/* The caller provides room for CUT after size bytes. */
 static size_t marker_make_text(char *data, size_t size) {
         bool is_long = size > MARK_MAX;
 
         if (is_long)
                 size = MARK_MAX - strlen(CUT);
-        while (size > 0 && (data[size - 1] == '\n' || data[size - 1] == '\0')) /* echo's */
+        while (size > 0 && (data[size - 1] == '\n' || data[size - 1] == '\0')) /* of echo */
                 size--;
         for (size_t i = 0, n; i < size; i += n)
                 if (!marker_is_printable(data + i, size - i, &n))
@@ -143,13 +143,13 @@ static int on_packets(sd_event_source *source _unused_,
                         continue;
                 if (n < 0 && errno == EAGAIN)
                         return 0;
-                if (n <= 0) { /* no writer is left */
+                if (n <= 0) { /* the last writer has closed */
                         marker_free(marker);
                         return 0;
                 }
                 size_t size = marker_make_text(data, (size_t)n);
                 if (size > 0 && marker->is_open(marker->userdata))
-                        (void)write_mark(marker->trace, data, size); /* off: nothing is recorded */
+                        (void)write_mark(marker->trace, data, size); /* tracing off: not recorded */
         }
         return 0;
 }
@@ -194,7 +194,7 @@ int marker_open(struct MarkerList *list,
                                 MARKERS_MAX);
         if (pipe2(fds, O_CLOEXEC | O_DIRECT) < 0)
                 return -errno;
-        /* Ours alone: the writer's end is of another description. */
+        /* The flags affect only our end: the writer's end has another file description. */
         if (fcntl(fds[0], F_SETFL, O_NONBLOCK | O_DIRECT) < 0) {
                 int error = -errno;
 
@@ -238,7 +238,7 @@ void marker_read_all(struct MarkerList *list) {
         Marker *next;
 
         for (Marker *marker = TAILQ_FIRST(list); marker; marker = next) {
-                next = TAILQ_NEXT(marker, markers); /* without writers it goes */
+                next = TAILQ_NEXT(marker, markers); /* on_packets frees a marker without writers */
                 (void)on_packets(marker->source, marker->fd, EPOLLIN, marker);
         }
 }

@@ -5,19 +5,20 @@
 
 #include "trace/trace.h"
 
-#define MARK_MAX    1000 /* bytes; the kernel takes 1024 with what it adds */
-#define MARKERS_MAX 16   /* of a session */
+#define MARK_MAX    1000 /* bytes; the kernel takes 1024 with its additions */
+#define MARKERS_MAX 16   /* per session */
 
-/* Pipes by which clients write marks into a session. */
+/* Pipes through which clients write marks into a session. */
 typedef struct Marker Marker;
 TAILQ_HEAD(MarkerList, Marker);
 
-/* One mark, now. KT_E_INVALID_SPEC: it is empty, too long or no printable text; KT_E_WRONG_STATE:
- * the guard has ended the recording. */
+/* Writes one mark immediately. KT_E_INVALID_SPEC: the text is empty, too long or not printable.
+ * KT_E_WRONG_STATE: the guard has ended the recording. */
 int marker_write(const Trace *trace, const char *text, Reason *reason);
 
-/* The end of a pipe for the client, each write a mark; KT_E_LIMIT_REACHED. is_open: whether marks
- * count now. *ret_kept: our end, borrowed, for marker_adopt of another daemon. */
+/* Makes a pipe for the client; each write is a mark. KT_E_LIMIT_REACHED: MARKERS_MAX pipes are
+ * open. is_open returns true if marks count now. *ret_kept is our end, borrowed, for marker_adopt
+ * in the next daemon. */
 int marker_open(struct MarkerList *list,
                 sd_event *event,
                 const Trace *trace,
@@ -26,7 +27,7 @@ int marker_open(struct MarkerList *list,
                 int *ret_fd,
                 int *ret_kept,
                 Reason *reason);
-/* Its marks wait until the session is as it was. fd: consumed on 0. */
+/* Adopts a pipe. Its marks wait until marker_resume_all. fd: consumed on 0. */
 int marker_adopt(struct MarkerList *list,
                 sd_event *event,
                 const Trace *trace,
@@ -34,7 +35,7 @@ int marker_adopt(struct MarkerList *list,
                 void *userdata,
                 int fd);
 void marker_resume_all(struct MarkerList *list);
-/* What waits in the pipes, 32 marks of each: a pipe has room for 16, unless its writer has made it
- * larger. Before a stop, whose call is served ahead of the pipes. */
+/* Reads the waiting marks, at most 32 per pipe. A pipe has room for 16, unless its writer has
+ * enlarged it. Called before a stop, because the stop call is served before the pipes. */
 void marker_read_all(struct MarkerList *list);
 void marker_close_all(struct MarkerList *list);
