@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The kernel's command line, as far as ktracectl has written it. Called by boot.c. Pure. Only who
- * may change how the machine boots can have written it, so it is believed; but it is acted on only
- * where the mark's hash says that all its words about tracing are ours. */
+/* Parses those words of the kernel's command line that ktracectl has written. boot.c calls it. It
+ * has no side effects. The words can be trusted, because only a user who may change how the machine
+ * boots can write them. They are used only if the hash in the mark confirms that all words about
+ * tracing are ours. */
 
 #include "boot/boot-line.h"
 
@@ -24,12 +25,12 @@ BootLine *boot_line_free(BootLine *line) {
         return NULL;
 }
 
-/* Takes the list, cut into its names in place. */
+/* Stores the list and cuts it into its names in place. */
 static int set_events(BootLine *line, const char *list) {
         size_t n = 1;
         char *name, *rest;
 
-        if (line->names) /* the kernel takes the last one: then we do not know */
+        if (line->names) /* the kernel uses the last one, so ours is unknown */
                 return -EINVAL;
         line->names = strdup(list);
         for (const char *c = list; *c; c++)
@@ -82,7 +83,7 @@ static int boot_line_take_word(BootLine *line, const char *word) {
         return r;
 }
 
-/* The mark, and what all words about tracing come to. */
+/* Finds the mark and computes the hash of all words about tracing. */
 static bool find_mark(const char *command_line, BootMark *ret, uint64_t *ret_hash) {
         _cleanup_free_ char *copy = strdup(command_line);
         char *rest = copy, *word;
@@ -115,7 +116,7 @@ static int take_words(BootLine *line, const char *command_line) {
                 }
         if (fclose(text) != 0)
                 return -ENOMEM;
-        /* What a bootconfig says is not on the command line. */
+        /* The words of a bootconfig are not on the command line. */
         if (line->mark.hash == 0)
                 line->is_instance = true;
         return r;

@@ -4,23 +4,23 @@
 #include "interfaces/boot-mark.h"
 #include "interfaces/error.h"
 
-/* What our words on the kernel's command line have asked for. */
+/* What our words on the kernel's command line request. */
 typedef struct BootLine {
         BootMark mark;
-        char *text;          /* the words, by a blank each; "": a bootconfig had them */
+        char *text;          /* the words, separated by blanks; "": they are in a bootconfig */
         const char **events; /* "SYSTEM:EVENT", "SYSTEM:*", "*:EVENT" */
         size_t n_events;
-        char *names; /* what they lie in */
+        char *names; /* holds the text of `events` */
         bool has_probes;
-        bool is_instance;   /* instances/NAME, not the top buffer */
-        bool is_persistent; /* its memory may hold what the boot before this one has recorded */
+        bool is_instance;              /* instances/NAME, not the top buffer */
+        bool is_persistent;            /* its memory may hold the recording of the previous boot */
         bool keeps_oldest, has_stacks; /* trace_options= */
 } BootLine;
 
-/* 0 and NULL: there is no mark. KT_E_FAILED: a mark, and words that are not those it was made for.
- */
+/* Returns 0 and NULL if there is no mark. Fails with KT_E_FAILED if the mark was made for other
+ * words. */
 int boot_line_parse(const char *command_line, BootLine **ret, Reason *reason);
 BootLine *boot_line_free(BootLine *line);
 DEFINE_CLEANUP(BootLine, boot_line_free);
-/* Is this event ("SYSTEM:EVENT") one that the words have turned on? */
+/* Returns whether the words have enabled this event ("SYSTEM:EVENT"). */
 bool boot_line_has(const BootLine *line, const char *event);

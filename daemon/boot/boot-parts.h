@@ -5,22 +5,22 @@
 #include "boot/boot.h"
 #include "feed/feed.h"
 
-/* What the files of a boot trace (boot.c, boot-steps.c) have of each other; for nobody else. */
+/* Private to boot.c and boot-steps.c, the files of a boot trace. */
 
 struct Boot {
         BootOptions options;
         bool is_closing;
         BootLine *line;
         Subject owner; /* root */
-        Spec *spec;    /* as far as the kernel says what it was */
+        Spec *spec;    /* as far as the kernel reports it */
         Grant *grant;
         Trace trace;
-        uint64_t percent; /* buffer_percent, which the consumer changes */
-        bool is_of_crash; /* the boot before this one has recorded it */
+        uint64_t percent; /* the original buffer_percent; the consumer changes it */
+        bool is_of_crash; /* recorded by the previous boot */
         bool is_empty;    /* nothing was recorded */
         Plan plan;
         bool in_flight;
-        void (*then)(Boot *boot, int result, const Reason *reason); /* when it is over */
+        void (*then)(Boot *boot, int result, const Reason *reason); /* after the plan */
         SpoolEntry *entry;
         Feed *feed;
         sd_event_source *timer;

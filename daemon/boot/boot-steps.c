@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A trace of the boot, in the kernel: looked at, stopped, and cleaned up behind. Called by boot.c;
- * all of it on the worker thread. This is the one place where the top buffer is touched, and only
- * where everything that is on in it is what our words have turned on: what somebody else uses is
- * left to them.
+/* The steps of a boot trace in the kernel: look at it, stop it, and clean up. boot.c submits them;
+ * all of them run on the worker thread. This is the only place that changes the top buffer, and
+ * only if our words have enabled every event that is on in it. A top buffer that another program
+ * uses is left alone.
  *
- * It relies on removing a probe emptying the buffers that it was on in: so the probes go last. */
+ * It relies on this kernel behaviour: the removal of a probe empties the buffers in which the probe
+ * was on. Therefore the probes are removed last. */
 
 #include "boot/boot-steps.h"
 
@@ -21,8 +22,8 @@
 #include "policy/grant.h"
 #include "trace/metadata.h"
 
-/* Where the size is not one number (others have changed it for one CPU): for the consumer, which
- * must know the most that it has to hold. */
+/* Used if the CPUs have different sizes, because another program changed one. The consumer must
+ * know the largest size that it may have to hold. */
 #define SIZE_UNKNOWN_KB (64 * 1024)
 
 static int boot_steps_open_instance(Boot *boot, Reason *reason) {
@@ -53,7 +54,7 @@ static int check_tracer(const Boot *boot, Reason *reason) {
         return r;
 }
 
-/* All that is on is ours. */
+/* Fails if an event is on that our words did not enable. */
 static int check_enabled(Boot *boot, Reason *reason) {
         _cleanup_free_ char *text = NULL;
         char *rest, *event;
@@ -72,7 +73,7 @@ static int check_enabled(Boot *boot, Reason *reason) {
         return r;
 }
 
-/* "# Current" in the first line: it was filled by the boot that runs. */
+/* "# Current" in the first line means that the current boot has filled the buffer. */
 static int look_for_last_boot(Boot *boot) {
         _cleanup_free_ char *text = NULL;
 
@@ -113,7 +114,8 @@ static int boot_steps_step_open(void *context, Reason *reason) {
         return r ?: boot_steps_count(boot);
 }
 
-/* Of all that the words may have turned on, also where it is off by now: for its format. */
+/* Grants every event that the words may have enabled, even if it is off now: its format is needed.
+ */
 static int grant_events(Boot *boot, const EventList *list) {
         Grant *grant = boot->grant;
 
@@ -173,7 +175,8 @@ static int step_describe(void *context, Reason *reason _unused_) {
         return r ?: metadata_make(trace, &trace->metadata_fd);
 }
 
-/* What was off already stays so; somebody else's has come meanwhile: theirs stays on. */
+/* Events that are already off stay off. Events that another program has enabled since the look stay
+ * on. */
 static int step_stop(void *context, Reason *reason _unused_) {
         Boot *boot = context;
         Trace *trace = &boot->trace;
@@ -202,7 +205,8 @@ static bool boot_steps_keeps_probe(const char *event,
         return strncmp(event, BOOT_GROUP "/", strlen(BOOT_GROUP "/")) != 0;
 }
 
-/* What cannot be put back is told and harms nobody: the next boot begins anew. */
+/* A failure is logged and has no further effect: the next boot starts afresh.
+ */
 static void put_back(const Boot *boot, const char *path, uint64_t value) {
         char text[24];
 
@@ -223,7 +227,8 @@ static int step_clean(void *context, Reason *reason _unused_) {
                 put_back(boot, "options/overwrite", 1);
         if (boot->line->has_stacks)
                 put_back(boot, "options/stacktrace", 0);
-        /* Its events have stayed on: from now on it has what the next crash leaves. */
+        /* The events of a persistent instance have stayed on. From now on it records for the next
+         * crash. */
         if (boot->line->is_persistent)
                 put_back(boot, "tracing_on", 1);
         boot->trace.instance = instance_free(boot->trace.instance);

@@ -3,10 +3,11 @@
 
 #include "boot/boot-parts.h"
 
-/* Worker thread. What is there, and whether it is ours alone: KT_E_FAILED with the reason why it is
- * left. Changes nothing. */
+/* Worker thread. Finds the trace and checks that only we use it. Fails with KT_E_FAILED and the
+ * reason if the trace must be left alone. Changes nothing. */
 void boot_plan_look(Boot *boot);
-/* Its events off, and all that was under way has arrived. */
+/* Disables the events, and waits until all events in progress are recorded. */
 void boot_plan_stop(Boot *boot);
-/* Behind the consumer: as a boot without our words, but for the size of the buffer. */
+/* Runs after the consumer. Restores the state of a boot without our words, except for the buffer
+ * size. */
 void boot_plan_clean(Boot *boot);

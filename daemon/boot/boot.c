@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A trace that the kernel has begun before its first process, because `ktracectl bootconfig` words
- * are on its command line: taken once a boot into the spool, as an entry of root's. Called by
- * registry.c when the tracefs is first open. What it does to the kernel is in boot-steps.c; what
- * was recorded is read by a consumer, never here.
+/* Takes a trace that the kernel began before its first process, because the words of `ktracectl
+ * bootconfig` are on the kernel's command line. The trace is taken once per boot, into an entry of
+ * root's in the spool. registry.c calls it when the tracefs is first open. It does not access the
+ * kernel itself: boot-steps.c does. It never reads the recorded data: a consumer does.
  *
- * The order is such that nothing is lost: an entry on disk first, then the events are turned off,
- * then the rings are read, then it is remembered that this was done (".boot" of the state
- * directory, which does not outlive the boot). A daemon that is killed in between leaves all to the
- * next one, which makes an entry of what is there by then. */
+ * The order prevents data loss: first an entry is made on disk, then the events are disabled, then
+ * the rings are read, and then the daemon notes that this is done (".boot" in the state directory,
+ * which a reboot empties). If a daemon is killed in between, the next one makes an entry of
+ * all data that the kernel still holds. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,10 +30,10 @@
 #include "spool/spool-record.h"
 
 #define COMMAND_LINE_PATH "/proc/cmdline"
-#define COMMAND_LINE_MAX  8192 /* bytes; the kernel's COMMAND_LINE_SIZE is 2048 where it matters */
-#define STATE_NAME        ".boot" /* passed over by store_visit() */
+#define COMMAND_LINE_MAX  8192    /* bytes; COMMAND_LINE_SIZE is 2048 where it matters */
+#define STATE_NAME        ".boot" /* store_visit() skips it */
 
-/* The disk may be mounted later than we are started. */
+/* The disk may be mounted after the daemon has started. */
 #define RETRY_USEC ((uint64_t)10 * 1000000)
 #define RETRIES    30
 
@@ -63,7 +63,7 @@ static void boot_finish(Boot *boot) {
         options.on_over(options.userdata);
 }
 
-/* key: "entry", or why there is none. */
+/* key: "entry", or the reason why no entry was made. */
 static void boot_end(Boot *boot, const char *key, const char *text) {
         _cleanup_json_ json_object *state = json_object_new_object();
 
@@ -79,7 +79,8 @@ static void boot_leave(Boot *boot, const Reason *reason) {
         boot_end(boot, "left", reason->text);
 }
 
-/* How many daemons of this boot have failed with it; INT_MAX: there is nothing left to be done. */
+/* Returns how many daemons of this boot have failed to take the trace. INT_MAX: nothing is left to
+ * do. */
 static int count_failures(Store *store) {
         _cleanup_json_ json_object *state = NULL;
         json_object *failures = NULL;
@@ -103,8 +104,8 @@ static void count_failure(Store *store) {
                 log_errno(r, LOG_WARNING, NULL, "cannot note that the boot trace was not taken");
 }
 
-/* Our own failure: the next daemon tries again, FAILURES_MAX in all. Anybody's call starts one, and
- * each may leave an entry. */
+/* The failure is ours, so the next daemon tries again, up to FAILURES_MAX daemons in all. The
+ * number is limited because any user's call may start a daemon, and each one may leave an entry. */
 static void boot_fail(Boot *boot, int r, const char *what) {
         count_failure(boot->options.store);
         log_errno(r < 0 ? r : -EIO, LOG_ERR, NULL, "cannot take the boot trace: %s", what);
@@ -117,7 +118,7 @@ static void boot_set_timer(Boot *boot, uint64_t usec, sd_event_time_handler_t ha
         boot->timer = sd_event_source_disable_unref(boot->timer);
         int r = sd_event_add_time_relative(
                         boot->options.event, &boot->timer, CLOCK_MONOTONIC, usec, 1, handler, boot);
-        if (r < 0) /* the next daemon is asked */
+        if (r < 0) /* the next daemon tries again */
                 log_errno(r, LOG_ERR, NULL, "cannot wait for the boot trace");
 }
 
@@ -159,7 +160,7 @@ static int boot_on_finish(sd_event_source *source _unused_,
         return 0;
 }
 
-/* Not from within: the feed is about to say that it has the rings. */
+/* The timer delays feed_finish, because the feed is still in the call that reports the rings. */
 static void boot_on_reading(Feed *feed _unused_, void *userdata) {
         Boot *boot = userdata;
 
@@ -167,13 +168,13 @@ static void boot_on_reading(Feed *feed _unused_, void *userdata) {
 }
 
 static void boot_on_released(Feed *feed _unused_, void *userdata _unused_) {
-        /* The rest waits until all is on disk. */
+        /* The clean-up waits until all data is on disk. */
 }
 
 static void boot_on_tripped(Feed *feed _unused_,
                 const char *text _unused_,
                 void *userdata _unused_) {
-        /* There is no guard. */
+        /* A boot trace has no guard. */
 }
 
 static void boot_on_closed(Feed *feed, int error, const char *text, void *userdata) {
@@ -255,7 +256,7 @@ static void boot_make_entry(Boot *boot) {
                 .uid = 0,
                 .name = boot->line->mark.name,
                 .kind = boot->is_of_crash ? "crash" : "boot",
-                .max_bytes = 2 * bytes, /* one file, and room for the one after it */
+                .max_bytes = 2 * bytes, /* one file, and room for a second one */
                 .max_bytes_uid = UINT64_MAX,
                 .rotate_bytes = bytes,
         };
@@ -354,7 +355,7 @@ static int boot_new_from_line(const BootOptions *options, BootLine *line, Boot *
                 boot->grant->addresses = ADDRESS_KEEP;
                 boot->grant->limits = *options->limits;
                 r = boot->spec->name && boot->grant->rule ? fill_trace(boot) : -ENOMEM;
-                /* For the receipt; what a spec does not take stands in the words. */
+                /* For the receipt. Words that a spec cannot hold are kept as text. */
                 for (size_t i = 0; r >= 0 && i < line->n_events; i++)
                         r = spec_add_event(boot->spec, line->events[i], NULL, NULL);
         }
@@ -384,7 +385,7 @@ int boot_new(const BootOptions *options, Boot **ret) {
         r = boot_new_from_line(options, line, ret);
         if (r < 0)
                 return r;
-        line = NULL; /* the boot's */
+        line = NULL; /* owned by the boot */
         boot_plan_look(*ret);
         boot_submit(*ret, boot_looked);
         return 0;

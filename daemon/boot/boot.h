@@ -7,11 +7,11 @@
 #include "work/store.h"
 #include "work/worker.h"
 
-/* What the kernel has recorded before there was a daemon, by our words on its command line, on its
- * way into an entry of the spool. */
+/* A trace that the kernel recorded before the daemon started, because of our words on its command
+ * line. It is moved into an entry of the spool. */
 typedef struct Boot Boot;
 
-/* All is borrowed. */
+/* All pointers are borrowed. */
 typedef struct BootOptions {
         sd_event *event;
         Worker *worker;
@@ -20,13 +20,13 @@ typedef struct BootOptions {
         Tracefs *tracefs;
         const ConsumerLauncher *launcher;
         const Limits *limits;
-        void (*on_over)(void *userdata); /* it has freed itself */
+        void (*on_over)(void *userdata); /* the boot trace has freed itself */
         void *userdata;
 } BootOptions;
 
-/* Once a boot. *ret: NULL without the words. */
+/* Call it once per boot. *ret is NULL if the words are missing. */
 int boot_new(const BootOptions *options, Boot **ret);
-/* The daemon ends: no step follows those that are in flight. */
+/* The daemon ends: no step follows the one in flight. */
 void boot_close(Boot *boot);
-/* What is under way is the next daemon's. The worker is gone. NULL. */
+/* Call it when the worker is gone. The next daemon continues with unfinished work. Returns NULL. */
 Boot *boot_free(Boot *boot);

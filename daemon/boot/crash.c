@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Texts that a crash of the machine has left, one batch after the other into an entry of root's.
- * Owned by the registry. They were collected by another process (manager/collect.c), which renames
- * a batch, a directory of files, to where inotify tells of it; a batch is removed when its entry
- * is whole, so a daemon that ends in between leaves it to the next one, which begins anew. Where
- * the disk takes only a part, the same entry is gone on with; what comes to nothing has one entry
- * that says why. Bytes go through untouched: the spool's thread copies them. The directory is
- * root's alone and in memory, so looking at it waits for nobody. */
+/* Takes the texts that a crash of the machine has left, one batch after the other, each into an
+ * entry of root's in the spool. The registry owns it. It runs in the event loop. It does not
+ * collect the texts: another process (manager/collect.c) does, and renames each finished batch, a
+ * directory of files, into a directory that inotify watches.
+ *
+ * A batch is removed when its entry is complete. If a daemon ends before that, the next one starts
+ * again with the whole batch. If the disk takes only a part, the same entry is continued. If that
+ * fails for good, the batch has one entry that says why. The bytes are not changed: the spool's
+ * thread copies them. The directory is root's alone and in memory, so reading it does not block. */
 
 #include "boot/crash.h"
 
@@ -23,10 +25,10 @@
 #include "spool/spool-end.h"
 #include "spool/spool-record.h"
 
-#define FILES_MAX   256 /* of a batch */
+#define FILES_MAX   256 /* files in a batch */
 #define FILE_BYTES  ((uint64_t)4 * 1024 * 1024)
 #define BATCH_BYTES ((uint64_t)64 * 1024 * 1024)
-/* The disk may be mounted later than we are started, or be full. */
+/* The disk may be full, or mounted after the daemon has started. */
 #define RETRY_USEC ((uint64_t)10 * 1000000)
 #define RETRIES    30
 
@@ -35,10 +37,10 @@ struct Crash {
         bool is_closing;
         int fd; /* the directory */
         sd_event_source *watch, *timer;
-        unsigned n_tries; /* of a batch */
+        unsigned n_tries; /* for the current batch */
 
-        /* The batch that is under way. */
-        int batch_fd; /* -1: none is */
+        /* The current batch. */
+        int batch_fd; /* -1: none */
         char batch[NAME_MAX + 1];
         SpoolEntry *entry;
         char **files;
@@ -87,7 +89,7 @@ static int crash_on_retry(sd_event_source *source _unused_,
         return 0;
 }
 
-/* Put aside, or each daemon of this boot would leave an entry of it. */
+/* Renames the batch. Otherwise each daemon of this boot would make another entry of it. */
 static void batch_give_up(Crash *crash, const char *why) {
         char aside[sizeof(crash->batch) + 1];
 
@@ -108,7 +110,8 @@ static void batch_give_up(Crash *crash, const char *why) {
         crash_look(crash);
 }
 
-/* It stays where it is: for later, or, where the spool has nothing of it, for the next daemon. */
+/* The batch stays where it is. It is tried again later, or by the next daemon if it has no entry
+ * yet. */
 static void batch_fail(Crash *crash, const char *why) {
         if (crash->n_tries == 0)
                 log_error("cannot keep what a crash has left: %s", why);
@@ -122,7 +125,8 @@ static void batch_fail(Crash *crash, const char *why) {
                                        crash) < 0;
         if (!crash->entry) {
                 batch_clear(crash);
-                crash->n_tries = is_over ? 0 : crash->n_tries; /* the next one is another */
+                crash->n_tries = is_over ? 0
+                                         : crash->n_tries; /* the next batch is a different one */
         } else if (is_over)
                 batch_give_up(crash, why);
         crash->options.on_changed(crash->options.userdata);
@@ -226,7 +230,7 @@ static int crash_batch_begin(Crash *crash, const char *name) {
         return r ?: spool_make(crash->options.spool, &make, crash_on_made, crash);
 }
 
-/* The first batch that there is; those that are not whole yet begin with a dot. */
+/* Begins with the first complete batch. The names of incomplete batches start with a dot. */
 static void crash_look(Crash *crash) {
         struct dirent **entries = NULL;
         bool has_begun = crash->batch_fd >= 0 || crash->timer || crash->is_closing;

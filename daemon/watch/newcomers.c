@@ -11,8 +11,8 @@
  * A newcomer is judged, listed, and judged again, because it may have changed in between (arm.h).
  * Then the time is taken. Every newcomer that has not begun to exit by then is a member from that
  * time on. The record of its exit comes later, and shows that its number is free again. The
- * consumer cuts what the kernel recorded of it before that time, so the result of the second
- * judgement cannot disclose anything. The events are on and the guard is armed all the time. If a
+ * consumer cuts what the kernel recorded of it before that time, so nothing depends on the
+ * result of the second judgement. The events are on and the guard is armed all the time. If a
  * number was listed but its process did not become a member, the number stays on the list.
  *
  * When a consumer has lost records, exits may be among them. Then the same plan checks which
