@@ -4,12 +4,12 @@
 #include "proxy-method.h"
 #include "proxy.h"
 
-/* One call on its way to a backend: checked, with the method looked up. */
+/* One call for a backend. Its arguments are checked and its method is looked up. */
 typedef struct ProxyRequest {
         const ProxyMethod *method;
         const char *session;
         json_object *arguments; /* NULL: none */
-        bool is_interactive;    /* polkit may ask */
+        bool is_interactive;    /* polkit may ask for a password */
         uint64_t timeout_usec;
 } ProxyRequest;
 
@@ -17,31 +17,33 @@ struct ProxyPending {
         Proxy *proxy;
         const ProxyMethod *method;
         ProxyHandler handler;
-        /* Instead of the handler: who wants the fd as well. */
+        /* Called instead of the handler when the caller needs the fd, too. */
         void (*on_answer)(int result, const Reason *reason, ProxyAnswer *answer, void *userdata);
         void *userdata;
-        void *slot; /* the backend's */
+        void *slot; /* owned by the backend */
 };
 
-/* How ktraced is reached. Each has a struct of its own that begins with Proxy. */
+/* One way to reach ktraced. Each backend has its own struct, which begins with Proxy. */
 typedef struct ProxyBackend {
         void (*free)(Proxy *proxy);
-        /* proxy->event and listener are set. */
+        /* The caller has set proxy->event and the listener. */
         int (*attach)(Proxy *proxy);
-        /* Blocks; where no loop is attached. */
+        /* Blocks. Used when no loop is attached. */
         int (*call)(Proxy *proxy, const ProxyRequest *request, ProxyAnswer *ret, Reason *reason);
-        /* proxy_pending_settle() when it is answered, also when the connection breaks; never
-         * before it returns. */
+        /* Calls proxy_pending_settle() when the answer comes or the connection breaks, but never
+         * before `begin` returns. */
         int (*begin)(Proxy *proxy,
                         const ProxyRequest *request,
                         ProxyPending *pending,
                         Reason *reason);
         void (*forget)(ProxyPending *pending);
-        /* The loop is attached. */
+        /* The loop must be attached. */
         int (*subscribe)(Proxy *proxy, const char *session, Reason *reason);
-        /* A session was made with this spec; NULL: nothing is to be done. */
+        /* Called after a session was created with this spec. NULL: the backend needs to do
+         * nothing. */
         int (*adopt)(Proxy *proxy, const char *session, json_object *spec);
-        /* Whether a password can be asked for, where that is not the backend's own way. */
+        /* Checks whether a password can be requested. NULL when the backend itself has a way to do
+         * this. */
         int (*check_agent)(Proxy *proxy, Reason *reason);
         int (*refuse)(const Proxy *proxy, int r, Reason *reason);
 } ProxyBackend;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the bus said as one line with the remedy, and the exit status that goes with it. Used by
+/* Turns an error of the bus into one line that says what to do, and an exit status. Used by
  * proxy-bus.c. */
 
 #include "proxy-bus-error.h"
@@ -12,9 +12,9 @@
 #define LOG_HINT   "'journalctl -u ktraced' tells why"
 
 typedef struct Mapping {
-        const char *name; /* a trailing '.' matches any name below */
+        const char *name; /* a trailing '.' matches every name with this prefix */
         int code;
-        const char *text; /* one %s: what the bus said */
+        const char *text; /* contains one %s: the message of the bus */
 } Mapping;
 
 static const Mapping mappings[] = {
@@ -66,7 +66,7 @@ static const Mapping *mapping_find(const char *name) {
         return NULL;
 }
 
-/* The table's texts are constants of this file with exactly one %s. */
+/* The table's texts are constants of this file. Each contains exactly one %s. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 

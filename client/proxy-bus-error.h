@@ -5,5 +5,6 @@
 
 #include "interfaces/error.h"
 
-/* Turns what the bus said into a code and a reason: error as sd-bus gave it, or NULL and r. */
+/* Turns an error of the bus into a code and a reason. error: from sd-bus; when it is NULL, r
+ * counts. */
 int proxy_bus_judge(const sd_bus_error *error, int r, Reason *reason);

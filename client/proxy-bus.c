@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktraced over the system bus (DBUS_SYSTEM_BUS_ADDRESS, as sd-bus reads it): a backend of proxy.c.
- * Owns the connection. Turns JSON into messages by the table of proxy-method.c, and answers back.
+ * Owns the connection. Uses the table of proxy-method.c to turn JSON into messages and answers into
+ * JSON.
  *
- * It relies on sd-bus answering every pending call with NoReply when the connection ends, and on
- * ktraced sending a session's signals to its creator and to who subscribed alone. Does not
- * reconnect: a session of lifetime `client` is gone with the connection. */
+ * sd-bus must answer every pending call with NoReply when the connection ends. ktraced must send a
+ * session's signals only to the creator and to subscribers. Does not reconnect: a session of
+ * lifetime `client` ends with the connection. */
 
 #include "proxy-bus.h"
 
@@ -21,7 +22,7 @@
 #define CONNECT_TIMEOUT_USEC ((uint64_t)25 * 1000 * 1000)
 
 typedef struct ProxyBus {
-        Proxy proxy; /* first: the one is the other */
+        Proxy proxy; /* first, so that a Proxy * can be cast */
         sd_bus *bus;
 } ProxyBus;
 
@@ -46,7 +47,7 @@ static int refuse_bus(int r, Reason *reason) {
                         strerror(-r));
 }
 
-/* Connecting goes on by itself; a bus that is not one shows only here. */
+/* sd-bus connects asynchronously. An address that is not a bus causes an error only here. */
 static int wait_until_ready(sd_bus *bus) {
         int r;
 
@@ -192,7 +193,7 @@ static int proxy_bus_append_objects(sd_bus_message *message, json_object *list) 
         return r < 0 ? r : sd_bus_message_close_container(message);
 }
 
-/* What is not given is empty. */
+/* An argument that is not given is sent as an empty value. */
 static int proxy_bus_append(sd_bus_message *message,
                 const ProxyArgument *argument,
                 json_object *value) {
@@ -221,7 +222,7 @@ static int make_message(sd_bus *bus, const ProxyRequest *request, sd_bus_message
                         path ?: KT_OBJECT,
                         method->is_of_session ? KT_SESSION_INTERFACE : KT_MANAGER_INTERFACE,
                         method->name);
-        /* No session is left for a daemon that would have to be started first. */
+        /* A daemon that must first be started has no sessions. */
         if (r >= 0 && method->is_of_session)
                 r = sd_bus_message_set_auto_start(message, false);
         if (r >= 0 && request->is_interactive)
@@ -235,7 +236,7 @@ static int make_message(sd_bus *bus, const ProxyRequest *request, sd_bus_message
         return r;
 }
 
-/* Each of an array's structs gets the names of its members. */
+/* Turns each struct of an array into an object with the names of its members. */
 static int name_members(json_object *rows, const char *const *members) {
         for (size_t i = 0; i < json_object_array_length(rows); i++) {
                 _cleanup_json_ json_object *named = json_object_new_object();
@@ -251,7 +252,7 @@ static int name_members(json_object *rows, const char *const *members) {
                         return -EBADMSG;
                 if (json_object_array_put_idx(rows, i, named) < 0)
                         return -ENOMEM;
-                named = NULL; /* the rows' now */
+                named = NULL; /* now owned by rows */
         }
         return 0;
 }
@@ -261,7 +262,7 @@ static int read_fd(sd_bus_message *message, ProxyAnswer *answer, json_object **r
 
         if (r < 0)
                 return r;
-        /* The message closes its own. */
+        /* The message closes its own descriptor. */
         answer->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
         if (answer->fd < 0)
                 return -errno;
@@ -292,7 +293,8 @@ static int read_results(sd_bus_message *message, const ProxyMethod *method, Prox
         return 0;
 }
 
-/* A daemon that has no objects yet says nothing of a session. */
+/* For a method of the manager, UnknownObject means that the daemon has no objects yet. It does not
+ * mean that a session is missing. */
 static int proxy_bus_judge_error(const ProxyMethod *method,
                 const sd_bus_error *error,
                 int r,
@@ -400,7 +402,7 @@ int proxy_bus_open(Proxy **ret, Reason *reason) {
         int r = sd_bus_open_system_with_description(&bus, "ktracectl");
         if (r < 0)
                 return refuse_bus(r, reason);
-        /* A library's exit() from under us would lose the exit status that scripts rely on. */
+        /* An exit() by the library would change the exit status that scripts use. */
         (void)sd_bus_set_exit_on_disconnect(bus, false);
         r = wait_until_ready(bus);
         if (r < 0)
@@ -433,7 +435,8 @@ static int ask_running(Proxy *proxy, bool *ret, Reason *reason) {
         return 0;
 }
 
-/* No bus is no daemon; a bus that does not answer is a failure. */
+/* Without a bus no daemon can run, so that is not an error. A bus that does not answer is an
+ * error. */
 int proxy_bus_open_running(Proxy **ret, Reason *reason) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         bool is_running = false;

@@ -4,7 +4,7 @@
 #include "proxy-backend.h"
 
 int proxy_bus_open(Proxy **ret, Reason *reason);
-/* *ret stays NULL where no daemon runs. */
+/* Sets *ret to NULL when no daemon runs. */
 int proxy_bus_open_running(Proxy **ret, Reason *reason);
-/* A process listens at the system bus's address. */
+/* Whether a process listens at the address of the system bus. */
 bool proxy_bus_is_there(void);

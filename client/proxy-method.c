@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The methods of ktraced that ktracectl uses, with the names and types that the interface gives
- * their arguments: what the backends of the proxy need to turn JSON into messages. A test compares
- * the table with interfaces/org.ktrace1.*.xml. */
+/* The methods of ktraced that ktracectl calls. The names and types of the arguments are those of
+ * the interface. The backends of the proxy use this table to turn JSON into messages. A test
+ * compares the table with interfaces/org.ktrace1.*.xml. */
 
 #include "proxy-method.h"
 

@@ -6,20 +6,20 @@
 
 typedef struct ProxyArgument {
         const char *name;
-        const char *type;           /* on the bus */
-        const char *const *members; /* of an array's structs; NULL: it has none */
+        const char *type;           /* D-Bus type */
+        const char *const *members; /* of the structs in an array; NULL: none */
 } ProxyArgument;
 
-/* A method of ktraced as its interface has it. */
+/* A method of ktraced as the interface defines it. */
 typedef struct ProxyMethod {
         const char *name;
         bool is_of_session;
-        ProxyArgument in[3], out[3]; /* up to the first without a name */
+        ProxyArgument in[3], out[3]; /* end at the first without a name */
 } ProxyMethod;
 
-/* NULL: not among those that ktracectl uses. */
+/* Returns NULL for a method that ktracectl does not use. */
 const ProxyMethod *proxy_method_find(const char *name);
-/* For the test that compares them with the interface. */
+/* For the test that compares the table with the interface. */
 const ProxyMethod *proxy_method_get_all(size_t *ret_n);
-/* It gives a descriptor. */
+/* Whether the method returns a descriptor. */
 bool proxy_method_has_fd(const ProxyMethod *method);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls about sessions whose answers are more than one value: making one, asking what would become
- * of it, listing and finding them. What came is brought into the same form whatever door it came
- * through. Part of proxy.c. */
+/* Session calls whose answers have more than one value: create a session, check a spec, list and
+ * find sessions. The answers get the same form for both backends. Part of proxy.c. */
 
 #include "proxy-session.h"
 
@@ -53,7 +52,7 @@ int proxy_subscribe(Proxy *proxy, const char *session, Reason *reason) {
         return proxy->backend->subscribe(proxy, session, reason);
 }
 
-/* A row with its members in their order, whatever door it came through. */
+/* Makes a row with its members in a fixed order, the same for both backends. */
 static int proxy_session_make_row(json_object *row, json_object **ret) {
         static const char *const keys[] = { "id", "path", "name", "uid", "state" };
         json_object *id = json_object_object_get(row, "id");
@@ -120,7 +119,8 @@ int proxy_resolve(Proxy *proxy, const char *name, char **ret_id, Reason *reason)
                 }
                 if (*name == '\0' || strcmp(row_get(row, "name"), name) != 0)
                         continue;
-                /* Names are unique per owner, and root and administrators see all owners. */
+                /* A name is unique only for one owner. Root and administrators see the sessions of
+                 * all owners. */
                 if (found)
                         return reason_set(reason,
                                         KT_E_NO_SUCH_SESSION,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a Varlink service may answer, and what its connection may do, as one line that names the
- * socket and the remedy. Used by proxy-varlink.c and proxy-varlink-signal.c. */
+/* Turns an error of a Varlink service or of its connection into one line that names the socket and
+ * says what to do. Used by proxy-varlink.c and proxy-varlink-signal.c. */
 
 #include "proxy-varlink-error.h"
 
@@ -29,7 +29,7 @@ static int refuse_connection(const char *path, int r, Reason *reason) {
                         hint);
 }
 
-/* Something was answered, and cannot be used. */
+/* Refuses an answer that the client cannot use. */
 static int refuse_answer(const char *path, const char *method, int r, Reason *reason) {
         switch (r) {
         case -EBADMSG:
@@ -116,7 +116,7 @@ static const char *proxy_varlink_error_get_text(json_object *parameters, const c
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
-/* One of ours: what follows the interface is what follows the prefix on the bus. */
+/* Finds an error of ktraced. Its name after the interface is the name after the prefix on D-Bus. */
 static const ErrorEntry *proxy_varlink_error_find_own(const char *error) {
         char name[128];
 

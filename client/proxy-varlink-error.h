@@ -3,16 +3,16 @@
 
 #include "proxy-varlink.h"
 
-/* What the connection did wrong, during a call (NULL: none). */
+/* Describes an error of the connection, in a call of `method` or, with NULL, outside of calls. */
 int proxy_varlink_refuse(const char *path, const char *method, int r, Reason *reason);
-/* An answer that is an error. */
+/* Turns an error reply into a code and a reason. */
 int proxy_varlink_judge(const char *path,
                 const char *method,
                 const char *error,
                 json_object *parameters,
                 Reason *reason);
-/* Whether a reply is one: 0 and its parameters (borrowed, NULL: none); 1: an error, judged into
- * *ret_code; -EPROTO: it is none. */
+/* Parses a reply. Returns 0 and its parameters (borrowed, or NULL), 1 for an error reply with
+ * *ret_code set, or -EPROTO when it is not a reply. */
 int proxy_varlink_read(const char *path,
                 const char *method,
                 json_object *reply,

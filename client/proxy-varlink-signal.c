@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What comes unasked over Varlink: the signals of sessions, each over a connection of its own where
- * Subscribe is answered as long as the session is there; and the coming and going of the daemon,
- * which is the breaking of the connection and that there is somebody to connect to again. Part of
- * proxy-varlink.c, whose connection it renews.
+/* Signals over Varlink: the signals of sessions, and the reports that the daemon has left or is
+ * back. Each session has its own connection, on which ktraced answers Subscribe for as long as the
+ * session exists. The daemon has left when the connection breaks. It is back when a new connection
+ * succeeds. Part of proxy-varlink.c; renews the connection of that file.
  *
- * A session of lifetime `client` ends with the connection that made it. So when that breaks its end
- * is told here, and nothing is connected to again: the next daemon is of no use to who waits. Any
- * other is sought again by who watches it (watch.c), who also says when it has been long enough. */
+ * A session of lifetime `client` ends with the connection that created it. When that connection
+ * breaks, this file reports the end of the session and does not reconnect, because the next daemon
+ * does not have the session. For every other session it reconnects. Then watch.c looks for the
+ * session and decides when to stop waiting. */
 
 #include "proxy-varlink-signal.h"
 
@@ -199,7 +200,7 @@ int proxy_varlink_subscribe(Proxy *proxy, const char *session, Reason *reason) {
         return signals->result;
 }
 
-/* Not waited for: that it is there is known. */
+/* Does not wait for the answer, because the session is known to exist. */
 int proxy_varlink_adopt(Proxy *proxy, const char *session, json_object *spec) {
         const char *lifetime = json_object_get_string(json_object_object_get(spec, "lifetime"));
         ProxyVarlinkSignals *signals;
@@ -222,7 +223,7 @@ void proxy_varlink_note_destroy(ProxyVarlink *self, const char *session) {
                         signals->is_ended_by_us = true;
 }
 
-/* Whether the session that all this is for has gone with the connection. */
+/* Reports the end of sessions with lifetime `client`. Returns whether there are any. */
 static bool end_tied(ProxyVarlink *self) {
         ProxyVarlinkSignals *signals;
         bool is_any = false;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktraced over Varlink (org.ktrace1): a backend of proxy.c that needs no bus, so it works before
- * there is one. Owns the connection of the calls; that of each session's signals, and what follows
- * when ktraced hangs up, is in proxy-varlink-signal.c.
+/* ktraced over Varlink (org.ktrace1): a backend of proxy.c. It needs no bus, so it also works early
+ * at boot. Owns the connection of the calls. proxy-varlink-signal.c contains the connections for
+ * signals, and what happens when ktraced hangs up.
  *
- * A service answers the calls of a connection in their order: the first that has no answer yet is
- * the one that the next reply belongs to. Whoever gives up waiting leaves its place there. Nothing
- * that the other side sends is believed to be what the protocol has; a connection that sent
- * something else is closed. */
+ * A service answers the calls of a connection in their order, so each reply belongs to the oldest
+ * call without an answer. A call that timed out keeps its place in the queue. All input is checked
+ * against the protocol. After invalid input the connection is closed. */
 
 #include "proxy-varlink.h"
 
@@ -58,7 +57,8 @@ static void proxy_varlink_settle(ProxyVarlinkCall *call,
         }
 }
 
-/* A result that is a descriptor says which of those that came: there is one. */
+/* The result is an index into the descriptors of the message. A message has one descriptor, so the
+ * index must be 0. */
 static int take_fd(ProxyVarlink *self, const ProxyMethod *method, ProxyAnswer *answer) {
         for (size_t i = 0; i < ELEMENTSOF(method->out) && method->out[i].name; i++) {
                 json_object *index = json_object_object_get(answer->object, method->out[i].name);
@@ -82,7 +82,7 @@ static bool is_of_type(json_object *value, const char *type) {
         return json_object_is_type(value, wanted);
 }
 
-/* Each result that is there is of its type: whoever asked for it relies on that. */
+/* Checks the type of each result, because callers rely on it. A result may be missing. */
 static bool are_of_types(const ProxyMethod *method, json_object *results) {
         json_object *value;
 
@@ -93,7 +93,7 @@ static bool are_of_types(const ProxyMethod *method, json_object *results) {
         return true;
 }
 
-/* -EPROTO: it is no reply to this call. */
+/* Returns -EPROTO when it is not a reply to this call. */
 static int read_reply(ProxyVarlink *self,
                 const ProxyMethod *method,
                 json_object *reply,
@@ -140,7 +140,7 @@ static int proxy_varlink_take_reply(ProxyVarlink *self, json_object *reply) {
         return 0;
 }
 
-/* What was under way is told that nobody answers it. */
+/* Fails all pending calls. */
 static void fail_calls(ProxyVarlink *self, int r) {
         ProxyVarlinkCall *call;
 
@@ -155,7 +155,7 @@ static void fail_calls(ProxyVarlink *self, int r) {
         }
 }
 
-/* What has come is told before the connection's end is. */
+/* Processes received replies before it reports the end of the connection. */
 static int proxy_varlink_process(ProxyVarlink *self) {
         int flushed = varlink_link_flush(self->link), filled = varlink_link_fill(self->link), r = 0;
         json_object *reply;
@@ -229,7 +229,7 @@ static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-/* Writing goes on in the loop where the socket does not take all of it. */
+/* The loop continues to write when the socket does not accept all data. */
 static void want_events(ProxyVarlink *self) {
         bool wants_write = varlink_link_wants_write(self->link);
 
@@ -267,7 +267,8 @@ static int varlink_begin(Proxy *proxy,
         call->pending = pending;
         call->deadline_usec = proxy_varlink_now_usec() + request->timeout_usec;
         pending->slot = call;
-        /* Whether it has broken shows where replies are read: some may lie there. */
+        /* Errors are ignored here: the read side also detects a broken connection and may still
+         * contain replies. */
         (void)varlink_link_flush(self->link);
         want_events(self);
         if (strcmp(request->method->name, "Destroy") == 0)
@@ -284,7 +285,7 @@ static void varlink_forget(ProxyPending *pending) {
         call->timer = sd_event_source_disable_unref(call->timer);
 }
 
-/* Where no loop is attached there is one call that is waited for, the last one. */
+/* Without a loop there is only one call to wait for: the last one. */
 static int wait_for_reply(Proxy *proxy) {
         ProxyVarlink *self = (ProxyVarlink *)proxy;
         ProxyVarlinkCall *call = TAILQ_LAST(&self->calls, ProxyVarlinkCalls);
@@ -333,7 +334,7 @@ int proxy_varlink_watch_link(ProxyVarlink *self) {
 static int varlink_attach(Proxy *proxy) {
         ProxyVarlink *self = (ProxyVarlink *)proxy;
 
-        /* Where nothing hears of its end, a broken one shows at the next call. */
+        /* Without a loop, a broken connection is detected at the next call. */
         return self->link ? proxy_varlink_watch_link(self) : -ENOTCONN;
 }
 
@@ -352,7 +353,7 @@ static void varlink_free(Proxy *proxy) {
         free(self);
 }
 
-/* polkit asks over the bus, whichever door a call came through. */
+/* polkit asks over the bus, also for calls over Varlink. */
 static int varlink_check_agent(Proxy *proxy, Reason *reason) {
         if (proxy_bus_is_there())
                 return 0;
@@ -424,8 +425,8 @@ int proxy_varlink_open(Proxy **ret, Reason *reason) {
         return 0;
 }
 
-/* The daemon locks a file beside its socket for life; to connect would start it where systemd
- * listens. Who may not open the file is not told. */
+/* The daemon holds a lock on a file beside its socket. Connecting would start the daemon when
+ * systemd listens on the socket. When the file exists but cannot be opened, the answer is true. */
 static int look_for_lock(const char *path, bool *ret) {
         struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
         _cleanup_free_ char *file = NULL;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls ktraced for all verbs that talk to the daemon, over the system bus or Varlink (the backends
- * proxy-bus.c and proxy-varlink.c), and turns every way in which that fails into one line with the
- * remedy.
+/* Calls ktraced for all verbs, over the system bus or Varlink (backends: proxy-bus.c and
+ * proxy-varlink.c). Turns every error into one line that says what to do.
  *
- * A call blocks until a loop is attached; then it is sent asynchronously and the loop runs until
- * the answer is there, so that a stream is read and a signal obeyed meanwhile. Handlers of that
- * loop never wait for a call. Nobody is asked for a password by calls that need none: only one that
- * was refused for it is sent again, as one that may ask. */
+ * A call blocks when no loop is attached. With a loop, the call is sent asynchronously and the loop
+ * runs until the answer comes. So streams are read and signals are handled during a call. Handlers
+ * of that loop must not wait for a call. A call is first sent without permission to ask for a
+ * password. Only when it is refused for that reason is it sent again with permission. */
 
 #include "proxy.h"
 
@@ -21,14 +20,14 @@
 #include "proxy-bus.h"
 #include "proxy-varlink.h"
 
-/* Where sd-bus looks. */
+/* The default of sd-bus. */
 #define BUS_SOCKET "/run/dbus/system_bus_socket"
 
-/* A verb that waits for the kernel may take its turn behind others' for long. */
+/* A verb that waits for the kernel may have to wait a long time for other verbs. */
 #define TIMEOUT_USEC ((uint64_t)120 * 1000 * 1000)
-/* Where a human types a password. */
+/* Long enough for a person to type a password. */
 #define PATIENCE_USEC ((uint64_t)300 * 1000 * 1000)
-#define PACE_TRIES    30 /* a second apart */
+#define PACE_TRIES    30 /* one per second */
 
 static ProxyDoor door = PROXY_DOOR_BUS;
 
@@ -36,7 +35,8 @@ void proxy_set_door(ProxyDoor wanted) {
         door = wanted;
 }
 
-/* Early in the boot: no guess, the bus's socket has not been made yet and nobody names another. */
+/* Early at boot the bus's socket does not exist yet and the environment names no other bus. Then
+ * Varlink is used. */
 static bool is_before_bus(void) {
         return !getenv("DBUS_SYSTEM_BUS_ADDRESS") && access(BUS_SOCKET, F_OK) < 0 &&
                errno == ENOENT && proxy_varlink_is_there();
@@ -96,7 +96,7 @@ void proxy_pending_settle(ProxyPending *pending,
                 pending->on_answer(result, reason, answer, pending->userdata);
         else
                 pending->handler(result, reason, answer->object, pending->userdata);
-        /* From here on the pending may be gone. */
+        /* The call may free the pending. */
         proxy_answer_done(answer);
 }
 
@@ -204,8 +204,8 @@ static int run_loop(Proxy *proxy) {
         return sd_event_run(proxy->event, UINT64_MAX);
 }
 
-/* The daemon gives each user a part of each second. Who has had it is refused before anything is
- * done, and may call again. */
+/* Each second, the daemon gives each user a share of its time. When the share is used up, it
+ * refuses calls before it does anything, so they can be sent again. */
 static bool is_too_early(int result, const Reason *reason) {
         return result == KT_E_LIMIT_REACHED && strstr(reason->text, "(max-call-usec-per-sec)");
 }
@@ -217,7 +217,7 @@ static uint64_t proxy_get_now_usec(void) {
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* The loop serves what comes meanwhile, one source in each run. */
+/* The loop handles other events during the wait. Each run handles one source. */
 static void wait_a_second(Proxy *proxy) {
         uint64_t now = proxy_get_now_usec(), end = now + 1000000;
         int r = 0;

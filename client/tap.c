@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Connects a session's stream, or a snapshot, with an output, for `record`, `stream` and
- * `snapshot`. For a regular file it asks for a sink: our descriptor goes over a socket to the
- * consumer, which answers once about it and once when all is written (interfaces/sink.h). A file
- * system that the consumer does not write to costs a second copy: then, as for pipes and terminals,
- * the stream comes through the daemon's pipe and a Flow.
+ * `snapshot`. For a regular file it requests a sink: it sends our descriptor over a socket to the
+ * consumer. The consumer answers twice: whether it takes the file, and when all data is written
+ * (interfaces/sink.h). The consumer does not write to some file systems. Then the stream comes
+ * through the daemon's pipe and a Flow, which costs a second copy. Pipes and terminals always use
+ * this way.
  *
- * A consumer that has taken a file keeps it until its stream ends, whoever goes: `stream`, which
- * may leave earlier, asks for the pipe.
+ * A consumer that has taken a file keeps it until its stream ends, even when this process or the
+ * daemon leaves. `stream` may end earlier, so it uses the pipe.
  *
- * A refused consumer goes away only when its socket is closed; until the daemon has seen that, the
- * session's stream is busy, so the second way is tried again for a while. The same holds for a
- * consumer that does not answer: it hangs in the file's server, and the daemon gives it up after
- * two seconds, or it waits for a CPU, and finds out that we have left. It cannot take the file
- * after that: its answer comes before its first byte, and we shut the socket down before we look
- * for an answer the last time. Owns the socket or the Flow. */
+ * A consumer that was refused goes away only when its socket is closed. Until the daemon has
+ * noticed that, the session's stream is busy, so the pipe is tried again for some time. The same is
+ * true for a consumer that does not answer. It may hang in the file's server; then the daemon ends
+ * it after two seconds. Or it waits for a CPU, and notices later that we have left. It cannot take
+ * the file after that: it answers before it writes its first byte, and we shut the socket down
+ * before we look for an answer the last time. Owns the socket or the Flow. */
 
 #include "tap.h"
 
@@ -29,13 +30,13 @@
 #include "interfaces/sink.h"
 
 #define TAP_ANSWER_USEC ((uint64_t)5 * 1000 * 1000)
-/* The daemon gives a consumer up after two minutes at the latest. */
+/* The daemon ends a consumer after two minutes at the latest. */
 #define TAP_BUSY_USEC  ((uint64_t)130 * 1000 * 1000)
 #define TAP_RETRY_USEC ((uint64_t)20 * 1000)
 
 typedef enum TapOf {
         TAP_OF_STREAM,
-        TAP_OF_SNAPSHOT, /* of a flight recorder */
+        TAP_OF_SNAPSHOT, /* the snapshot of a flight recorder */
 } TapOf;
 
 struct Tap {
@@ -45,10 +46,10 @@ struct Tap {
         int socket_fd;
         sd_event_source *source;
         Flow *flow;
-        bool answered; /* about the fd */
+        bool answered; /* whether it takes the fd */
         bool done;
         bool deserted;
-        ExportSummary summary; /* of a snapshot that is in the sink */
+        ExportSummary summary; /* of a snapshot that a sink wrote */
         int result;
         Reason reason;
         uint64_t discarded_bytes, cut_records;
@@ -102,7 +103,7 @@ static int tap_on_answer(sd_event_source *source, int fd, uint32_t events, void 
         return 0;
 }
 
-/* Runs the loop until *flag or for that long. -ETIME, KT_E_CANCELLED. */
+/* Runs the loop until *flag or the timeout. Returns -ETIME or KT_E_CANCELLED. */
 static int tap_wait(Tap *tap, const bool *flag, uint64_t usec, Reason *reason) {
         uint64_t end = tap_now_usec() + usec;
 
@@ -121,14 +122,14 @@ static int tap_wait(Tap *tap, const bool *flag, uint64_t usec, Reason *reason) {
         return 0;
 }
 
-/* What is in it is counted afterwards. */
+/* A sink's file is read afterwards to count its events. */
 static bool is_readable(int fd) {
         int flags = fcntl(fd, F_GETFL);
 
         return flags >= 0 && (flags & O_ACCMODE) != O_WRONLY;
 }
 
-/* From here on the consumer's answer fails, so it cannot take the file any more. */
+/* After this the consumer's answer fails, so it cannot take the file. */
 static int tap_stop_listening(Tap *tap, Reason *reason) {
         SinkAnswer answer;
 
@@ -240,7 +241,7 @@ static int tap_open_flow(Tap *tap, const char *session, bool refused, Reason *re
         r = tap_open_pipe(tap, session, refused ? TAP_BUSY_USEC : 0, &fd, reason);
         if (r != 0)
                 return r;
-        /* What a sink would have got is made here; the output converts it afterwards. */
+        /* The Flow writes what a sink would get. The output converts it afterwards. */
         r = flow_new(tap->proxy->event,
                         fd,
                         sink_fd >= 0 ? sink_fd : output_get_fd(tap->output),
@@ -362,8 +363,8 @@ const char *tap_find_missing(const Tap *tap, const ExportSummary *summary) {
                 return NULL;
         if (!summary->complete)
                 return summary->missing;
-        /* Its worker was left alone: maybe before it had anything to read, or without a word of
-         * whose that is. */
+        /* The worker was left without its daemon. Perhaps it had not read anything yet, or did not
+         * know the owner of the records. */
         return strcmp(summary->end_code, "daemon-gone") == 0
                                ? "ktraced has let its worker go before the end, and not all that was recorded may be in it"
                                : NULL;

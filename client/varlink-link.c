@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The wire of Varlink as a client has it: a stream socket, JSON objects that end with NUL, and
- * descriptors that come with the first byte of the message they belong to. Used by proxy-varlink.c
- * and proxy-varlink-signal.c, which know what the messages mean. Owns the socket and both buffers.
+/* A client's connection to a Varlink service: a stream socket, JSON objects that end with NUL, and
+ * descriptors that come with the first byte of their message. Used by proxy-varlink.c and
+ * proxy-varlink-signal.c, which interpret the messages. Owns the socket and both buffers.
  *
- * It relies on a read from an AF_UNIX stream ending behind the piece that descriptors came with: so
- * those of a message lie in the queue when the message is whole, before those of the next one. What
- * lies there unasked is closed when nothing is left that it could belong to. */
+ * The kernel ends a read from an AF_UNIX stream after the piece that descriptors came with. So when
+ * a message is complete, its descriptors are in the queue, before those of the next message.
+ * Unexpected descriptors are closed when no message is left that could own them. */
 
 #include "varlink-link.h"
 
@@ -24,7 +24,7 @@ struct VarlinkLink {
         int fd;
         char *in;
         size_t in_room, in_begin, in_end;
-        size_t in_seen; /* no NUL up to here */
+        size_t in_seen; /* these bytes contain no NUL */
         char *out;
         size_t out_begin, out_end;
         int fds[FDS_MAX];
@@ -41,7 +41,7 @@ static int make_socket(uint64_t timeout_usec) {
 
         if (fd < 0)
                 return -errno;
-        /* Connecting waits as long as the service does not accept. */
+        /* connect() waits while the service does not accept. */
         if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0) {
                 close(fd);
                 return -errno;
@@ -133,7 +133,7 @@ int varlink_link_flush(VarlinkLink *link) {
         return 0;
 }
 
-/* Room for one more read behind what waits. */
+/* Makes room for one more read after the buffered data. */
 static int varlink_link_make_room(VarlinkLink *link) {
         if (link->in_begin > 0) {
                 memmove(link->in, link->in + link->in_begin, link->in_end - link->in_begin);
@@ -207,7 +207,7 @@ int varlink_link_fill(VarlinkLink *link) {
         return varlink_link_take_fds(link, &message);
 }
 
-/* A whole text, with a NUL behind it, is one object. */
+/* Parses one object from a complete text that ends with NUL. */
 static int varlink_link_parse(const char *text, size_t size, json_object **ret) {
         json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
 

@@ -6,28 +6,29 @@
 
 #include "interfaces/json.h"
 
-/* One connection to a Varlink service: whole messages out, whole messages and descriptors in. */
+/* A connection to a Varlink service. It sends and receives complete messages and descriptors. */
 typedef struct VarlinkLink VarlinkLink;
 
-/* Of one message: the histogram with the most rows has room. */
+/* Large enough for the histogram with the maximum number of rows. */
 #define VARLINK_LINK_MESSAGE_MAX ((size_t)32 * 1024 * 1024)
 
-/* timeout_usec 0: does not wait; -EAGAIN where it would have to. */
+/* timeout_usec 0: does not wait; fails with -EAGAIN if it would have to. */
 int varlink_link_open(const char *path, uint64_t timeout_usec, VarlinkLink **ret);
 VarlinkLink *varlink_link_free(VarlinkLink *link);
 DEFINE_CLEANUP(VarlinkLink, varlink_link_free);
-/* To be polled, for POLLIN and what varlink_link_wants_write() says. */
+/* Poll it for POLLIN and, when varlink_link_wants_write() is true, for POLLOUT. */
 int varlink_link_get_fd(const VarlinkLink *link);
 bool varlink_link_wants_write(const VarlinkLink *link);
 
 /* Queues a message. */
 int varlink_link_send(VarlinkLink *link, json_object *message);
-/* Writes what the socket takes. */
+/* Writes as much as the socket accepts. */
 int varlink_link_flush(VarlinkLink *link);
-/* Reads once, what is there. 0; -ECONNRESET: hung up; -EMSGSIZE, -EMFILE, -EPROTO: it sends what no
- * service may. */
+/* Reads once, without waiting. Returns 0, or -ECONNRESET when the service hung up, or -EMSGSIZE,
+ * -EMFILE or -EPROTO when it violates the protocol. */
 int varlink_link_fill(VarlinkLink *link);
-/* The next whole message of what was read: 1; 0: none; -EBADMSG: it is no JSON object. */
+/* Gets the next complete message that was read. Returns 1, 0 when there is none, or -EBADMSG when
+ * it is not a JSON object. */
 int varlink_link_next(VarlinkLink *link, json_object **ret);
-/* The oldest descriptor that nobody has taken; -1: there is none. The caller's. */
+/* Returns the oldest descriptor in the queue, or -1. The caller owns it. */
 int varlink_link_take_fd(VarlinkLink *link);

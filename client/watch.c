@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The event loop of `record` and `stream`: signals, the command's process, the session's end, the
- * daemon's and the bus's. Handlers only set flags; the conduct (recording.c, verb-stream.c) runs
- * the loop until a flag says enough. Owns the loop and its sources, borrows proxy and child.
+/* The event loop of `record` and `stream`. It watches signals, the command's process, the session,
+ * the daemon and the bus. Handlers only set flags; the callers (recording.c, verb-stream.c) run the
+ * loop until a flag is set. Owns the loop and its sources, borrows proxy and child.
  *
- * A signal that a terminal made has reached the command as well, the whole foreground group gets
- * it; one that somebody sent to us alone is passed on to the command. It relies on Ended being sent
- * to the session's creator only, and trusts no path but the session's own. */
+ * A signal from a terminal goes to the whole foreground group, so the command has received it, too.
+ * A signal that was sent only to this process is passed on to the command. Ended comes only to the
+ * session's creator, and signals of other paths are ignored. */
 
 #include "watch.h"
 
@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* timeout(1), sudo and others signal the process and its group: one wish, two signals. */
+/* timeout(1), sudo and others signal the process and its group, so one request causes two
+ * signals. */
 #define SIGNAL_BURST_USEC ((uint64_t)300 * 1000)
 
 static const int watch_signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -101,15 +102,15 @@ static void on_session_sought(int result,
         Watch *watch = userdata;
 
         watch->seeking = proxy_pending_free(watch->seeking);
-        /* Any other error is of one that has gone as well: the next one is waited for. */
+        /* Any other error means that this daemon has left, too. The next daemon is awaited. */
         if (result == 0)
                 set_away(watch, false, false);
         else if (result == KT_E_NO_SUCH_SESSION)
                 set_away(watch, false, true);
 }
 
-/* The stream goes on by itself while a daemon is replaced; whether the next one has the session,
- * only it can tell. */
+/* The stream continues while the daemon is replaced. Only the next daemon knows whether it has the
+ * session. */
 static int seek_session(Watch *watch) {
         _cleanup_json_ json_object *arguments = json_object_new_object();
 
@@ -145,7 +146,7 @@ int watch_init(Watch *watch, Proxy *proxy) {
                                 watch_signals[i],
                                 watch_on_signal,
                                 watch);
-        /* Before everything else: a flood of other events must not keep ^C waiting. */
+        /* Signals have the highest priority: a flood of other events must not delay ^C. */
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(watch_signals); i++)
                 r = sd_event_source_set_priority(watch->signals[i], SD_EVENT_PRIORITY_IMPORTANT);
         if (r >= 0)
@@ -193,8 +194,8 @@ static int on_outcome(sd_event_source *source, int fd, uint32_t events, void *us
         return 0;
 }
 
-/* It is not waited for yet: as long as its number is its own ktraced knows whose a snapshot's
- * records are. */
+/* The process is not reaped yet. While its PID is in use, ktraced can assign the records of a
+ * snapshot to it. */
 static int on_child(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Watch *watch = userdata;
         siginfo_t si = {};
