@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The spool's directory: made, looked through, written to. Called in the spool's own thread alone,
- * since a disk may take as long as it likes. The directory is root's; nothing in it is believed to
- * be what its name says: no link is followed, a file is made anew or not at all, and what is no
- * directory or no regular file of ours is left alone. */
+/* Creates, reads and writes the spool's directory. Only the spool's own thread calls this file,
+ * because a disk may block for any length of time. The directory belongs to root, but its names are
+ * still not trusted: no link is followed, a file is created with O_EXCL, and a name that is not our
+ * own directory or our own regular file is left untouched. */
 
 #include "spool/spool-disk.h"
 
@@ -56,7 +56,7 @@ static bool is_id(const char *name) {
         return strlen(name) == KT_ID_DIGITS && strspn(name, "0123456789abcdef") == KT_ID_DIGITS;
 }
 
-/* fd: consumed. */
+/* Consumes fd. */
 static int visit_names(int fd, int (*visit)(DIR *dir, const char *name, void *userdata), void *p) {
         struct dirent *entry;
         int r = 0;
@@ -166,7 +166,7 @@ int spool_disk_save(const SpoolDisk *disk, const char *id, const char *text) {
         int r = fd_open_own_directory(disk->fd, id, &dir);
         if (r < 0)
                 return r;
-        (void)unlinkat(dir, SPOOL_JSON_NEW, 0); /* of a daemon that was killed */
+        (void)unlinkat(dir, SPOOL_JSON_NEW, 0); /* left by a killed daemon */
         fd = openat(dir,
                         SPOOL_JSON_NEW,
                         O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,

@@ -7,7 +7,7 @@
 #include "interfaces/json.h"
 #include "interfaces/names.h"
 
-/* The directory of the spool. Everything here may hang as long as the disk does. */
+/* The directory of the spool. Every function here may block as long as the disk does. */
 typedef struct SpoolDisk {
         char *path;
         int fd; /* -1: not opened yet */
@@ -15,32 +15,33 @@ typedef struct SpoolDisk {
 
 #define SPOOL_JSON "session.json"
 
-/* Makes it if it is missing. KT_E_FAILED with the reason; no answer is kept. */
+/* Creates the directory if it is missing. Returns KT_E_FAILED with a reason; the next call tries
+ * again. */
 int spool_disk_open(SpoolDisk *disk, Reason *reason);
 void spool_disk_close(SpoolDisk *disk);
-/* What others may write there, beside what was promised. */
+/* Returns the free bytes for unprivileged users. Promised bytes are not subtracted. */
 int spool_disk_get_free(const SpoolDisk *disk, uint64_t *ret_bytes);
 
 /* Calls visit with the id of each entry. */
 int spool_disk_scan(const SpoolDisk *disk,
                 void (*visit)(const char *id, void *userdata),
                 void *userdata);
-/* Calls visit with each file of an entry but its session.json, in no order. */
+/* Calls visit with each file of an entry except session.json, in no particular order. */
 int spool_disk_scan_entry(const SpoolDisk *disk,
                 const char *id,
                 void (*visit)(const char *name, uint64_t bytes, void *userdata),
                 void *userdata);
-/* -EEXIST. */
+/* Fails with -EEXIST. */
 int spool_disk_make_entry(const SpoolDisk *disk, const char *id);
-/* With all that is in it; nothing is followed. */
+/* Removes the entry with all its files; follows no link. */
 int spool_disk_remove_entry(const SpoolDisk *disk, const char *id);
 int spool_disk_load(const SpoolDisk *disk, const char *id, json_object **ret);
-/* As a whole or not at all, and made to last. */
+/* Replaces session.json atomically and durably. */
 int spool_disk_save(const SpoolDisk *disk, const char *id, const char *text);
-/* A new file, for writing. */
+/* Creates a new file and opens it for writing. */
 int spool_disk_create(const SpoolDisk *disk, const char *id, const char *name, int *ret_fd);
 int spool_disk_open_file(const SpoolDisk *disk, const char *id, const char *name, int *ret_fd);
-/* The names in it last. */
+/* Makes the entry's file names durable. */
 int spool_disk_sync(const SpoolDisk *disk, const char *id);
 int spool_disk_unlink(const SpoolDisk *disk, const char *id, const char *name);
 int spool_disk_get_size(const SpoolDisk *disk,

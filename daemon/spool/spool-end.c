@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How an entry ends: what was given and not used goes, what the disk has is counted, session.json
- * says why. A part of spool.h; in the event loop, but for what is marked. */
+/* The end of an entry: it removes unused files, counts what the disk holds, and writes the reason
+ * to session.json. This file is a part of spool.h. It runs in the event loop, except for the
+ * functions marked "In the thread". */
 
 #include "spool/spool-end.h"
 
@@ -28,7 +29,8 @@ static int spool_end_close_work(SpoolJob *job, Reason *reason _unused_) {
         const SpoolDisk *disk = &job->spool->disk;
         char name[SPOOL_MEMBER_MAX + 1];
 
-        /* Those that were given last: nobody wrote to the one after the last. */
+        /* Removes the files that were handed out last and are empty: the consumer never wrote to
+         * the file after the last one. */
         for (unsigned number = job->drop_from; number > 0 && number <= job->drop_to; number++) {
                 uint64_t bytes;
 
@@ -36,7 +38,7 @@ static int spool_end_close_work(SpoolJob *job, Reason *reason _unused_) {
                 if (spool_disk_get_size(disk, job->id, name, &bytes) == 0 && bytes == 0)
                         (void)spool_disk_unlink(disk, job->id, name);
         }
-        /* What the disk has of the entry, whoever said what. */
+        /* The disk's figures replace those that the consumer reported. */
         return spool_index_read_entry(&job->spool->disk, job->id, &job->list);
 }
 
@@ -86,7 +88,8 @@ static void spool_end_on_closed(SpoolJob *job, int result, const Reason *reason 
         spool_record_retry(job->spool);
 }
 
-/* What a consumer has said, or what is too long: no door takes what is no UTF-8. */
+/* The text may come from a consumer and may be too long. The result is valid UTF-8, which every
+ * client interface requires. */
 static void spool_end_set_text(char *to, size_t size, const char *text) {
         Reason clean = {};
         size_t n = 0;

@@ -4,11 +4,11 @@
 #include "spool/spool-entry.h"
 #include "spool/spool.h"
 
-/* It is whole: nothing is added any more, its owner may remove it. The entry is not the caller's
- * any more. lost: records, as far as anybody knows. */
+/* Ends the entry: it is complete, and its owner may remove it. The caller gives up the entry. lost:
+ * the known number of lost records. */
 void spool_end(SpoolEntry *entry, const char *code, const char *reason);
 /* spool-end.c */
 uint64_t spool_now_usec(void);
-/* session.json as it stands. */
+/* Writes the current session.json. */
 void spool_save_entry(SpoolEntry *entry);
 void spool_close_entry(SpoolEntry *entry, const char *code, const char *reason);

@@ -13,17 +13,17 @@ typedef struct SpoolJob SpoolJob;
 typedef struct SpoolFetch SpoolFetch;
 
 typedef enum SpoolState {
-        SPOOL_MAKING, /* nobody is shown it */
+        SPOOL_MAKING, /* not shown to clients */
         SPOOL_RECORDING,
-        SPOOL_CLOSING, /* its last words are on their way to the disk */
+        SPOOL_CLOSING, /* session.json is being written */
         SPOOL_ENDED,
         SPOOL_REMOVING,
 } SpoolState;
 
 typedef struct SpoolMember {
-        unsigned number; /* 0: not a stream's */
+        unsigned number; /* 0: not a stream */
         char name[SPOOL_MEMBER_MAX + 1];
-        uint64_t bytes; /* what it counts for; is_promised: what it may become */
+        uint64_t bytes; /* accounted size; is_promised: maximum size */
         bool is_promised;
 } SpoolMember;
 
@@ -35,11 +35,11 @@ struct SpoolEntry {
         char kind[SPOOL_KIND_MAX + 1];
         json_object *spec;
         SpoolState state;
-        bool is_adopted, is_loaded, goes_on; /* adopted: what is on disk is known */
+        bool is_adopted, is_loaded, goes_on; /* adopted: its files are known */
         uint64_t created_usec, ended_usec;
         uint64_t lost, n_dropped_files, dropped_bytes;
         char code[32], reason[256];
-        SpoolMember *members; /* by name */
+        SpoolMember *members; /* sorted by name */
         size_t n_members;
 
         /* while it records */
@@ -61,13 +61,13 @@ struct Spool {
         Limits limits;
         const SpoolHandlers *handlers;
         void *userdata;
-        Worker *worker; /* NULL until the first need: a thread of its own */
-        SpoolDisk disk; /* the thread's */
+        Worker *worker; /* its own thread; NULL until first needed */
+        SpoolDisk disk; /* used by the thread only */
         struct SpoolEntries entries;
-        struct SpoolJobs jobs;   /* with the thread */
-        struct SpoolJobs asking; /* until it is loaded */
+        struct SpoolJobs jobs;   /* submitted to the thread */
+        struct SpoolJobs asking; /* until loaded */
         struct SpoolFetches fetches;
         bool is_loaded, is_loading, is_leaving, is_closing;
-        sd_event_source *timer; /* entries that wait for room */
-        sd_event_source *known; /* somebody asks what is known already */
+        sd_event_source *timer; /* for entries that wait for space */
+        sd_event_source *known; /* a job waits that needs no loading */
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* OpenSpool: what was recorded, into a pipe of its owner's. A consumer passes it on, a file at a
- * time; the caller never holds a file of the spool, so that what was removed is gone, and the
- * disk's pace is nobody's but that process's. Part of spool.h; in the event loop, but for what is
- * marked.
+/* OpenSpool: sends a recording to a pipe of its owner. A consumer passes it on, one file at a time.
+ * The caller never holds a file of the spool, so a removed file releases its space, and a slow disk
+ * blocks only that process. This file is a part of spool.h. It runs in the event loop, except for
+ * the functions marked "In the thread".
  *
- * Each file is looked up when it is its turn: entries go, and recordings drop their oldest, while
- * somebody reads. */
+ * Each file is looked up when its turn comes, because entries can be removed, and recordings can
+ * drop their oldest files, during the transfer. */
 
 #include "spool/spool-fetch.h"
 
@@ -25,22 +25,22 @@
 #include "spool/spool-room.h"
 #include "spool/spool.h"
 
-#define FETCHES_MAX_PER_UID 8 /* each pins one file at most that may have been dropped */
+#define FETCHES_MAX_PER_UID 8 /* each reader can pin one dropped file */
 #define FETCHES_MAX         64
 #define READY_USEC          (10 * 1000000ULL)
 
 struct SpoolFetch {
         Spool *spool;
         Consumer *consumer;
-        Request *request; /* until it is ready */
+        Request *request; /* until the consumer is ready */
         sd_event_source *timer;
         int client_fd;
-        uid_t uid; /* who reads */
+        uid_t uid; /* the reader */
         char id[KT_ID_DIGITS + 1];
-        char member[SPOOL_MEMBER_MAX + 1]; /* only this; "": all streams */
-        unsigned last;                     /* number of the stream that was passed on last */
-        bool is_done;                      /* the one member was passed on */
-        uint64_t pinned_bytes;             /* of the stream at hand, where that was dropped */
+        char member[SPOOL_MEMBER_MAX + 1]; /* only this member; "": all streams */
+        unsigned last;                     /* number of the latest stream passed on */
+        bool is_done;                      /* the single member was passed on */
+        uint64_t pinned_bytes;             /* of the current stream, if dropped */
         TAILQ_ENTRY(SpoolFetch) fetches;
 };
 
@@ -54,7 +54,7 @@ SpoolFetch *spool_fetch_free(SpoolFetch *fetch) {
                 if (job->fetch == fetch)
                         job->fetch = NULL;
         TAILQ_REMOVE(&spool->fetches, fetch, fetches);
-        consumer_release(fetch->consumer); /* what it has is still passed on */
+        consumer_release(fetch->consumer); /* it passes on what it has */
         sd_event_source_disable_unref(fetch->timer);
         close_cleanup(&fetch->client_fd);
         if (fetch->request) {
@@ -70,7 +70,8 @@ SpoolFetch *spool_fetch_free(SpoolFetch *fetch) {
         return NULL;
 }
 
-/* Who reads it reads no further: nobody keeps on the disk what does not count any more. */
+/* Stops the readers of an entry: otherwise they would keep files on the disk that no longer count
+ * against a limit. */
 void spool_fetch_drop(Spool *spool, const char *id) {
         SpoolFetch *fetch;
 
@@ -122,7 +123,7 @@ static void spool_fetch_on_opened(SpoolJob *job, int result, const Reason *reaso
 
         if (!fetch)
                 return;
-        if (result == -ENOENT) { /* dropped meanwhile */
+        if (result == -ENOENT) { /* dropped since then */
                 fetch_next(fetch);
                 return;
         }
@@ -202,14 +203,14 @@ static int send_order(SpoolFetch *fetch) {
                 return -errno;
         fetch->client_fd = fds[0];
         _cleanup_close_ int to = fds[1];
-        /* Of the kernel's default size: what a pipe of root's holds counts for nobody, and callers
-         * may keep theirs when all of it was written. */
+        /* The pipe has the kernel's default size. The pipe buffers of root do not count against a
+         * user's limit, and a caller may keep its end open after everything was written. */
         if (fcntl(to, F_SETFL, O_NONBLOCK) < 0)
                 return -errno;
         return consumer_send(fetch->consumer, &message, &to, 1);
 }
 
-/* What was begun is freed by the caller on failure; the request is not its own yet. */
+/* On failure the caller frees the fetch. The caller still owns the request. */
 static int spool_fetch_start(SpoolFetch *fetch, Reason *reason) {
         static const ConsumerHandlers handlers = { spool_fetch_on_message, spool_fetch_on_closed };
         const ConsumerLauncher *launcher = fetch->spool->launcher;
@@ -246,13 +247,13 @@ static int check_count(const Spool *spool, uid_t uid, Reason *reason) {
 static int check_member(const SpoolEntry *entry, SpoolFetch *fetch, Reason *reason) {
         if (spool_fetch_find_next(fetch, entry))
                 return 0;
-        /* Of texts alone, the one that there is. */
+        /* An entry with a single file that is not a stream: send that file. */
         if (fetch->member[0] == '\0' && entry->n_members == 1 && entry->members[0].number == 0) {
                 memcpy(fetch->member, entry->members[0].name, sizeof(fetch->member));
                 return 0;
         }
         if (fetch->member[0] == '\0' && entry->n_members == 0)
-                return 0; /* nothing yet, or nothing left: an empty stream */
+                return 0; /* no file yet, or none left: empty stream */
         return reason_set(reason,
                         KT_E_NO_SUCH_SESSION,
                         fetch->member[0] ? "%s: %s: no such file"
@@ -300,7 +301,7 @@ static void begin_open(SpoolJob *job, int result, const Reason *reason) {
                 request->done(request, r, &why);
 }
 
-/* "3" is the third stream. */
+/* "3" selects the third stream. */
 static void set_member(SpoolJob *job, const char *file) {
         size_t n = strspn(file, "0123456789");
 

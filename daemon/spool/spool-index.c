@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is in the spool, as the event loop knows it: entries and their files, read once from the
- * disk and kept as they change. A part of spool.h. What an entry is, is its session.json's; which
- * files it has, and how long they are, is what the directory says, so that a text that was not
- * written any more does no harm. */
+/* The content of the spool, as the event loop knows it: entries and their files, read once from the
+ * disk and then updated. This file is a part of spool.h. session.json describes the entry. The
+ * directory determines which files it has and how long they are, so an outdated session.json does
+ * no harm. */
 
 #include "spool/spool-index.h"
 
@@ -127,7 +127,7 @@ static int spool_index_put_number(json_object *object, const char *key, uint64_t
         return describe_put(object, key, json_object_new_uint64(number));
 }
 
-/* What may be told of a file: one that is being written is as long as was last heard. */
+/* The length that clients may see. The length of an unfinished file is the last reported one. */
 static uint64_t get_bytes(const SpoolEntry *entry, const SpoolMember *member) {
         if (!member->is_promised)
                 return member->bytes;
@@ -142,7 +142,7 @@ static int put_files(json_object *object, const SpoolEntry *entry) {
                 const SpoolMember *member = &entry->members[i];
                 json_object *file;
 
-                /* The one that waits for its turn is none yet. */
+                /* A prepared file without data is not listed yet. */
                 if (member->is_promised && get_bytes(entry, member) == 0)
                         continue;
                 file = json_object_new_object();
@@ -243,7 +243,7 @@ static void read_entry(const char *id, void *userdata) {
         Reading *reading = userdata;
 
         int r = spool_disk_load(reading->disk, id, &object);
-        if (r == -ENOENT || r == -EBADMSG) /* written in part: root's */
+        if (r == -ENOENT || r == -EBADMSG) /* incomplete: belongs to root */
                 object = json_object_new_object();
         else if (r < 0)
                 return;
@@ -352,7 +352,7 @@ void spool_index_take(Spool *spool, json_object *list) {
 
         for (size_t i = 0; i < json_object_array_length(list); i++)
                 take_entry(spool, json_object_array_get_idx(list, i));
-        /* Adopted, and not there any more: it cannot go on. */
+        /* An adopted entry that is missing on disk cannot continue. */
         for (entry = TAILQ_FIRST(&spool->entries); entry; entry = next) {
                 next = TAILQ_NEXT(entry, entries);
                 if (entry->is_adopted && !entry->is_loaded)

@@ -12,14 +12,15 @@ SpoolMember *spool_entry_find(const SpoolEntry *entry, const char *name);
 void spool_entry_drop(SpoolEntry *entry, SpoolMember *member);
 uint64_t spool_entry_count(const SpoolEntry *entry);
 void spool_format_number(unsigned number, char name[static SPOOL_MEMBER_MAX + 1]);
-/* Text of session.json. */
+/* Makes the text of session.json. */
 int spool_entry_save(const SpoolEntry *entry, char **ret);
-/* As ListSpool has it. */
+/* Describes the entry for ListSpool. */
 int spool_entry_describe(const SpoolEntry *entry, json_object **ret);
-/* In the thread: all of it, a list of objects. */
+/* In the thread: reads all entries, as a list of objects. */
 int spool_index_read(SpoolDisk *disk, json_object **ret);
-/* In the thread: {"files":…} of one entry, and what takes it. */
+/* In the thread: reads {"files":…} of one entry. spool_index_take_files takes the result. */
 int spool_index_read_entry(SpoolDisk *disk, const char *id, json_object **ret);
 void spool_index_take_files(SpoolEntry *entry, json_object *object);
-/* What was read. Entries that nobody adopted and that have no end have crashed: they are closed. */
+/* Takes the result of spool_index_read. An entry that was not adopted and has no end has crashed;
+ * this function closes it. */
 void spool_index_take(Spool *spool, json_object *list);

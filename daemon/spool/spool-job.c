@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Jobs of the spool: work on the disk that the spool's own thread does, and what follows in the
- * event loop. The first job reads what is on the disk. Jobs that need it wait until it is read. */
+/* Jobs of the spool: work on the disk in the spool's own thread, and the completion in the event
+ * loop. The first job reads the directory. Jobs that need its content wait until it is read. */
 
 #include "spool/spool-job.h"
 
@@ -93,7 +93,7 @@ static void spool_on_loaded(SpoolJob *job, int result, const Reason *reason) {
         }
 }
 
-/* Once it went well; after a failure the next call tries again. */
+/* Loads once; after a failure the next call tries again. */
 static int begin_load(Spool *spool) {
         int r = spool->worker ? 0 : worker_new(spool->launcher->event, &spool->worker);
 
@@ -109,7 +109,8 @@ static int begin_load(Spool *spool) {
         return 0;
 }
 
-/* Even where it is known already: begin never comes before the caller has returned. */
+/* Deferred even if the content is already known: begin is never called before the caller has
+ * returned. */
 int spool_job_on_known(sd_event_source *source _unused_, void *userdata) {
         Spool *spool = userdata;
         SpoolJob *job;

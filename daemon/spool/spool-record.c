@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Entries that record: how they are made, which files they are given. How they end is in
- * spool-end.c. A part of spool.h; in the event loop, but for what is marked.
+/* Entries that record: how they are created and which files they get. spool-end.c ends them. This
+ * file is a part of spool.h. It runs in the event loop, except for the functions marked "In the
+ * thread".
  *
- * Two files are given at a time, the one that is written and the one after it, so that neither the
- * disk nor a daemon that is not there makes a consumer wait. What a file may become is counted when
- * it is given (spool-room.c): no limit is passed by anybody who only writes on. */
+ * A consumer gets two files at a time, the current one and the next, so that it never waits for the
+ * disk or for a daemon that is restarting. A file's maximum size is accounted when the file is
+ * handed out (spool-room.c), so a consumer that only keeps writing cannot exceed a limit. */
 
 #include "spool/spool-record.h"
 
@@ -25,7 +26,7 @@
 #include "spool/spool-room.h"
 #include "spool/spool.h"
 
-/* What was given away and is not written yet: it counts as taken. */
+/* Bytes that were handed out and are not written yet. They count as used. */
 uint64_t spool_count_promised(const Spool *spool) {
         const SpoolEntry *entry;
         uint64_t bytes = 0;
@@ -52,7 +53,8 @@ static uint64_t count_total(const Spool *spool) {
         return bytes;
 }
 
-/* The last eighth is root's: what a boot or a crash has left finds room whatever users record. */
+/* The last eighth is reserved for root, so that boot recordings and crash reports find space
+ * whatever users record. */
 static uint64_t get_max_total(const SpoolEntry *entry) {
         uint64_t bytes = entry->spool->limits.max_spool_kb_total * 1024;
 
@@ -82,7 +84,7 @@ static void fill_room(const SpoolEntry *entry, SpoolRoom *room) {
                 room->n_droppable += is_droppable(&entry->members[i]);
 }
 
-/* How it begins */
+/* Creation */
 
 static int make_work(SpoolJob *job, Reason *reason) {
         const SpoolDisk *disk = &job->spool->disk;
@@ -198,7 +200,7 @@ static int new_entry(Spool *spool, const SpoolMake *make, SpoolEntry **ret) {
         entry->make = *make;
         (void)snprintf(entry->name, sizeof(entry->name), "%s", make->name ?: "");
         (void)snprintf(entry->kind, sizeof(entry->kind), "%s", make->kind);
-        entry->make.id = entry->make.name = entry->make.kind = NULL; /* the caller's */
+        entry->make.id = entry->make.name = entry->make.kind = NULL; /* owned by the caller */
         entry->make.spec = NULL;
         entry->spec = json_object_get(make->spec);
         entry->created_usec = spool_now_usec();
@@ -255,7 +257,7 @@ int spool_adopt(Spool *spool, const SpoolMake *make, bool goes_on, SpoolEntry **
         return 0;
 }
 
-/* Which files it is given */
+/* Handing out files */
 
 static void spool_record_give_next_file(SpoolEntry *entry);
 
@@ -278,8 +280,8 @@ static void wait_for_room(SpoolEntry *entry, const char *text) {
         spool_retry_later(entry->spool);
 }
 
-/* In the thread. One that is there, and that its consumer knows nothing of, is of a daemon that was
- * killed before it could hand it over: nobody wrote to it. */
+/* In the thread. A file may already exist although the consumer does not know it. Then a daemon was
+ * killed before it could hand the file over, and the file is empty. */
 static int create_next(SpoolJob *job) {
         const SpoolDisk *disk = &job->spool->disk;
         uint64_t bytes = 0;
@@ -299,11 +301,11 @@ static int spool_record_create_file(SpoolJob *job, Reason *reason _unused_) {
 
         for (unsigned number = job->drop_from; number > 0 && number <= job->drop_to; number++) {
                 spool_format_number(number, name);
-                (void)spool_disk_unlink(disk, job->id, name); /* gone: as wanted */
+                (void)spool_disk_unlink(disk, job->id, name); /* may already be gone */
         }
         spool_format_number(job->measured, name);
         if (job->measured > 0)
-                (void)spool_disk_get_size(disk, job->id, name, &job->bytes); /* or as was told */
+                (void)spool_disk_get_size(disk, job->id, name, &job->bytes); /* else as reported */
         if (job->number == 0)
                 return 0;
         int r = spool_disk_get_free(disk, &bytes);
@@ -311,7 +313,7 @@ static int spool_record_create_file(SpoolJob *job, Reason *reason _unused_) {
                 return -ENOSPC;
         r = r ?: create_next(job);
         if (r == 0 && job->syncs)
-                (void)spool_disk_sync(disk, job->id); /* the file is there for all that */
+                (void)spool_disk_sync(disk, job->id); /* a failed sync leaves the file usable */
         return r;
 }
 
@@ -322,7 +324,8 @@ static SpoolMember *spool_record_find_oldest(const SpoolEntry *entry) {
         return NULL;
 }
 
-/* It is gone for everybody, whatever the disk makes of it. */
+/* The file counts as removed even if the disk fails to remove it. A current reader keeps its bytes
+ * accounted. */
 static void drop_oldest(SpoolEntry *entry, SpoolJob *job) {
         SpoolMember *oldest = spool_record_find_oldest(entry);
 
@@ -335,7 +338,7 @@ static void drop_oldest(SpoolEntry *entry, SpoolJob *job) {
         spool_entry_drop(entry, oldest);
 }
 
-/* Its consumer has said how long the last whole file is; the disk knows better. */
+/* The consumer has reported the length of the last complete file. The disk's figure is reliable. */
 static void take_measure(SpoolEntry *entry, const SpoolJob *job) {
         for (size_t i = 0; job->measured > 0 && i < entry->n_members; i++) {
                 SpoolMember *member = &entry->members[i];
@@ -451,8 +454,8 @@ void spool_record_retry(Spool *spool) {
         }
 }
 
-/* Those before the one that is written are whole; how long, the consumer says of the last, the disk
- * of the others. */
+/* The files before the current one are complete. The consumer reports the length of the last
+ * complete file; the disk reports the others. */
 static void settle_members(SpoolEntry *entry) {
         for (size_t i = 0; i < entry->n_members; i++) {
                 SpoolMember *member = &entry->members[i];
@@ -472,8 +475,9 @@ static void settle_members(SpoolEntry *entry) {
         }
 }
 
-/* Where a consumer is that a daemon before us has fed. What it said before it was asked may be
- * older than what that daemon gave it last. Known when the disk's files are. */
+/* Finds the position of a consumer that a previous daemon supplied. A report that is not an answer
+ * to this daemon may be older than the last file from that daemon. The position is known once the
+ * files on the disk are known. */
 static bool settle_adopted(SpoolEntry *entry) {
         unsigned last = entry->note.number + (entry->note.has_next ? 1 : 0), known = 0;
 
@@ -487,7 +491,7 @@ static bool settle_adopted(SpoolEntry *entry) {
 }
 
 void spool_take_note(SpoolEntry *entry, const SpoolNote *note) {
-        /* A consumer gone bad names no files that it was not given. */
+        /* A compromised consumer must not name files that it did not get. */
         if (entry->goes_on ? !note->is_answer && !entry->has_note
                            : note->number == 0 || note->number > entry->last_given)
                 return;

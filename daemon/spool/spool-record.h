@@ -4,27 +4,28 @@
 #include "spool/spool-entry.h"
 #include "spool/spool.h"
 
-/* A new entry, on disk when handler is called; recording until spool_end. */
+/* Makes a new entry. It is on disk when handler is called, and records until spool_end. */
 int spool_make(Spool *spool, const SpoolMake *make, SpoolHandler handler, void *userdata);
-/* The one of that id that a daemon before this one has made and that goes on recording. Before
- * anything else is asked of the spool: what nobody adopts has crashed. make: as then. goes_on: its
- * consumer is there and says where it is; else another one goes on behind what is there. */
+/* Adopts an entry with that id, which a previous daemon made and which still records. Call it
+ * before any other use of the spool: an entry that is not adopted counts as crashed. make: the same
+ * values as then. goes_on: true if its consumer still runs and reports its position; otherwise a
+ * new consumer continues after the existing files. */
 int spool_adopt(Spool *spool, const SpoolMake *make, bool goes_on, SpoolEntry **ret);
 const char *spool_get_id(const SpoolEntry *entry);
-/* From now on files come, each when the one before it is in use. */
+/* Starts to hand out files. Each file follows when the one before it is in use. */
 void spool_give(SpoolEntry *entry, const SpoolGiver *giver, void *userdata);
-/* Nothing comes any more; who gave up on a file that it was given says so by its note. */
+/* Stops handing out files. */
 void spool_stop_giving(SpoolEntry *entry);
 void spool_take_note(SpoolEntry *entry, const SpoolNote *note);
-/* The disk has no room for what was promised: the oldest go if they may. */
+/* The disk has no space for promised bytes. Drops the oldest file if the entry permits it. */
 void spool_make_room(SpoolEntry *entry);
 uint64_t spool_get_max_bytes(const SpoolEntry *entry);
 uint64_t spool_get_rotate_bytes(const SpoolEntry *entry);
 unsigned spool_get_sync(const SpoolEntry *entry);
-/* As ListSpool has it. */
+/* Describes the entry for ListSpool. */
 int spool_describe_entry(const SpoolEntry *entry, json_object **ret);
-/* Its files as the disk has them are known. */
+/* The entry's files on the disk are now known. */
 void spool_record_loaded(SpoolEntry *entry);
-/* There may be room again. */
+/* Tries again: there may be space now. */
 void spool_record_retry(Spool *spool);
 uint64_t spool_count_promised(const Spool *spool);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How much of the disk a recording may have, in numbers only. A file that is being written, and the
- * one that was handed over for when that is full, count for what they may become, so that no limit
- * is ever passed, whoever is gone meanwhile; a whole one for what it is, rounded up to blocks.
- * Used by spool-record.c and by the tests.
+/* How much of the disk a recording may use; only arithmetic. The current file and the prepared next
+ * file count with their maximum size, so that no limit is exceeded even while the daemon is not
+ * running. A complete file counts with its size, rounded up to blocks. Used by spool-record.c and
+ * by the tests.
  *
  * To add a limit of the spool: the table in policy/limit.c, the count here, the check in
  * spool-record.c, and a key of the spec in interfaces/spec-spool.c; tests/session/test-spool.c. */
@@ -29,7 +29,7 @@ static bool fits(uint64_t used, uint64_t file, uint64_t max) {
         return used <= max && file <= max - used;
 }
 
-/* Of its own limit: what it was told to do then. */
+/* The verdict when one of the recording's limits is reached, as its spec requests. */
 static SpoolVerdict make_own_room(const SpoolRoom *room) {
         return !room->keeps_newest     ? SPOOL_ROOM_FULL
                : room->n_droppable > 0 ? SPOOL_ROOM_DROP
@@ -45,7 +45,7 @@ SpoolVerdict spool_room_judge(const SpoolRoom *room, const char **limit) {
         return *limit ? make_own_room(room) : SPOOL_ROOM_YES;
 }
 
-/* Others fill it and empty it: no reason to end. */
+/* Other programs fill and empty the disk, so a full disk does not end a recording. */
 SpoolVerdict spool_room_judge_disk(const SpoolRoom *room) {
         return room->keeps_newest && room->n_droppable > 0 ? SPOOL_ROOM_DROP : SPOOL_ROOM_WAIT;
 }

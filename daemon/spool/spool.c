@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The spool: what sessions, the boot and crashes have left on disk, and what is to be done there.
- * Made by the registry; used by sessions, by the doors through registry_*_spool, and in the event
- * loop only.
+/* The spool: the recordings on disk of sessions, of the boot and of crashes. The registry makes it.
+ * Sessions use it directly, the client interfaces use it through registry_*_spool; both only in the
+ * event loop.
  *
- * A disk may hang. So every look at it is a job for a thread of the spool's own, which starts when
- * there is something to do for it; when the disk hangs, so do the spool's calls and nobody else's.
- * What is there already is read once, before the first call is answered. */
+ * A disk may hang, so every disk access is a job for the spool's own thread. The thread starts with
+ * its first job. When the disk hangs, only calls to the spool hang. The directory is read once,
+ * before the first call is answered. */
 
 #include "spool/spool.h"
 
@@ -33,11 +33,11 @@
 
 #define RETRY_USEC 1000000ULL
 
-/* How long the daemon's end waits for the disk: the lock of its runtime directory, and with it the
- * next daemon, waits as long. */
+/* The time that the ending daemon waits for the disk. It holds the lock of its runtime directory
+ * during this time, so the next daemon waits as long. */
 #define END_SEC 5
 
-/* Itself */
+/* Lifetime */
 
 static int spool_on_timer(sd_event_source *source _unused_,
                 uint64_t usec _unused_,
@@ -108,8 +108,9 @@ static void shut_down(SpoolEntry *entry) {
         entry->state = SPOOL_CLOSING;
 }
 
-/* The thread is gone: what session.json does not say yet is written by another one, of those that
- * still record and of those whose end was on its way. What goes on is the next daemon's. */
+/* The worker has ended, so another thread writes the remaining session.json files: those of entries
+ * that still record and of entries that are closing. Entries that continue belong to the next
+ * daemon. */
 static void *end_rest(void *userdata) {
         Spool *spool = userdata;
         SpoolEntry *entry;
@@ -125,7 +126,7 @@ static void *end_rest(void *userdata) {
         return NULL;
 }
 
-/* Returns whether the disk has answered. */
+/* Returns true if the disk has answered. */
 static bool end_in_time(Spool *spool) {
         struct timespec until = {};
         pthread_t thread;
@@ -134,16 +135,16 @@ static bool end_in_time(Spool *spool) {
                 return false;
         spool->worker = worker_free(spool->worker);
         if (spool->disk.fd < 0 || pthread_create(&thread, NULL, end_rest, spool) != 0)
-                return true; /* the next daemon says that they were cut short */
+                return true;                          /* the next daemon reports them as crashed */
         (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with this clock */
         until.tv_sec += END_SEC;
         return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0;
 }
 
-/* The disk has one of its calls, and does not give it back: the thread, and what it works on, stay
- * as they are until the disk lets the process end. */
+/* A call of the thread hangs in the disk. The thread and its data stay until the disk lets the
+ * process end. */
 static void abandon(Spool *spool) {
-        static Spool *abandoned; /* for who looks for leaks */
+        static Spool *abandoned; /* keeps leak checkers quiet */
         SpoolJob *job;
 
         log_warning("spool: %s does not answer: what has not been written yet is lost",
@@ -229,7 +230,7 @@ void spool_forget(Spool *spool, const void *userdata) {
                         job->handler = NULL;
 }
 
-/* One more member, of somebody's text */
+/* Copying a file into an entry */
 
 static int spool_copy_file(SpoolJob *job, Reason *reason) {
         _cleanup_free_ char *text = NULL;
@@ -286,7 +287,7 @@ int spool_copy(SpoolEntry *entry,
         return 0;
 }
 
-/* Verbs: what a caller may see of it */
+/* Client methods */
 
 bool spool_is_visible(const SpoolEntry *entry, const Subject *subject, SessionReach reach) {
         return entry->state != SPOOL_MAKING && entry->state != SPOOL_REMOVING &&

@@ -11,19 +11,19 @@
 #include "work/request.h"
 #include "work/spawn.h"
 
-/* What is recorded on disk: <state dir>/<id>/session.json and its members. An entry is of kind
- * "session" (recorded by a session with `spool`; its id is the session's), "boot" (what the
- * kernel's command line has traced) or "crash" (what was found after one). Listed, fetched and
- * removed by their owner, whatever the kind. Members are NNNNNN.kts, each a whole stream, and for
- * others than sessions files of any name and content.
+/* The recordings on disk: <state dir>/<id>/session.json and its members. The kind of an entry is
+ * "session" (recorded by a session with `spool`; it has the id of the session), "boot" (traced by
+ * the kernel's command line) or "crash" (found after a crash). Its owner may list, fetch and remove
+ * it, whatever the kind. Members are NNNNNN.kts, each a complete stream. Entries of other kinds
+ * than "session" may also contain files of any name and content.
  *
- * Every look at the disk is done by a thread of the spool's own; nothing here waits for it. Bytes
- * of streams are written by a consumer alone, through descriptors that it is given.
+ * The spool's own thread accesses the disk; no function here waits for it. Only a consumer writes
+ * the bytes of streams, through descriptors that it gets.
  *
- * To keep rings that somebody else has filled (kind "boot"):
+ * To keep rings that others have filled (kind "boot"):
  *     spool_make(…, "boot", …)               -> handler, with the entry
  *     feed_new_spool(launcher, worker, trace, entry, …)      feed.h; of any Trace with its metadata
- *     feed_finish(feed, names_fd, "boot", "…")               the entry ends when the consumer has
+ *     feed_finish(feed, names_fd, "boot", "…")               the entry ends with the consumer
  * To keep texts (kind "crash"):
  *     spool_make(…, "crash", …)              -> handler, with the entry
  *     spool_copy(entry, "crash.txt", fd, …)  -> handler; each
@@ -34,45 +34,46 @@ typedef struct SpoolEntry SpoolEntry;
 #define SPOOL_MEMBER_MAX 64 /* bytes of a member's name: letters, digits, '.', '_', '-' */
 #define SPOOL_KIND_MAX   16
 
-/* Whose limits count: root has only the totals. */
+/* The values of a new entry. For root, only the totals limit it. */
 typedef struct SpoolMake {
-        const char *id; /* KT_ID_DIGITS digits; NULL: a new one */
+        const char *id; /* KT_ID_DIGITS digits; NULL: a random id */
         uid_t uid;
         const char *name; /* "": none */
         const char *kind;
-        json_object *spec; /* told in session.json; NULL: none. A reference is taken. */
+        json_object *spec; /* for session.json, or NULL; takes a reference */
         uint64_t max_bytes;
         uint64_t max_bytes_uid;
-        uint64_t rotate_bytes; /* of one file; 0: no streams, spool_copy only */
-        bool keeps_newest;     /* when full the oldest files go; else no more comes */
+        uint64_t rotate_bytes; /* per file; 0: no streams, only spool_copy */
+        bool keeps_newest;     /* when full: true drops the oldest files */
         unsigned sync_sec;     /* see CONTROL_SYNC_* */
 } SpoolMake;
 
 typedef struct SpoolHandlers {
-        /* registry_is_idle may have a new answer. */
+        /* The result of registry_is_idle may have changed. */
         void (*on_changed)(void *userdata);
 } SpoolHandlers;
 
-/* path: made when it is first needed. */
+/* path: created on first use. */
 int spool_new(const ConsumerLauncher *launcher,
                 const char *path,
                 const Limits *limits,
                 const SpoolHandlers *handlers,
                 void *userdata,
                 Spool **ret);
-/* What still records and was not left to the next daemon ends with "shutdown". */
+/* Ends the entries that still record with "shutdown", unless spool_leave has left them to the next
+ * daemon. */
 Spool *spool_free(Spool *spool);
 DEFINE_CLEANUP(Spool, spool_free);
 bool spool_is_idle(const Spool *spool);
-/* Entries that still record are the next daemon's. */
+/* Leaves the entries that still record to the next daemon. */
 void spool_leave(Spool *spool);
 
-/* result: 0, KT_E_LIMIT_REACHED, KT_E_FAILED (the disk's answer) with the reason. Called once, from
- * the event loop, never before the call that took it has returned. */
+/* result: 0, KT_E_LIMIT_REACHED, or KT_E_FAILED with the reason if the disk fails. Called once,
+ * from the event loop, and never before the requesting call has returned. */
 typedef void (*SpoolHandler)(SpoolEntry *entry, int result, const Reason *reason, void *userdata);
 
-/* One more member from a file, read by the spool's thread up to max_bytes: for root's own files
- * only. fd: consumed. */
+/* Adds a member from a file. The spool's thread reads up to max_bytes, so the file must belong to
+ * root. fd: consumed. */
 int spool_copy(SpoolEntry *entry,
                 const char *member,
                 int fd,
@@ -80,19 +81,21 @@ int spool_copy(SpoolEntry *entry,
                 SpoolHandler handler,
                 void *userdata);
 
-/* userdata's handler is not called any more; an entry that it was to be given ends at once. */
+/* Removes the handlers with this userdata. An entry that is still being made for such a handler
+ * ends at once. */
 void spool_forget(Spool *spool, const void *userdata);
-/* The limits of all, anew. */
+/* Replaces the limits. */
 void spool_set_limits(Spool *spool, const Limits *limits);
-/* What the uid has on disk, or may yet have. */
+/* Returns the bytes that the uid uses on disk, including promised bytes, and its number of entries.
+ */
 void spool_get_usage(const Spool *spool, uid_t uid, uint64_t *ret_bytes, size_t *ret_entries);
 
 /* For the feed of a recording (feed-spool.c). */
 
 typedef enum SpoolGift {
-        SPOOL_FILE, /* fd is the file of that number, empty, for writing; the callee's */
-        SPOOL_FULL, /* none follows: the entry has what it may have */
-        SPOOL_WAIT, /* there is no room now: a file follows when there is */
+        SPOOL_FILE, /* fd: the empty file `number`, for writing; the callee owns it */
+        SPOOL_FULL, /* no file follows: the entry has reached its limit */
+        SPOOL_WAIT, /* no space now: a file follows when there is space */
 } SpoolGift;
 
 typedef struct SpoolGiver {
@@ -104,22 +107,22 @@ typedef struct SpoolGiver {
                         void *userdata);
 } SpoolGiver;
 
-/* What its consumer says of it. */
+/* A report of the consumer. */
 typedef struct SpoolNote {
-        unsigned number;       /* of the file that is being written; those before it are whole */
-        uint64_t bytes;        /* in it */
-        uint64_t closed_bytes; /* of the one before it; 0: as the disk tells */
-        uint64_t lost;         /* records, so far */
-        bool has_next;         /* it has one more */
-        bool is_answer;        /* to a daemon that adopts it; those before are not believed then */
-        bool is_stuck;         /* the disk takes nothing now */
+        unsigned number;       /* current file; those before it are complete */
+        uint64_t bytes;        /* in the current file */
+        uint64_t closed_bytes; /* in the file before; 0: see the disk */
+        uint64_t lost;         /* records so far */
+        bool has_next;         /* it has the next file */
+        bool is_answer;        /* answers an adopting daemon; only such a note counts then */
+        bool is_stuck;         /* the disk currently accepts no data */
 } SpoolNote;
 
-/* The verbs of clients. spool: NULL where this daemon has none. A return other than 0 is the
- * answer: `done` will not be called.
- * spool_list() answers with request->list: [{"id","name","uid","kind",
+/* The methods of clients. spool: NULL if this daemon has no spool. A return value other than 0 is
+ * the answer, and `done` is not called. spool_list() answers with request->list:
+ * [{"id","name","uid","kind",
  * "state","bytes","created-usec","ended-usec","code","reason","lost","dropped-files",
- * "dropped-bytes","files":[{"name","bytes","state"}]}]. KT_E_FAILED: the disk's answer. */
+ * "dropped-bytes","files":[{"name","bytes","state"}]}]. KT_E_FAILED: the disk failed. */
 int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reason);
 /* KT_E_NO_SUCH_SESSION, KT_E_BUSY while it records. */
 int spool_remove(Spool *spool,
@@ -128,6 +131,6 @@ int spool_remove(Spool *spool,
                 const char *id,
                 Reason *reason);
 
-/* Whether it exists for that subject. */
+/* True if the subject may see the entry. */
 bool spool_is_visible(const SpoolEntry *entry, const Subject *subject, SessionReach reach);
 void spool_retry_later(Spool *spool);
