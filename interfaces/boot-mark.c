@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What both sides know of the kernel's command line: ktracectl writes words that trace the boot and
- * marks them, the daemon finds them there. Pure. The hash is no defence, since whoever writes the
- * command line owns the machine: by it is noticed that somebody has changed the words, or that
- * there are others of their own, and then nothing is touched. */
+/* The words and the mark on the kernel's command line that trace the boot. ktracectl writes
+ * them, and the daemon finds them again. Pure. The hash is not a security check: a person who
+ * can write the command line controls the machine. The hash shows the daemon that the words were
+ * changed, or that other tracing words were added. The daemon then changes nothing. */
 
 #include "interfaces/boot-mark.h"
 
@@ -23,8 +23,8 @@ bool boot_name_is_valid(const char *name) {
         return size > 0 && size <= BOOT_NAME_MAX && strspn(name, NAME_CHARACTERS) == size;
 }
 
-/* As next_arg() of lib/cmdline.c: quotes hold blanks together, and stay but around the whole word
- * or the whole value. */
+/* Works like next_arg() in lib/cmdline.c. Quotes keep blanks in one word. They are removed only
+ * around a whole word or a whole value. */
 static void unquote(char *word) {
         size_t size = strlen(word);
         char *value = strchr(word, '=');
@@ -87,7 +87,7 @@ bool boot_word_traces(const char *word) {
         return false;
 }
 
-/* FNV-1a of 64 bits; each word with its end, so that no two lists of words are alike. */
+/* 64-bit FNV-1a. The NUL of each word is hashed too, which keeps different lists apart. */
 void boot_hash_add(uint64_t *hash, const char *word) {
         const unsigned char *byte = (const unsigned char *)word;
 

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What `ktracectl bootconfig` has written on the kernel's command line is told from what others
- * have by "ktrace.boot=NAME:HASH". The kernel passes over it: it looks like a parameter of a module
- * that is not there. */
+/* The word "ktrace.boot=NAME:HASH" identifies the tracing words that `ktracectl bootconfig`
+ * wrote on the kernel's command line. The kernel ignores it, because it looks like a parameter
+ * of a module that is not loaded. */
 #define BOOT_MARK        "ktrace.boot"
 #define BOOT_NAME_MAX    32 /* bytes: letters, digits, '_', '-' */
 #define BOOT_GROUP       "ktrace_boot"
@@ -19,14 +19,14 @@ typedef struct BootMark {
 } BootMark;
 
 bool boot_name_is_valid(const char *name);
-/* The next word of a command line, cut out of *line in place and without its quotes, as the kernel
- * does it. NULL: no more, or what follows is for PID 1. */
+/* Returns the next word of a command line. It is cut out of *line in place, and its quotes are
+ * removed as the kernel removes them. NULL: the line is at its end, or the rest is for PID 1. */
 char *boot_next_word(char **line);
-/* What stands behind KEY=, or NULL: another word. */
+/* Returns the text after KEY=, or NULL if the word has another key. */
 const char *boot_get_value(const char *word, const char *key);
-/* One that says what is traced at boot, and into which buffer: the words that the hash is of. */
+/* True for a word that sets what is traced at boot, or the buffer. The hash covers these words. */
 bool boot_word_traces(const char *word);
-/* Of one word after the other; *hash is 0 at first. */
+/* Adds the words one by one; *hash is 0 at first. */
 void boot_hash_add(uint64_t *hash, const char *word);
-/* "NAME:HASH". False: it is no mark. */
+/* "NAME:HASH". False: the value is not a mark. */
 bool boot_mark_parse(const char *value, BootMark *ret);

@@ -9,122 +9,128 @@
 #include "interfaces/task-names.h"
 #include "interfaces/user-place.h"
 
-/* What the daemon and a consumer say to each other: SOCK_SEQPACKET, one struct a message, fds by
- * SCM_RIGHTS. Both are of one build; the version refuses a mixed pair.
+/* Messages between the daemon and a consumer: SOCK_SEQPACKET, one struct per message, fds by
+ * SCM_RIGHTS. Both come from one build; the version refuses a mixed pair.
  *
  *   daemon                                  consumer
- *   SETUP {metadata memfd, sink}    ->
- *                                   <-      READY        sandboxed; may be told no more secrets
- * until then
- *                                   <-      EXAMINING    a client's sink fd came; the daemon now
- * gives it 2 s
+ *   SETUP {metadata memfd, sink}     ->
+ *                                   <-      READY        the sandbox is closed; until then the
+ *                                           daemon must send no further secrets
+ *                                   <-      EXAMINING    a client's sink fd arrived; the daemon
+ *                                           now allows 2 s for its examination
  *                                   <-      ATTACHED     the sink is good
- *                                   <-      or REFUSED {errno, text}, and exits when the client's
- * socket closed RINGS {first cpu, raw+stats fds} ->     (repeated until all CPUs are there) FLUSH
- * ->     drain all the rings has, partial sub-buffers too (Stop)
+ *                                   <-      or REFUSED {errno, text}; the consumer exits when the
+ *                                           client's socket has closed
+ *   RINGS {first cpu, raw+stats fds} ->     repeated until all CPUs are sent
+ *   FLUSH                            ->     drain all data of the rings, partial sub-buffers too
+ *                                           (Stop)
  *                                   <-      FLUSHED      all of it is read from the ring
  *   FINISH {names memfd}             ->     drain into memory, close the rings
  *                                   <-      RELEASED     rings closed: the instance may be removed
  *                                   <-      GONE {errno} the sink is done or has failed; the
- * consumer exits
+ *                                           consumer exits
  *
- *   MEMBERS {memfd of ControlMember}  ->    (judged streams) before RINGS and whenever more were
- *                                           verified; all so far, or those that are new
- *                                   <-      DOUBT        records were lost, exits perhaps: who
- *                                           lives is wanted as MEMBERS, with until_nsec
- *   A snapshot is the same, with FINISH right behind RINGS, and before RINGS
- *   WINDOW {what the last one left, or an empty memfd; an empty one for the next}  -> (window.h)
- *   and of a judged one, in place of MEMBERS before RINGS, between RINGS and FINISH
- *   FLUSH                            ->     read it all, tell nothing
+ *   MEMBERS {memfd of ControlMember} ->     (judged streams) before RINGS and whenever the daemon
+ *                                           has verified more: all members, or only the new ones
+ *                                   <-      DOUBT        records were lost, perhaps those of exits:
+ *                                           the daemon must send the members that still live, as
+ *                                           MEMBERS with until_nsec
+ *
+ * A snapshot uses the same messages. FINISH follows RINGS immediately. Before RINGS comes
+ *
+ *   WINDOW {the state that the last snapshot left, or an empty memfd; an empty memfd for the next}
+ *                                    ->     (window.h)
+ *
+ * A judged snapshot has no MEMBERS before RINGS. Between RINGS and FINISH come
+ *
+ *   FLUSH                            ->     read everything, write nothing to the sink
  *                                   <-      FLUSHED
- *   MEMBERS                          ->     who was one in all that was read
+ *   MEMBERS                          ->     the members during all that was read
  *
  *   GUARD {tracing_on, guard hist}   ->     (judged streams) before RINGS
  *                                   <-      TRIPPED      tracing is off or the guard has counted:
- *                                           what was not yet released is discarded, then RELEASED,
- *                                           GONE
+ *                                           the consumer discards what it has not yet released,
+ *                                           then sends RELEASED and GONE
  *
  *   ADOPT                            ->     another daemon has this end of the socket from now on
  *
  * Closing the socket means FINISH without names.
  *
- * A stream onto the disk (spool-sink.h) has no sink in SETUP, and files one by one:
+ * A stream to disk (spool-sink.h) has no sink in SETUP. It receives its files one by one:
  *
- *   SPOOL_FILE {number, fd}          ->     the next; two are there at a time, ATTACHED is said of
- *                                           the first
- *   SPOOL_FILE {0}                   ->     none follows
- *                                   <-      SPOOLED      when a file is whole, when the next one is
- *                                           wanted and not there, when the disk is full, now and
- *                                           then, and after ADOPT
+ *   SPOOL_FILE {number, fd}          ->     the next file; the consumer holds two at a time and
+ *                                           sends ATTACHED for the first
+ *   SPOOL_FILE {0}                   ->     no file follows
+ *                                   <-      SPOOLED      when a file is complete, when the next
+ *                                           file is needed and missing, when the disk is full, at
+ *                                           intervals, and after ADOPT
  *
- * A process that is told SPOOL_READ first passes files on and has no stream of its own:
+ * A process whose first message is SPOOL_READ passes files on and has no stream of its own:
  *
  *   SPOOL_READ {pipe}                ->
  *                                   <-      READY
- *   SPOOL_FILE {number, fd}          ->     to be copied: streams to their last whole frame
- *                                   <-      SPOOLED      done: the next one
- *   the end of the socket            ->     none follows
+ *   SPOOL_FILE {number, fd}          ->     copy this file; a stream up to its last whole frame
+ *                                   <-      SPOOLED      done: send the next one
+ *   the end of the socket            ->     no file follows
  *
- * A process that is told INSPECT first looks into a program's file and has no stream:
+ * A process whose first message is INSPECT examines a program's file and has no stream:
  *
  *   INSPECT {client's socket}        ->
  *                                   <-      READY
- *                                   <-      EXAMINING    the client's file came
- *                                   <-      FACTS {O_PATH fd}  before a byte of it was read
+ *                                   <-      EXAMINING    the client's file arrived
+ *                                   <-      FACTS {O_PATH fd}  sent before it reads any byte
  *                                   <-      or REFUSED {text}
  *   QUESTION                         ->     once
- *                                   <-      PLACE        for each that was found
+ *                                   <-      PLACE        for each place that was found
  *                                   <-      ANSWER {errno, text}, and exits
  *
- * A process that is told TABLES first reads histograms of the kernel and has no stream either:
+ * A process whose first message is TABLES reads histograms of the kernel and has no stream either:
  *
  *   TABLES {how many, how often}     ->
  *                                   <-      READY
- *   TABLE {layout, hist file, trigger's text}  ->    each; then the sandbox is closed
+ *   TABLE {layout, hist file, trigger's text}  ->    one per table; then the sandbox is closed
  *
  *   with interval 0, once:
- *                                   <-      ENTRY        in the kernel's order, of a table
- *                                   <-      TOTALS       of that table; then the next one's
+ *                                   <-      ENTRY        of one table, in the kernel's order
+ *                                   <-      TOTALS       of that table; the next table follows
  *                                   <-      ANSWER {0}, and exits
- *   with another one, until the socket is closed:
- *                                   <-      ROSE         of each key that was hit since the last
- *                                           reading (the first: since the table is there);
- *                                           nothing when none was
- *   FLUSH                            ->     now, whatever the interval
+ *   with another interval, until the socket is closed:
+ *                                   <-      ROSE         for each key that was hit since the last
+ *                                           reading (the first reading: since the table exists);
+ *                                           no message when no key was hit
+ *   FLUSH                            ->     read now, whatever the interval
  *                                   <-      ROSE …, FLUSHED
  *   always:
  *                                   <-      or REFUSED {errno, text}, and exits. EBADMSG: a table
- *                                           that was forged or is none; nothing that was told of
- *                                           it holds. ENODATA: the trigger is no longer there.
+ *                                           is forged or is not a table; the entries already sent
+ *                                           are not valid. ENODATA: the trigger no longer exists.
  *
- * While it has the files their instance cannot be removed: it is ended first.
+ * The instance cannot be removed while this process holds its files, so the process is ended first.
  *
- * A judged stream of a session with histograms counts them itself (SETUP with `counted` and the
- * plan of them). It then begins without a sink and reads the rings from the start on; sinks come
- * and go:
+ * A judged stream of a session with histograms counts them itself (SETUP with `counted` and their
+ * plan). It then begins without a sink and reads the rings from the start. Sinks come and go:
  *
  *   SETUP {metadata memfd, [sink,] plan memfd}  ->
  *                                   <-      READY, ATTACHED
- *   SINK {kind, fd}                  ->     a reader's, when there is none
+ *   SINK {kind, fd}                  ->     a reader's sink; only while the stream has none
  *                                   <-      READY, then EXAMINING, ATTACHED or REFUSED as above
  *                                   <-      DETACHED {errno}  the sink is done or has failed; the
- *                                           counting goes on. After ADOPT: no reader is there
- *   COUNTS {table, verb, socket}     ->     the answer goes to the socket, as that of a process of
- *                                           TABLES with interval 0: ENTRY, TOTALS, ANSWER; a verb
- *                                           that changes the table is answered by ANSWER. Without
- *                                           a socket there is no answer
+ *                                           counting continues. After ADOPT: there is no reader
+ *   COUNTS {table, verb, socket}     ->     the answer goes to the socket, as with TABLES and
+ *                                           interval 0: ENTRY, TOTALS, ANSWER. A verb that changes
+ *                                           the table is answered by ANSWER. Without a socket
+ *                                           there is no answer
  *                                   <-      ROSE         notify triggers were hit; table is the
- *                                           trigger, key the pid of the last one */
+ *                                           trigger, key is the pid of the last hit */
 #define CONTROL_FD       3 /* of the consumer's end; its seccomp filter relies on the number */
 #define CONTROL_VERSION  9
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
-#define CONTROL_NAME_MAX 520 /* of a marker, "PROVIDER:NAME" with its NUL */
+#define CONTROL_NAME_MAX 520 /* a marker: "PROVIDER:NAME" and its NUL */
 
 #define CONTROL_TABLES_MAX  64
-#define CONTROL_ENTRIES_MAX 8192 /* of a table that are told; the totals are of all */
-#define CONTROL_KEYS_MAX                                                         \
-        1280 /* bytes of an entry's texts: a stack loses its outermost functions \
-              */
+#define CONTROL_ENTRIES_MAX 8192 /* sent per table; the totals cover all entries */
+#define CONTROL_KEYS_MAX \
+        1280 /* bytes of an entry's texts; long stacks lose their outermost functions */
 
 typedef enum ControlType {
         CONTROL_SETUP = 1,
@@ -172,26 +178,26 @@ typedef enum ControlCountsVerb {
 #define CONTROL_COUNTS_ALL UINT32_MAX
 #define CONTROL_COMM_SIZE  16
 
-/* A task whose records may pass, from a time of the trace's clock on; its children follow by their
- * fork records. */
+/* A task whose records may pass, from a time of the trace's clock on. Its children become
+ * members by their fork records. */
 typedef struct ControlMember {
         uint32_t tid;
         uint32_t reserved;        /* 0 */
         uint64_t since_nsec;      /* 0: from the beginning */
-        char comm[TASK_NAME_MAX]; /* its name when it was looked at; "": it is not known */
+        char comm[TASK_NAME_MAX]; /* its name when it was read; "": unknown */
 } ControlMember;
 
-/* Where a text of a record stands. */
+/* The place of a text in a record. */
 typedef struct ControlText {
-        uint32_t offset;     /* 0: it has none */
-        uint32_t is_located; /* a u32 stands there, which says where (length << 16 | offset) */
+        uint32_t offset;     /* 0: there is no text */
+        uint32_t is_located; /* a u32 at `offset` holds the place (length << 16 | offset) */
 } ControlText;
 
-/* Of a file: as fstat(2) and fstatfs(2) tell. */
+/* A file's properties, from fstat(2) and fstatfs(2). */
 typedef struct ControlFacts {
         uint64_t dev, ino;
         uint64_t size;
-        uint64_t mtime_nsec; /* when it was last written to, since 1970 */
+        uint64_t mtime_nsec; /* last change of the content, since 1970 */
         uint64_t fs_type;    /* f_type, linux/magic.h */
         uint32_t uid, gid;
         uint32_t mode;
@@ -206,25 +212,25 @@ typedef enum ControlSink {
         CONTROL_SINK_PIPE = 1, /* the second fd is a pipe that the daemon made, O_NONBLOCK */
         CONTROL_SINK_SOCKET, /* the second fd is a SOCK_SEQPACKET socket over which the client sends
                                 its sink */
-        CONTROL_SINK_SPOOL,  /* files follow */
-        CONTROL_SINK_NONE,   /* of a counted stream that has no reader yet */
+        CONTROL_SINK_SPOOL,  /* SPOOL_FILE messages follow */
+        CONTROL_SINK_NONE,   /* a counted stream without a reader */
 } ControlSink;
 
-/* How often a spool's files are made to last, besides seconds. */
+/* How often a spool's files are synced; other values are seconds. */
 #define CONTROL_SYNC_NONE   0
-#define CONTROL_SYNC_ROTATE UINT32_MAX /* each when it is whole */
+#define CONTROL_SYNC_ROTATE UINT32_MAX /* each file when it is complete */
 
 typedef enum ControlSnapshot {
         CONTROL_SNAPSHOT_NONE,
-        CONTROL_SNAPSHOT_RING,   /* of rings that are being written to */
-        CONTROL_SNAPSHOT_FROZEN, /* of snapshot_raw; stats are memfds of the moment */
+        CONTROL_SNAPSHOT_RING,   /* rings that the kernel still writes */
+        CONTROL_SNAPSHOT_FROZEN, /* snapshot_raw; the stats fds are memfds from that moment */
 } ControlSnapshot;
 
 /* A key of an entry; see HistKey. */
 typedef struct ControlKey {
         uint64_t number;
         uint64_t last;
-        uint32_t text_at, text_size; /* in the entry's texts; what a process chose: any bytes */
+        uint32_t text_at, text_size; /* in the entry's texts; any bytes, chosen by a process */
 } ControlKey;
 
 typedef struct ControlMessage {
@@ -237,46 +243,45 @@ typedef struct ControlMessage {
                         uint32_t snapshot; /* ControlSnapshot */
                         uint32_t n_cpus;
                         uint32_t subbuf_size; /* bytes, header included */
-                        uint32_t fenced;  /* zero what no record owns; remember whose pids were seen
-                                           */
-                        uint32_t judged;  /* records of non-members and of interrupt
-                                             context are cut */
+                        uint32_t fenced;  /* clear bytes outside records; remember the pids seen */
+                        uint32_t judged;  /* cut records of non-members and of interrupts */
                         uint32_t fork_id; /* sched:sched_process_fork; judged only */
                         uint32_t fork_child_offset; /* of its child_pid */
                         uint32_t exit_id;           /* sched:sched_process_exit; judged only */
-                        uint32_t marker_tid;        /* whose marks may pass; judged only */
+                        uint32_t marker_tid;        /* the task whose marks pass; judged only */
                         uint32_t marker_id;         /* of ftrace:print */
-                        uint32_t exec_id;           /* sched:sched_process_exec; 0: not all of
-                                                     * its records come */
-                        uint32_t exec_old_offset;   /* of its old_pid */
-                        int32_t clock;          /* clockid_t of the trace's clock; judged only */
-                        uint64_t bytes_per_sec; /* what goes beyond is cut and counted; 0: no
-                                                   limit */
-                        uint64_t buffer_bytes;  /* of one CPU's ring: bounds what FINISH may hold in
-                                                   memory */
-                        uint64_t spool_file_bytes; /* at most, of one file */
+                        uint32_t exec_id; /* sched:sched_process_exec; 0: its records are incomplete
+                                           */
+                        uint32_t exec_old_offset; /* of its old_pid */
+                        int32_t clock;            /* clockid_t of the trace's clock; judged only */
+                        uint64_t bytes_per_sec;   /* records beyond it are cut and counted; 0: no
+                                                     limit */
+                        uint64_t buffer_bytes; /* one CPU's ring; bounds the memory that FINISH uses
+                                                */
+                        uint64_t spool_file_bytes; /* maximum of one file */
                         uint32_t spool_sync_sec;   /* CONTROL_SYNC_* or seconds */
-                        uint32_t counted;          /* the plan of its histograms is the last fd */
-                        /* Names of tasks: the child's, the one that ends, the program's file;
-                         * judged only */
+                        uint32_t counted;          /* the last fd is the plan of its histograms */
+                        /* Names in sched records: the child, the task that ends, the program's
+                         * file; judged only */
                         ControlText fork_name, exit_name, exec_file;
-                } setup; /* fds: metadata JSON (sealed memfd), sink; of a spool saved_cmdlines, to
-                          * be read when a file ends, or none; none of a judged one */
+                } setup; /* fds: metadata JSON (sealed memfd), then the sink. A spool has no sink:
+                            its second fd is saved_cmdlines, read when a file ends, or is missing. A
+                            judged spool has none. */
 
                 struct {
                         uint32_t first_cpu;
-                        uint32_t n; /* CPUs in this message; fds: raw, stats, raw, stats … With
-                                     * first_cpu 0 the instance's buffer_percent (O_WRONLY) comes
-                                     * before them. */
+                        uint32_t n; /* CPUs in this message. fds: raw, stats, raw, stats … If
+                                       first_cpu is 0, the instance's buffer_percent (O_WRONLY)
+                                       comes first. */
                 } rings;
 
                 struct {
                         char code[32]; /* for the end frame: "stopped", "destroyed", "failed", … */
                         char text[CONTROL_TEXT_MAX];
-                        uint32_t discards; /* what has not been told yet cannot be trusted, and is
-                                            * not told */
-                        uint64_t interferences;     /* changes by others, while it went on */
-                        uint64_t interference_nsec; /* as long as these stood, all in all */
+                        uint32_t discards;      /* the records not yet released are not trustworthy:
+                                                   discard them */
+                        uint64_t interferences; /* changes by others during the session */
+                        uint64_t interference_nsec; /* total time that these changes lasted */
                 } finish; /* fd: saved_cmdlines text (memfd), or none; none of a judged stream */
 
                 struct {
@@ -289,12 +294,12 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t n;          /* entries of the memfd */
                         uint32_t reserved;   /* 0 */
-                        uint64_t until_nsec; /* they are the same tasks at this time; 0: it is not
-                                                known */
-                        uint64_t gap_nsec;   /* forks and exits are recorded again from here on; 0:
-                                                they always were */
-                        uint64_t read_until_nsec; /* another consumer has read records of before; 0:
-                                                     none has */
+                        uint64_t until_nsec; /* each tid was still the same task at this time; 0:
+                                                unknown */
+                        uint64_t gap_nsec; /* recording of forks and exits resumed at this time; 0:
+                                              it never stopped */
+                        uint64_t read_until_nsec; /* another consumer has read the records before
+                                                     this time; 0: none has */
                 } members;                        /* fd: ControlMember[n] */
 
                 struct {
@@ -302,37 +307,38 @@ typedef struct ControlMessage {
                 } sink;                /* fd */
 
                 struct {
-                        uint32_t table; /* the spec's trigger; CONTROL_COUNTS_ALL: not to be asked
-                                         */
+                        uint32_t table; /* index of the trigger in the spec; CONTROL_COUNTS_ALL: not
+                                           with ASK */
                         uint32_t verb;  /* ControlCountsVerb */
                 } counts;               /* fd: SOCK_SEQPACKET, or none */
 
                 struct {
-                        uint32_t marker_tid; /* whose marks may pass from now on, besides */
+                        uint32_t marker_tid; /* a further task whose marks pass from now on */
                 } adopt;
 
                 struct {
                         uint32_t number; /* 0: none follows */
-                        uint32_t is_raw; /* SPOOL_READ: no stream, to be passed on as it is */
+                        uint32_t is_raw; /* SPOOL_READ: not a stream; copy it unchanged */
                 } spool_file;            /* fd */
 
                 struct {
-                        uint32_t number;   /* of the file that is written; those before are whole */
-                        uint32_t has_next; /* the one after it is there */
+                        uint32_t number;   /* the file being written; earlier ones are complete */
+                        uint32_t has_next; /* the consumer has the next file */
                         uint32_t wants_next;
-                        int32_t error;         /* errno of the disk: nothing can be written now */
-                        uint32_t is_answer;    /* to ADOPT */
+                        int32_t error;         /* errno of the disk; nothing can be written now */
+                        uint32_t is_answer;    /* answer to ADOPT */
                         uint32_t reserved;     /* 0 */
-                        uint64_t bytes;        /* in it */
-                        uint64_t closed_bytes; /* in the one before it; 0: not of this process */
-                        uint64_t lost;         /* records, all in all */
+                        uint64_t bytes;        /* in the file being written */
+                        uint64_t closed_bytes; /* in the previous file; 0: another process wrote it
+                                                */
+                        uint64_t lost;         /* records, in total */
                 } spooled;
 
                 ControlFacts facts; /* fd: the file, O_PATH */
 
                 struct {
                         uint64_t offset;
-                        char marker[CONTROL_NAME_MAX]; /* "": the offset is asked about */
+                        char marker[CONTROL_NAME_MAX]; /* "": the question is about the offset */
                 } question;
 
                 UserPlace place;
@@ -345,9 +351,9 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t index;     /* 0, 1, …: in that order */
                         uint32_t n_in_file; /* tables of the file: `hist` lines of `trigger` */
-                        HistLayout layout;  /* ROSE is of the first key's number */
-                } table; /* fds: the `hist` file, the trigger's line as the kernel gives it back,
-                          * without the state in brackets (memfd) */
+                        HistLayout layout;  /* ROSE uses the number of the first key */
+                } table; /* fds: the `hist` file, and the trigger's line as the kernel prints it,
+                            without the state in brackets (memfd) */
 
                 struct {
                         uint32_t table;
@@ -366,9 +372,9 @@ typedef struct ControlMessage {
 
                 struct {
                         uint32_t table;
-                        uint64_t key;     /* the first one's number */
+                        uint64_t key;     /* number of the first key */
                         uint64_t delta;   /* hits since the last reading; > 0 */
-                        uint64_t dropped; /* hits of the table that found no room, all in all */
+                        uint64_t dropped; /* hits lost because the table is full, in total */
                 } rose;
         };
 } ControlMessage;

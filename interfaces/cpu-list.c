@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Lists of CPUs as people and the kernel's sysfs write them: numbers and ranges with commas between
- * them. Used by the spec's `cpus` and by clients that read some CPUs alone. Whether there is such a
- * CPU is not known here. */
+/* Lists of CPUs in the notation of the kernel's sysfs: numbers and ranges, separated by commas.
+ * Used for the spec's key `cpus` and by clients that read only some CPUs. It does not check that
+ * a CPU exists. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "interfaces/cpu-list.h"
 #include "interfaces/quote.h"
 
-/* A number of at most four digits; NULL: none. */
+/* Reads a number of at most four digits. NULL: there is no such number. */
 static const char *parse_cpu(const char *p, unsigned *ret) {
         size_t n = strspn(p, "0123456789");
         unsigned cpu = 0;

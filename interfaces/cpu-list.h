@@ -6,15 +6,15 @@
 
 #include "interfaces/error.h"
 
-#define CPU_LIST_MAX      8192 /* CPUs: the most that Linux is built for */
+#define CPU_LIST_MAX      8192 /* CPUs: the maximum that Linux supports */
 #define CPU_LIST_TEXT_MAX 1024 /* bytes of a list */
 
-/* Numbers of CPUs. */
+/* A set of CPU numbers. */
 typedef struct CpuList {
         uint64_t words[CPU_LIST_MAX / 64];
 } CpuList;
 
-/* "0-3,5". KT_E_INVALID_SPEC with the reason, which begins with key. */
+/* Parses text such as "0-3,5". KT_E_INVALID_SPEC: the reason begins with key. */
 int cpu_list_parse(const char *key, const char *text, CpuList *ret, Reason *reason);
 bool cpu_list_has(const CpuList *list, unsigned cpu);
 /* The highest number. */

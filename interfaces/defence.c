@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The switches of test builds, see defence.h; empty in any other. */
+/* The switches of test builds, see defence.h. Other builds compile nothing here. */
 
 #include "interfaces/defence.h"
 

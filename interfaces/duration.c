@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Spans of time as people write them: one whole number and one unit. No sums ("1h 30min") and no
- * fractions, for a value that a person chose needs neither. */
+/* Spans of time as users write them: one whole number and one unit. Sums ("1h 30min") and
+ * fractions are not accepted, because a value that a person chose does not need them. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "interfaces/duration.h"
 #include "interfaces/error.h"
 
-/* Smallest first: duration_format() looks from the end. */
+/* Smallest first: duration_format() searches from the end. */
 static const struct {
         const char *name;
         uint64_t usec;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The one table of errors that callers may rely on: code, D-Bus name, text, exit status. The doors
- * of the daemon turn codes into names with it, the client turns names into exit statuses.
+/* The one table of errors that callers may rely on: code, D-Bus name, text, exit status. The
+ * daemon's D-Bus and Varlink servers turn codes into names with it. The client turns names into
+ * exit statuses.
  *
- * Reasons reach terminals, the journal and D-Bus messages (which must be UTF-8) and quote what a
- * stranger sent or the kernel said, so reason_set() makes them one line of printable UTF-8 whatever
- * went in. It never fails: a reason too long is cut at a character. */
+ * Reasons are shown on terminals, in the journal and in D-Bus messages (which must be UTF-8).
+ * They quote input from untrusted callers and messages of the kernel. So reason_set() turns any
+ * input into one line of printable UTF-8. It never fails: it cuts a long reason at a character
+ * boundary. */
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -117,7 +119,8 @@ static void error_clean(char *text, size_t size, bool is_cut) {
         for (size_t in = 0; in < size;) {
                 size_t length = utf8_length(text + in, size - in);
 
-                /* The tail that vsnprintf() left of a cut character is no fault of the caller. */
+                /* vsnprintf() may have cut the last character: the incomplete rest is not the
+                 * caller's error, so it gets no '?'. */
                 if (length == 0 && is_cut && size - in < 4 && (unsigned char)text[in] >= 0xc2)
                         break;
                 if (length == 0 || is_control(text + in, length)) {

@@ -3,30 +3,30 @@
 
 #include "interfaces/cleanup.h"
 
-/* Positive return codes: the caller's request that cannot be done. Negative errnos are our own
+/* Positive return codes: the caller's request cannot be done. Negative errnos are our own
  * failures and reach the caller as Failed without detail. Public contract: see error_table. */
 typedef enum KtError {
         KT_E_FAILED = 1,
         KT_E_INVALID_SPEC,  /* a key's value is malformed or over its limit */
-        KT_E_UNKNOWN_KEY,   /* a key that no table knows */
+        KT_E_UNKNOWN_KEY,   /* the key is in no table */
         KT_E_ACCESS_DENIED, /* policy says no */
         KT_E_NO_SUCH_EVENT,
         KT_E_NO_SUCH_PROCESS,
         KT_E_NO_SUCH_SESSION,
         KT_E_NAME_TAKEN,
         KT_E_LIMIT_REACHED,
-        KT_E_BUSY, /* another plan of this session is in flight */
+        KT_E_BUSY, /* another plan of this session is running */
         KT_E_WRONG_STATE,
         KT_E_WRONG_MODE,
         KT_E_STREAM_BUSY,
         KT_E_CANCELLED,
-        KT_E_KERNEL_REFUSED, /* the kernel said no to a caller's value; reason quotes it */
+        KT_E_KERNEL_REFUSED, /* the kernel refused a caller's value; reason quotes it */
         KT_E_NO_TRACING,     /* tracefs missing, empty, read-only or not permitted */
         KT_E_NO_CONSUMER,    /* the stream worker cannot be run safely */
-        KT_E_AUTH_REQUIRED,  /* policy wants a password that the call did not let polkit ask for */
-        KT_E_NO_SUCH_FUNCTION, /* of the kernel, or none that takes a probe */
+        KT_E_AUTH_REQUIRED,  /* policy requires a password; the call did not allow polkit to ask */
+        KT_E_NO_SUCH_FUNCTION, /* no such kernel function, or it takes no probe */
         KT_E_NO_SUCH_PROBE,
-        KT_E_LOCKED, /* the session takes no orders any more, spec key locked */
+        KT_E_LOCKED, /* the session accepts no changes, spec key locked */
         _KT_E_N,
 } KtError;
 

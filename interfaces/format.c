@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An event's format file (events/SYSTEM/EVENT/format in tracefs) as fields. The daemon reads it to
- * know what a grant may keep, the client to list fields; decoding events is libtraceevent's work.
+/* Parses an event's format file (events/SYSTEM/EVENT/format in tracefs) into fields. The daemon
+ * reads it to decide which fields a grant keeps, the client to list fields. It does not decode
+ * events: libtraceevent does.
  *
  * It relies on what kernel/trace/trace_events.c:f_show() has written since before 6.1: `name:`,
- * `ID:`, `format:`, one line a field, an empty line behind the common ones, and `print fmt:` last,
- * whose text may hold newlines. An array's length stands behind the name, but the type of a
- * __data_loc field keeps its brackets; a __rel_loc field is written either way. A redactor trusts
- * these numbers with other people's bytes, so a line that is not exactly like this is refused, and
- * a size is believed over a type: syscall arguments are `int` with size 8. */
+ * `ID:`, `format:`, one line per field, an empty line after the common fields, and `print fmt:`
+ * last, whose text may contain newlines. The length of an array follows the name, but the type
+ * of a __data_loc field keeps its brackets. A __rel_loc field is written either way. Redaction
+ * relies on these numbers to protect data of other users, so a line of any other form is
+ * refused. The size has precedence over the type: syscall arguments are `int` with size 8. */
 
 #include <errno.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "interfaces/format.h"
 
 #define FORMAT_FIELDS_MAX 1024
-#define FORMAT_BYTES_MAX  65536 /* no record is longer: a sub-buffer's at most */
+#define FORMAT_BYTES_MAX  65536 /* maximum of a record: one sub-buffer */
 #define FORMAT_NAME_MAX   255
 
 typedef struct Line {
@@ -26,7 +27,7 @@ typedef struct Line {
 
 typedef struct Parser {
         const char *p, *end;
-        size_t n_lines; /* read so far: the number of the line in hand */
+        size_t n_lines; /* read so far: the current line's number */
         Reason *reason;
 } Parser;
 
@@ -104,7 +105,8 @@ static bool format_is_name_character(char c) {
                c == '_';
 }
 
-/* Elements of an array in bytes, where the name of the type alone tells on every architecture. */
+/* Size of an array's element in bytes. Only types that have one size on every architecture are
+ * listed. */
 static uint32_t element_size(const Line *type) {
         static const struct {
                 const char *name;
@@ -133,8 +135,9 @@ static uint32_t element_size(const Line *type) {
         return 0;
 }
 
-/* `brackets` is "[16]", "[]", or what an enum constant or an expression left: then the size says
- * it, and where that does not help the whole counts as one element. */
+/* `brackets` is "[16]", "[]", or the text of an enum constant or expression. If it holds no
+ * number, the field's size gives the count. If the element's size is unknown too, the whole
+ * field counts as one element. */
 static uint32_t count_elements(Line brackets, const Line *type, uint32_t size) {
         uint32_t n = 0, element = element_size(type);
 
@@ -151,7 +154,8 @@ static void trim_end(Line *line) {
                 line->size--;
 }
 
-/* A declaration taken apart: `before` and `after` surround the name, and together are the type. */
+/* A declaration split into parts: `before` and `after` surround the name, and together are the
+ * type. */
 typedef struct Declaration {
         Line before, name, after;
 } Declaration;
@@ -188,7 +192,7 @@ static bool format_is_printable(const Line *line) {
         return true;
 }
 
-/* The type up to its brackets, without qualifiers: what one element is. */
+/* The type of one element: without brackets and qualifiers. */
 static Line element_type(const Declaration *declaration) {
         Line type = declaration->before;
         const char *bracket = memchr(type.p, '[', type.size);
@@ -201,7 +205,7 @@ static Line element_type(const Declaration *declaration) {
         return type;
 }
 
-/* Fills what the declaration tells; size is already known. */
+/* Sets name and type from the declaration. The size must be set already. */
 static int parse_declaration(Parser *parser, Line text, FormatField *field) {
         Declaration declaration;
         bool is_array;
@@ -211,7 +215,7 @@ static int parse_declaration(Parser *parser, Line text, FormatField *field) {
                 field->kind = FIELD_DATA_LOC;
         else if (take_prefix(&text, "__rel_loc "))
                 field->kind = FIELD_REL_LOC;
-        /* Synthetic events say 8, where the other 4 are nothing. */
+        /* Synthetic events state a size of 8; the other 4 bytes are unused. */
         if (field->kind != FIELD_PLAIN && field->size == sizeof(uint64_t))
                 field->size = sizeof(uint32_t);
         if (field->kind != FIELD_PLAIN && field->size != sizeof(uint32_t))
@@ -239,7 +243,7 @@ static int parse_declaration(Parser *parser, Line text, FormatField *field) {
         return field->name && field->type ? 0 : -ENOMEM;
 }
 
-/* After "\tfield:". */
+/* Parses the text after "\tfield:". */
 static int parse_field(Parser *parser, Line line, bool is_common, FormatField *field) {
         const char *semicolon = memmem(line.p, line.size, ";\t", 2);
         uint32_t is_signed;

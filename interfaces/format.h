@@ -7,7 +7,7 @@
 #include "interfaces/error.h"
 
 typedef enum FieldKind {
-        FIELD_PLAIN,    /* lies in the record */
+        FIELD_PLAIN,    /* stored in the record itself */
         FIELD_DATA_LOC, /* a u32 (length << 16 | offset from the record's start) */
         FIELD_REL_LOC,  /* the same, offset from the end of this u32 */
 } FieldKind;
@@ -22,7 +22,7 @@ typedef struct FormatField {
         bool is_signed;
         bool is_pointer;
         bool is_string; /* char array of any kind */
-        bool is_common; /* stands above the empty line of the format file */
+        bool is_common; /* listed above the format file's empty line */
 } FormatField;
 
 /* One event's format file as fields. */

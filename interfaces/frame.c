@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The headers of a .kts stream as bytes, both ways. The consumer encodes, the client decodes; a
- * stream may come from another machine, so nothing in it is believed: each number is checked before
- * anyone sizes memory or indexes by it. Payloads are not looked at here. */
+/* Encodes and decodes the headers of a .kts stream. The consumer encodes, the client decodes. A
+ * stream may come from another machine and is untrusted: every number is checked before it is
+ * used as a size or an index. This file does not look at payloads. */
 
 #include <endian.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #include "interfaces/frame.h"
 
-/* The kernel's NR_CPUS is at most 8192 on the architectures that we know. */
+/* NR_CPUS is at most 8192 on the architectures that we support. */
 #define FRAME_CPU_MAX 8192
 
 static void frame_put_u32(uint8_t *out, uint32_t value) {

@@ -21,20 +21,21 @@ typedef struct StreamHeader {
 typedef enum FrameType {
         /* JSON object; the first frame of a stream. Keys: see ktrace-stream(5). */
         FRAME_METADATA = 1,
-        /* Whole sub-buffers of one CPU as the kernel laid them out, each metadata.subbuf-size
-         * bytes; the last one may be cut after its committed bytes and is then read as if zeros
-         * followed. */
+        /* Whole sub-buffers of one CPU as the kernel wrote them, each metadata.subbuf-size
+         * bytes. The last one may be cut after its committed bytes; readers fill it up with
+         * zeros. */
         FRAME_DATA = 2,
         /* JSON object:
          * {"cpus":[{"cpu":0,"recorded":…,"read":…,"lost":…,"overwritten":…,"bytes":…,"entries":…}],
          * "discarded-bytes":…,"unknown-records":…,"unparsed":…}. Counted from the instance's
-         * creation. A judged stream has "foreign" (records of others and of interrupts, cut) and
-         * "doubtful" (cut because what tells whose they are was lost), a limited one "limited" (cut
-         * for the bytes a second). */
+         * creation. A judged stream also has "foreign" (records of other users and of
+         * interrupts, cut) and "doubtful" (cut because the records that identify their owner
+         * were lost). A limited stream also has "limited" (cut because of the limit of bytes per
+         * second). */
         FRAME_STATISTICS = 3,
         /* JSON object {"PID":"comm",…}: command names within the session's scope. */
         FRAME_COMMANDS = 4,
-        /* JSON object {"code":"stopped","reason":"…"}; nothing follows. */
+        /* JSON object {"code":"stopped","reason":"…"}; no frame follows. */
         FRAME_END = 5,
         _FRAME_TYPE_N,
 } FrameType;
@@ -43,17 +44,17 @@ typedef struct FrameHeader {
         uint32_t type;
         uint32_t cpu;  /* data frames; else 0 */
         uint64_t size; /* payload bytes, at most FRAME_SIZE_MAX */
-        uint64_t lost; /* data frames: events the kernel dropped on this CPU, or a limit cut, since
-                          its last data frame; else 0 */
+        uint64_t lost; /* data frames: events that this CPU lost (kernel) or a limit cut, since its
+                          last data frame; else 0 */
 } FrameHeader;
 
 _Static_assert(sizeof(StreamHeader) == 16, "wire format");
 _Static_assert(sizeof(FrameHeader) == 24, "wire format");
 
 void stream_header_encode(uint8_t out[static sizeof(StreamHeader)]);
-/* 0, KT_E_INVALID_SPEC with reason (not a stream; a version from the future). */
+/* Returns 0, or KT_E_INVALID_SPEC with reason (not a stream; a newer version). */
 int stream_header_decode(const uint8_t *in, size_t size, Reason *reason);
 void frame_header_encode(uint8_t out[static sizeof(FrameHeader)], const FrameHeader *header);
-/* 0, KT_E_INVALID_SPEC with reason (unknown type, too long, cpu out of range). in:
+/* Returns 0, or KT_E_INVALID_SPEC with reason (unknown type, too long, cpu out of range). in:
  * sizeof(FrameHeader) bytes. */
 int frame_header_decode(const uint8_t *in, FrameHeader *ret, Reason *reason);

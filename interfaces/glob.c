@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Shell-style patterns over event names: `*`, `?`, `[abc]`, `[a-z]`, `[!a]` (or `[^a]`). Policy
- * rules and session specs both match with this, so a glob means the same to the one who grants and
- * the one who asks. Not fnmatch(3): its time explodes on patterns that strangers send, and it
- * follows the locale. There is no escape character, for no event name holds a special one; a `[`
- * without its `]` stands for itself. */
+ * rules and session specs both use it, so a glob means the same in a rule and in a request.
+ * fnmatch(3) is not used: untrusted patterns can make it exponentially slow, and it depends on
+ * the locale. There is no escape character, because no event name contains a special character.
+ * A `[` without its `]` matches itself. */
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ bool glob_is_pattern(const char *pattern) {
         return strpbrk(pattern, "*?[") != NULL;
 }
 
-/* Returns what follows the set that starts at `set` ('['), or NULL when it has no end. */
+/* Returns the text after the set that starts at `set` ('['), or NULL if the set has no end. */
 static const char *set_match(const char *set, const char *end, unsigned char c, bool *ret_match) {
         const char *p = set + 1;
         bool negated = false, found = false;
@@ -40,8 +40,9 @@ static const char *set_match(const char *set, const char *end, unsigned char c, 
         return NULL;
 }
 
-/* Returns what follows the one-character pattern at `p` if it matches `c`, else NULL. No set ends
- * at or beyond `sets_end`: not searched further, many a `[` without end stays cheap. */
+/* Returns the text after the one-character pattern at `p` if it matches `c`, else NULL. No set
+ * ends at or after `sets_end`. The search stops there, which keeps patterns with many unclosed
+ * `[` cheap. */
 static const char *one_match(const char *p, const char *sets_end, unsigned char c) {
         const char *next;
         bool match;
@@ -56,8 +57,8 @@ static const char *one_match(const char *p, const char *sets_end, unsigned char 
         return (unsigned char)*p == c ? p + 1 : NULL;
 }
 
-/* Only the last star is ever retried: what an earlier one has swallowed need not grow, since the
- * later one can swallow the rest. So the work is pattern times text at worst. */
+/* Only the last star is retried. An earlier star need not match more text, because the last one
+ * can match the rest. So the cost is at most pattern times text. */
 static bool range_match(const char *p, const char *end, const char *text) {
         const char *last = memrchr(p, ']', (size_t)(end - p));
         const char *sets_end = last ? last + 1 : p;

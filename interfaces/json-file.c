@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whole files for the strict JSON loader (json.c): regular ones, of a size that it takes. */
+/* Reads whole files for the strict JSON loader (json.c). Accepts only regular files up to its
+ * size limit. */
 
 #include "interfaces/json-file.h"
 
@@ -30,8 +31,8 @@ int json_read_fd(const char *source, int fd, char **ret, size_t *ret_size, Reaso
                                 (intmax_t)st.st_size,
                                 JSON_MAX_BYTES);
 
-        /* Room for one byte more than is taken: a file that grows meanwhile is read or refused
-         * whole. */
+        /* One byte more than the limit: a file that grows during the read is then read or
+         * refused as a whole. */
         text = malloc(JSON_MAX_BYTES + 1);
         if (!text)
                 return -ENOMEM;

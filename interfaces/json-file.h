@@ -3,7 +3,8 @@
 
 #include "interfaces/json.h"
 
-/* Reads a whole fd (regular file, at most JSON_MAX_BYTES), from its beginning. The same results. */
+/* Reads a whole fd (regular file, at most JSON_MAX_BYTES), from its beginning. Returns the same
+ * codes as json_parse_strict(). */
 int json_read_fd(const char *source, int fd, char **ret, size_t *ret_size, Reason *reason);
-/* … and parses it. */
+/* The same, and parses the text. */
 int json_load_fd(const char *source, int fd, json_object **ret, Reason *reason);

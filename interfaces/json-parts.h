@@ -6,7 +6,7 @@
 
 #include "interfaces/json.h"
 
-/* What the files of the JSON loader (json.c, json-scalar.c) have of each other; for nobody else. */
+/* Shared only by the files of the JSON loader (json.c, json-scalar.c). */
 
 /* One step of the path to a value: a key, or an index when key is NULL. */
 typedef struct JsonStep {
@@ -19,7 +19,7 @@ typedef struct JsonParser {
         const char *text;
         const char *p; /* the next byte */
         const char *end;
-        char *scratch; /* strings unescaped; never longer than the text they come from */
+        char *scratch; /* unescaped strings; never longer than their source text */
         locale_t locale;
         JsonStep path[JSON_MAX_DEPTH];
         size_t depth;
@@ -27,15 +27,15 @@ typedef struct JsonParser {
         Reason *reason;
 } JsonParser;
 
-/* For what is no matter of syntax. `size` bytes of `quoted` stand in quotes between `before` and
- * `after`; the path is that of the first `depth` steps. */
+/* An error that is not a syntax error. `size` bytes of `quoted` are quoted between `before` and
+ * `after`. The path consists of the first `depth` steps. */
 typedef struct JsonComplaint {
         size_t depth;
         const char *before, *quoted, *after;
         size_t size;
 } JsonComplaint;
 
-/* json-scalar.c; each begins at its value's first character. */
+/* json-scalar.c: each function starts at the first character of its value. */
 
 static inline bool json_at(const JsonParser *parser, char c) {
         return parser->p < parser->end && *parser->p == c;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where in a JSON text something stands, for those who show a mistake to whoever wrote the file.
- * Called once, when a mistake was found: parsed objects know no positions (json.c). The text has
- * been parsed before, so it is only walked here; what does not fit all the same is not found. A key
- * that is written with escapes is not found either. */
+/* Finds the line and column of a value in a JSON text, to show an error to the file's author.
+ * Called once, after an error was found, because parsed objects have no positions (json.c). The
+ * text has been parsed before and is not checked again: if it does not match, the place is not
+ * found. A key that is written with escapes is not found either. */
 
 #include "interfaces/json-place.h"
 
@@ -20,7 +20,7 @@ JsonPlace json_place_of(const char *text, size_t offset) {
         for (size_t i = 0; i < offset; i++) {
                 if (text[i] == '\n')
                         place = (JsonPlace){ place.line + 1, 1 };
-                else if (((unsigned char)text[i] & 0xc0) != 0x80) /* no later byte of a character */
+                else if (((unsigned char)text[i] & 0xc0) != 0x80) /* first byte of a character */
                         place.column++;
         }
         return place;
@@ -46,7 +46,7 @@ static void json_place_skip_string(Walk *walk) {
         walk->p++;
 }
 
-/* With all that is in it: only strings can hold a bracket that is none. */
+/* Skips the value and everything in it. Brackets inside strings do not count. */
 static void skip_value(Walk *walk) {
         size_t depth = 0;
 
@@ -65,7 +65,7 @@ static void skip_value(Walk *walk) {
         } while (depth > 0 && walk->p < walk->end);
 }
 
-/* To the member's value; *ret_key: where its key stands. */
+/* Moves to the member's value; *ret_key is the place of its key. */
 static bool enter_member(Walk *walk, const char *key, size_t size, const char **ret_key) {
         if (!json_place_take(walk, '{'))
                 return false;

@@ -4,12 +4,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In a text, from 1; columns are characters. */
+/* Both count from 1; columns are characters. */
 typedef struct JsonPlace {
         size_t line, column;
 } JsonPlace;
 
 JsonPlace json_place_of(const char *text, size_t offset);
-/* Where in a well-formed text the value stands that a path as the loader and the spec's setters
- * write it leads to ("events[2].filter"; "": the whole), or, with of_key, its key. */
+/* Finds the place of a value in a well-formed text. The path has the form that the loader and
+ * the spec's setters write ("events[2].filter"; "": the whole text). With of_key it finds the
+ * value's key. */
 bool json_find_place(const char *text, size_t size, const char *path, bool of_key, JsonPlace *ret);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Strings and numbers of a JSON text, part of json.c. Strings are unescaped into the parser's
- * scratch space, which is as long as the text and so never too short: what an escape stands for is
- * shorter than the escape. Numbers keep the type they are written in, and one that does not fit it
- * is refused, never rounded or saturated. */
+ * scratch space. It is as long as the text, which is enough: each escape is longer than its
+ * character. Numbers keep the type in which they are written. A number that does not fit its
+ * type is refused, never rounded or saturated. */
 
 #include "interfaces/json-scalar.h"
 
@@ -55,7 +55,7 @@ static char *put_character(char *out, uint32_t c) {
         return out;
 }
 
-/* After "\u". */
+/* Parses the text after "\u". */
 static int parse_unicode(JsonParser *parser, char **out) {
         uint32_t c, low;
         int r;
@@ -157,7 +157,7 @@ static json_object *new_double(const JsonParser *parser, const char *number) {
         return errno == 0 ? json_object_new_double(value) : NULL;
 }
 
-/* Moves over a number and tells whether it has a fraction or an exponent. */
+/* Skips a number. *ret_double is true if it has a fraction or an exponent. */
 static int scan_number(JsonParser *parser, bool *ret_double) {
         bool is_double = false;
 

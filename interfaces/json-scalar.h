@@ -3,7 +3,7 @@
 
 #include "interfaces/json-parts.h"
 
-/* Into the scratch space, with a NUL behind: valid until the next string. */
+/* Unescapes into the scratch space and adds a NUL. The result is valid until the next string. */
 int json_parse_string(JsonParser *parser, size_t *ret_size);
 int json_parse_string_value(JsonParser *parser, json_object **ret);
 int json_parse_number(JsonParser *parser, json_object **ret);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The one strict JSON loader: configuration, policy, spec files, stream metadata. It builds json-c
- * objects itself, for json-c's own tokener (0.16, strict) forgets positions, lets a later duplicate
- * key win, saturates numbers, and takes NaN, control characters and lone surrogates. RFC 8259 it
- * is, minus what our C strings cannot hold (NUL).
+ * objects itself, because json-c's own tokener (0.16, strict) does not keep positions, lets a later
+ * duplicate key win, saturates numbers, and accepts NaN, control characters and lone surrogates. It
+ * accepts RFC 8259, except NUL, which C strings cannot hold.
  *
- * The text may be hostile: recursion ends at JSON_MAX_DEPTH, memory at JSON_MAX_BYTES of text and
- * JSON_MAX_VALUES values (a message at fewer), and json-c seeds its hash from the kernel. Every
- * refusal is one line with the line number; what is not syntax carries the path too. Here are what
- * a value stands in and the way to it; strings and numbers are read by json-scalar.c. */
+ * The text may be hostile. JSON_MAX_DEPTH limits the recursion. JSON_MAX_BYTES of text and
+ * JSON_MAX_VALUES values (fewer in a message) limit the memory. json-c seeds its hash from the
+ * kernel. Each refusal is one line with the line number. Errors other than syntax errors also
+ * contain the path. This file parses objects and arrays and keeps the path; json-scalar.c reads
+ * strings and numbers. */
 
 #include "interfaces/json.h"
 
@@ -41,7 +42,7 @@ int json_refuse_syntax(JsonParser *parser, const char *what) {
                         what);
 }
 
-/* "rules[2].events: ", or nothing at the top. */
+/* "rules[2].events: ", or "" at the top level. */
 static void format_path(const JsonParser *parser, size_t depth, char *out, size_t size) {
         size_t used = 0;
 
@@ -208,7 +209,7 @@ static bool json_take_word(JsonParser *parser, const char *word) {
 
 static int parse_word(JsonParser *parser, json_object **ret) {
         if (json_take_word(parser, "null")) {
-                *ret = NULL; /* json-c's own null */
+                *ret = NULL; /* json-c represents null by NULL */
                 return 0;
         }
         if (json_take_word(parser, "true"))
@@ -267,7 +268,7 @@ static int parse_whole(JsonParser *parser, size_t size, json_object **ret) {
         parser->scratch = scratch = malloc(size + 1);
         if (!scratch)
                 return -ENOMEM;
-        /* The decimal point of a number is '.' wherever the client's user lives. */
+        /* The decimal point must be '.' in every locale of the client's user. */
         parser->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
         if (parser->locale == (locale_t)0)
                 return -ENOMEM;

@@ -22,9 +22,9 @@ int json_parse_strict(const char *source,
                 size_t size,
                 json_object **ret,
                 Reason *reason);
-/* Of a text that is refused: the offset up to which it was understood. */
+/* For a refused text: the offset of the first byte that was not understood. */
 size_t json_find_mistake(const char *text, size_t size);
-/* The same of a text that may cost less memory than most: max_values at most. */
+/* The same with a lower memory limit: at most max_values values. */
 int json_parse_message(const char *source,
                 const char *text,
                 size_t size,
@@ -40,6 +40,6 @@ static inline json_object *json_put_free(json_object *o) {
 DEFINE_CLEANUP(json_object, json_put_free);
 #define _cleanup_json_ _cleanup_(json_put_free_cleanup)
 
-/* The reason names the place in the text. For json-scalar.c, which reads the values. */
+/* Fills the reason with the place in the text. Used by json-scalar.c, which reads the values. */
 int json_refuse_syntax(JsonParser *parser, const char *what);
 int json_refuse_value(JsonParser *parser, const JsonComplaint *complaint);

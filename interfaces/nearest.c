@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* "Did you mean ...?": how far a mistyped name is from a known one (Levenshtein's distance), and
- * the names that are nearest. Called where a name is refused; it has no tables of its own.
- * Strangers choose the names, and a refusal compares one with thousands. So the length is bounded,
- * and a comparison ends as soon as the distance cannot be small enough any more. */
+/* "Did you mean ...?": the distance between a mistyped name and a known one (Levenshtein), and
+ * the nearest names. Called when a name is refused. It has no tables of its own. Untrusted
+ * callers choose the names, and one refusal compares a name with thousands. So the length is
+ * limited, and a comparison stops once the distance is too large. */
 
 #include "interfaces/nearest.h"
 
@@ -32,7 +32,7 @@ uint32_t nearest_distance(const char *a, const char *b, uint32_t below) {
                         row[j] = MIN_OF(replace, MIN_OF(row[j], row[j - 1]) + 1);
                         least = MIN_OF(least, row[j]);
                 }
-                if (least >= below) /* and rows never become less */
+                if (least >= below) /* the minimum of a row never decreases */
                         return UINT32_MAX;
         }
         return row[n_b] < below ? row[n_b] : UINT32_MAX;

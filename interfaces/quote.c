@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Values in messages: long enough to be recognised, short enough that the remedy behind them still
- * fits into a Reason, whatever a caller sent. */
+/* Quotes values in messages. A quoted value is long enough to recognise, and short enough to
+ * leave room in a Reason for the remedy that follows, whatever a caller sent. */
 
 #include <stdio.h>
 #include <string.h>

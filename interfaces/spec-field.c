@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The one table of a session spec's keys, behind the bus, JSON files, the help and the man page,
- * and what a door says of a key that it does not have. What a key's value may be beyond the bounds
- * of the table is judged by its setter, in spec.c, spec-scope.c, spec-list.c, spec-kernel.c and
- * spec-trigger.c. */
+/* The one table of a session spec's keys: for D-Bus, JSON files, the help and the man page. Also
+ * formats the error for an unknown key. The table holds the bounds of a value; its setter checks
+ * everything else, in spec.c, spec-scope.c, spec-list.c, spec-kernel.c and spec-trigger.c. */
 
 #include "interfaces/spec-field.h"
 
@@ -19,7 +18,7 @@
 #define MODE_MAX     16
 #define LIFETIME_MAX (sizeof("unit:") - 1 + SPEC_UNIT_MAX)
 #define TRACER_MAX   32
-/* "command:" and every pid with seven digits and a comma. */
+/* "command:", and seven digits and a comma per pid. */
 #define SCOPE_MAX (8 + SPEC_PIDS_MAX * 8)
 
 const SpecField spec_fields[] = {

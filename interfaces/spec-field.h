@@ -3,9 +3,10 @@
 
 #include "interfaces/spec.h"
 
-/* NULL: no such key. Keys that later versions may bring are unknown like any other. */
+/* NULL: no such key. Keys of later versions are unknown too. */
 const SpecField *spec_field_find(const char *key);
-/* KT_E_UNKNOWN_KEY, naming the key and the nearest known one. */
+/* KT_E_UNKNOWN_KEY: the reason names the key and the nearest known one. */
 int spec_refuse_key(const char *key, Reason *reason);
-/* KT_E_INVALID_SPEC: "buffer-kb: a number is wanted, not a string". `got` is the door's word. */
+/* KT_E_INVALID_SPEC: the value has the wrong type. `got` is the input format's name for the
+ * type. */
 int spec_refuse_type(const SpecField *field, const char *got, Reason *reason);

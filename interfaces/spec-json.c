@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Session specs as JSON, both ways: the door of --spec files and saved sessions. It reads what
- * json_parse_strict() made and feeds the setters of spec.c, which judge every value; only what a
- * setter cannot see (types, keys within an event) is judged here. */
+/* Converts session specs from and to JSON, for --spec files and saved sessions. It reads the
+ * objects of json_parse_strict() and calls the setters of spec.c, which check every value. This
+ * file checks only what a setter cannot see: types, and the keys of an event. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,15 +39,15 @@ const char *spec_json_type(json_object *value) {
         return "something else";
 }
 
-/* A string is cut by no NUL: whoever made the object may not have been our loader. */
+/* A NUL would cut the string. The object may come from another loader than ours. */
 bool spec_json_is_string(json_object *value) {
         return json_object_is_type(value, json_type_string) &&
                strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
 }
 
-/* An entry that is an object, as far as it has been read. */
+/* An entry that is an object; the members read so far. */
 typedef struct Entry {
-        const SpecField *field; /* the list */
+        const SpecField *field; /* the list that contains the entry */
         size_t index;
         const char *name, *filter;
         bool is_off;
@@ -183,7 +183,7 @@ static int spec_json_set_number(Spec *spec,
                 Reason *reason) {
         int64_t number = json_object_get_int64(value);
 
-        /* The unsigned getter would turn it into 0. */
+        /* The unsigned getter would return 0 for a negative number. */
         if (number < 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -322,7 +322,7 @@ static int add_functions(json_object *object, const Spec *spec) {
         return r;
 }
 
-/* spec-kernel.c's */
+/* Adds the keys of spec-kernel.c. */
 static int add_kernel(json_object *object, const Spec *spec) {
         int r = spec_json_add_text(object, "cpus", spec->cpus);
 
@@ -359,10 +359,10 @@ int spec_to_json(const Spec *spec, json_object **ret) {
         }
         if (r == 0 && spec->where)
                 r = spec_json_put(object, "where", json_object_new_string(spec->where));
-        /* The daemon knows the limit that a default is lowered to. */
+        /* A default is left out: the daemon knows the limit to which it is lowered. */
         if (r == 0 && spec_is_given(spec, "buffer-kb"))
                 r = spec_json_put(object, "buffer-kb", json_object_new_uint64(spec->buffer_kb));
-        /* The clock of an instance of someone else is not the session's. */
+        /* The clock of another user's instance is not a property of the session. */
         if (r == 0 && !spec->instance)
                 r = spec_json_put(object, "clock", json_object_new_string(spec->clock));
         if (r == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The keys of a session spec that are the kernel's own words for whole instances: which CPUs, which
- * tracer on which functions, which instance. Most are for administrators, which policy says. What
- * stands here keeps words from being commands: the kernel reads "schedule:traceoff" in
+/* The keys of a session spec that hold the kernel's own words for a whole instance: the CPUs, the
+ * tracer and its functions, the instance. Policy reserves most of them for administrators. The
+ * checks here prevent a word from acting as a command: the kernel reads "schedule:traceoff" in
  * set_ftrace_filter as an order, and a name with a slash as a path.
  *
  * To add such a key: the rules for it are in policy/grant-kernel.c, its effect is in
@@ -98,7 +98,7 @@ void spec_free_functions(Spec *spec) {
         free(spec->functions);
 }
 
-/* Of an instance that somebody else made and looks into himself. */
+/* Checks a spec for an instance that another user made and also reads. */
 static int spec_kernel_check_instance(const Spec *spec, Reason *reason) {
         static const char *const theirs[] = { "buffer-kb", "clock" };
 

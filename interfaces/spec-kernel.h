@@ -9,5 +9,5 @@ int spec_set_tracer(Spec *spec, const char *value, Reason *reason);
 int spec_set_instance(Spec *spec, const char *value, Reason *reason);
 int spec_add_function(Spec *spec, const char *glob, Reason *reason);
 void spec_free_functions(Spec *spec);
-/* What these keys cannot be together. */
+/* Refuses combinations of these keys that are not possible. */
 int spec_check_kernel(const Spec *spec, Reason *reason);

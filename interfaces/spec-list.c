@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The lists of a session spec: events and probes, each entry a name with a filter if wanted. */
+/* The lists of a session spec: events and probes. Each entry is a name with an optional filter. */
 
 #include "interfaces/spec-list.h"
 
@@ -66,7 +66,7 @@ int spec_begin_list(Spec *spec, const SpecField *field, Reason *reason) {
         return 0;
 }
 
-/* "" and "." would be read as directories of tracefs by whoever joins a path of it. */
+/* In a path of tracefs, "", "." and ".." would name a directory. */
 static bool is_event_part(const char *part, size_t size) {
         return size > 0 && strspn(part, ".") < size;
 }
@@ -144,7 +144,7 @@ int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *rea
         return spec_list_add_entry(&spec->events, &spec->n_events, name, filter);
 }
 
-/* "NAME", or "GROUP:NAME" for what another user has made. */
+/* "NAME", or "GROUP:NAME" for a probe of another user. */
 static int check_probe_name(size_t index, const char *name, Reason *reason) {
         size_t size = strlen(name), colons = 0;
 

@@ -4,21 +4,20 @@
 #include "interfaces/spec-parts.h"
 #include "interfaces/spec.h"
 
-/* Marks `events` or `probes` as given, so that a door that reads a list of them notices a second
- * one. */
+/* Marks `events` or `probes` as given. A second list of the same key is then refused. */
 int spec_begin_list(Spec *spec, const SpecField *field, Reason *reason);
-/* The next entry of that list. filter may be NULL. */
+/* Adds an entry to that list. filter may be NULL. */
 int spec_add_entry(Spec *spec,
                 const SpecField *field,
                 const char *name,
                 const char *filter,
                 Reason *reason);
-/* What was added last to that list is not recorded from the beginning on. */
+/* The last entry of that list is not recorded from the beginning. */
 void spec_turn_off_last(Spec *spec, const SpecField *field);
 /* filter may be NULL. */
 int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *reason);
 int spec_add_probe(Spec *spec, const char *name, const char *filter, Reason *reason);
-/* The next of a list of SPEC_WORDS, after spec_begin_list. */
+/* Adds a word to a list of SPEC_WORDS, after spec_begin_list. */
 int spec_add_name(Spec *spec, const SpecField *field, const char *name, Reason *reason);
 /* key: "where", "events[0].filter" */
 int spec_check_filter(const char *key, const char *filter, Reason *reason);

@@ -3,9 +3,9 @@
 
 #include "interfaces/spec.h"
 
-/* What the files of the spec's setters have of each other; for nobody else. */
+/* Shared only by the files of the spec's setters. */
 
-/* Not ctype.h: it follows the locale. */
+/* ctype.h is not used because it depends on the locale. */
 static inline bool spec_is_digit(char c) {
         return c >= '0' && c <= '9';
 }
@@ -14,7 +14,7 @@ static inline bool spec_is_alphanumeric(char c) {
         return spec_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Of Spec.set_keys. */
+/* The field's bit in Spec.set_keys. */
 static inline uint32_t spec_field_bit(const SpecField *field) {
         return UINT32_C(1) << (field - spec_fields);
 }

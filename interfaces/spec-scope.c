@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The key `scope` of a session spec: text to a scope with its pids or its cgroup, and back. Only
- * words: whether the processes live and may be listed is asked at each start, by those who hold
- * pidfds. A name or path that gets through here cannot lead out of the cgroup file system. */
+/* The key `scope` of a session spec: parses text into a scope with its pids or its cgroup, and
+ * formats it again. It checks only the text. At each start, the code that holds the pidfds
+ * checks that the processes live and that the caller may trace them. A name or path that passes
+ * these checks cannot lead out of the cgroup file system. */
 
 #include <errno.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static bool spec_scope_is_digit(char c) {
         return c >= '0' && c <= '9';
 }
 
-/* "12,13" into an allocated array; `value` is the whole scope, for messages. */
+/* Parses "12,13" into an allocated array. `value` is the whole scope, for messages. */
 static int parse_pids(const char *list,
                 const char *value,
                 pid_t *pids,
@@ -101,8 +102,8 @@ static bool is_unit_char(char c) {
                (c && strchr(":-_.\\@", c));
 }
 
-/* As systemd names units that have a cgroup. Escapes stay as they are: a name is compared, never
- * unescaped. */
+/* The form of the names of systemd units that have a cgroup. Escapes are kept: names are
+ * compared, never unescaped. */
 int spec_check_unit(const char *key, const char *value, const char *name, Reason *reason) {
         static const char *const types[] = {
                 ".service", ".scope", ".slice", ".socket", ".mount", ".swap"

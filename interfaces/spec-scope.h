@@ -5,9 +5,10 @@
 
 #define SPEC_SCOPE_FORMS "command:PID, own, pids:PID,PID, unit:NAME, cgroup:PATH or system"
 
-/* Whether a systemd unit that has a cgroup can be called so; the key's value is quoted. */
+/* Checks that a systemd unit with a cgroup can have this name. The reason quotes the key's
+ * value. */
 int spec_check_unit(const char *key, const char *value, const char *name, Reason *reason);
-/* The setter behind the key `scope`; the same contract as spec_set_string(). */
+/* The setter of the key `scope`; the same contract as spec_set_string(). */
 int spec_scope_set(Spec *spec, const char *value, Reason *reason);
 
 const char *spec_scope_to_string(SpecScope scope);

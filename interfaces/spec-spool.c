@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The spec's key `spool`: whether the session is recorded onto the disk, and how much of it stays.
- * Its keys are set one by one by each door; what they cannot be together is judged at the end. What
- * is left out is filled in where the limits are known (daemon/session/session-spool.c). */
+/* The spec's key `spool`: whether the session is recorded to disk, and how much of the recording
+ * is kept. Each caller (D-Bus, JSON, command line) sets the keys one by one. Their combination
+ * is checked at the end. The daemon fills in missing values where the limits are known
+ * (daemon/session/session-spool.c). */
 
 #include "interfaces/spec-spool.h"
 
@@ -131,7 +132,7 @@ int spec_check_spool(const Spec *spec, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "spool: a flight recorder keeps its events in memory and is read by snapshots: use mode stream");
-        /* The file that is written to and the one that follows it. */
+        /* Two files exist at a time: the one being written and the next one. */
         if (spool->max_bytes > 0 && spool->rotate_bytes > spool->max_bytes / 2)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a spec asks for besides its events, for whoever decides or is told by one line of text:
- * polkit's rules and dialogs, and the journal. Every way to see something has its words here, so
- * that none is allowed unseen. Names are cut, numbers are not. */
+/* Summarises in one line what a spec requests besides its events: for polkit's rules and
+ * dialogs, and for the journal. Each way to see data has its words here, because an
+ * administrator must not allow a request without seeing it. Names may be cut, numbers are not. */
 
 #include "interfaces/spec-summary.h"
 

@@ -3,6 +3,6 @@
 
 #include "interfaces/spec.h"
 
-/* Behind the names of the spec's events: "…, probe reads, trigger on sched:sched_switch and 2
- * more". */
+/* Appends the rest after the names of the spec's events: "…, probe reads, trigger on
+ * sched:sched_switch and 2 more". */
 void spec_summarize_rest(const Spec *spec, Reason *events);

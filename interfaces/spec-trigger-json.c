@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Triggers of a session spec as JSON, both ways; a part of spec-json.c. Types are judged here,
- * values by spec-trigger.c. What was written in an entry of events comes back in the spec's own
- * list, which says the same. */
+/* Converts triggers of a session spec from and to JSON; a part of spec-json.c. Types are checked
+ * here, values in spec-trigger.c. Triggers that were given in an entry of events are written to
+ * the spec's own list, which means the same. */
 
 #include "interfaces/spec-trigger-json.h"
 

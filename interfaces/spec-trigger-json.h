@@ -3,11 +3,11 @@
 
 #include "interfaces/spec-trigger.h"
 
-/* A list of triggers of a JSON document. */
+/* Reads a list of triggers from a JSON document. */
 int spec_triggers_from_json(Spec *spec,
                 size_t entry,
                 const char *event,
                 json_object *list,
                 Reason *reason);
-/* A list of objects, as the spec's own key takes it. */
+/* Writes a list of objects that the spec's key `triggers` accepts. */
 int spec_triggers_to_json(const Spec *spec, json_object **ret);

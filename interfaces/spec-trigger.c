@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Triggers of a session spec: what shall happen at the moment of an event. Each door (bus, JSON,
- * command line) feeds the keys of one trigger after the other; here each value is checked by
- * itself, and at the list's end what belongs together. Part of spec.h.
+/* Triggers of a session spec: actions at the moment of an event. Each caller (D-Bus, JSON, command
+ * line) sets the keys of one trigger after the other. Each value is checked when it is set;
+ * combinations are checked at the end of the list. Part of spec.h.
  *
- * As with the rest of the spec nothing looks at the machine: whether the event is granted, its
- * filter has the right types and the kernel takes the action is judged above. */
+ * This file does not look at the machine. Other code checks that the event is granted, that the
+ * filter's types are right, and that the kernel accepts the action. */
 
 #include "interfaces/spec-trigger.h"
 
@@ -194,7 +194,8 @@ int spec_triggers_refuse_type(const SpecTriggerList *list,
                         got);
 }
 
-/* Each key once: JSON has been asked, a dictionary of the bus not. */
+/* Refuses a second value of a key. JSON was already checked for duplicates, a D-Bus dictionary
+ * was not. */
 static int begin_field(SpecTriggerList *list, const SpecField *field, Reason *reason) {
         uint32_t bit = UINT32_C(1) << (field - spec_trigger_fields);
 
@@ -254,7 +255,7 @@ static bool spec_trigger_is_name_character(char c, const char *others) {
                (c != '\0' && strchr(others, c));
 }
 
-/* "SYSTEM:EVENT", none of them a directory's "." and "..". */
+/* "SYSTEM:EVENT". Neither part may be "." or "..", which name a directory. */
 static bool spec_trigger_is_event(const char *name) {
         const char *colon = strchr(name, ':');
 
@@ -331,7 +332,7 @@ int spec_triggers_set_string(SpecTriggerList *list,
                 return r;
         if (strcmp(field->name, "do") == 0)
                 return set_action(place.text, trigger, value, reason);
-        /* Taken apart when the list ends: only then is known whose it is. */
+        /* It is split at the end of the list: the owner of the trigger is not known before. */
         if (strcmp(field->name, "when") == 0)
                 return copy_to(&trigger->filter, value);
         if (strcmp(field->name, "event") == 0)
@@ -403,7 +404,7 @@ int spec_triggers_add_word(SpecTriggerList *list,
         return grown[words->n] ? (words->n++, 0) : -ENOMEM;
 }
 
-/* "EVENT" or "EVENT if FILTER", which stands in trigger->filter. */
+/* Splits "EVENT" or "EVENT if FILTER", which is stored in trigger->filter. */
 static int split_when(const char *place, SpecTrigger *trigger, Reason *reason) {
         _cleanup_free_ char *when = TAKE_PTR(trigger->filter);
         char *name = when + strspn(when, " "), *rest = name + strcspn(name, " ");
@@ -424,7 +425,7 @@ static int split_when(const char *place, SpecTrigger *trigger, Reason *reason) {
         return r ?: *rest ? copy_to(&trigger->filter, rest + 3 + strspn(rest + 3, " ")) : 0;
 }
 
-/* Keys of other actions. */
+/* Refuses keys that belong to other actions. */
 static int spec_trigger_check_keys(const char *place, const SpecTrigger *trigger, Reason *reason) {
         static const char *const of_hist[] = { "keys", "values", "sort", "size", "name" };
         bool has_target = trigger->action == ACTION_ENABLE || trigger->action == ACTION_DISABLE;
@@ -481,7 +482,7 @@ static int end_trigger(const char *place, SpecTrigger *trigger, const char *even
                                 quote(event).text);
         else
                 r = copy_to(&trigger->event, event);
-        /* As behind " if ", where they would be blanks between. */
+        /* Leading blanks are dropped here, as split_when() drops those after " if ". */
         if (r == 0 && event && trigger->filter)
                 memmove(trigger->filter,
                                 trigger->filter + strspn(trigger->filter, " "),
@@ -493,7 +494,7 @@ static int end_trigger(const char *place, SpecTrigger *trigger, const char *even
                                 place,
                                 strlen(trigger->filter),
                                 SPEC_FILTER_MAX);
-        /* The moment that matters is the first: the next would take its place. */
+        /* The first moment is the important one. A second snapshot would replace it. */
         if (trigger->action == ACTION_SNAPSHOT && trigger->count == 0)
                 trigger->count = 1;
         return r ?: spec_trigger_check_keys(place, trigger, reason);

@@ -4,9 +4,9 @@
 #include "interfaces/spec.h"
 
 typedef enum SpecAction {
-        ACTION_START,    /* recording goes on */
-        ACTION_STOP,     /* nothing is recorded any more */
-        ACTION_SNAPSHOT, /* of a flight recorder: what is in its buffer is kept */
+        ACTION_START,    /* resumes recording */
+        ACTION_STOP,     /* stops recording */
+        ACTION_SNAPSHOT, /* flight recorder: keeps the contents of the buffer */
         ACTION_ENABLE,   /* one event */
         ACTION_DISABLE,
         ACTION_STACKTRACE,
@@ -31,10 +31,10 @@ struct SpecTrigger {
         char *event;    /* "system:event" */
         char *filter;   /* NULL: none */
         char *target;   /* of enable and disable: "system:event"; else NULL */
-        uint64_t count; /* 0: without end */
+        uint64_t count; /* 0: unlimited */
         SpecHist hist;
         uint32_t set_keys; /* bit i: spec_trigger_fields[i] was given */
-        size_t entry;      /* in whose list it was given, see SpecTriggerList */
+        size_t entry;      /* the entry whose list contains it, see SpecTriggerList */
         size_t index;      /* in that list */
 };
 
@@ -49,21 +49,22 @@ extern const size_t n_spec_trigger_fields;
 
 #define SPEC_NO_ENTRY SIZE_MAX
 
-/* A list of triggers as a door reads it: the spec's own, or that of an entry of its events. They
- * land in spec->triggers; a spec of which one was refused is of no use any more. */
+/* A list of triggers while it is read: the spec's own list, or the list of an entry of its
+ * events. The triggers are added to spec->triggers. After a refused trigger the spec must not be
+ * used. */
 typedef struct SpecTriggerList {
         Spec *spec;
-        size_t entry; /* of events, counted from 0; SPEC_NO_ENTRY: the spec's own list */
+        size_t entry; /* index in events; SPEC_NO_ENTRY: the spec's own list */
         size_t first; /* in spec->triggers */
-        /* Of the list, that are in the spec already: told with it in places. 0 but where it is
-         * given in parts. */
+        /* The triggers of this list that are already in the spec, counted in error messages. Not
+         * 0 only if the list is given in several parts. */
         size_t n_before;
 } SpecTriggerList;
 
 SpecTriggerList spec_triggers_begin(Spec *spec, size_t entry);
-/* The next trigger, empty. KT_E_INVALID_SPEC: too many. */
+/* Adds an empty trigger. KT_E_INVALID_SPEC: too many. */
 int spec_triggers_add(SpecTriggerList *list, Reason *reason);
-/* KT_E_UNKNOWN_KEY: *ret stays. */
+/* KT_E_UNKNOWN_KEY: *ret is unchanged. */
 int spec_triggers_find_field(const SpecTriggerList *list,
                 const char *key,
                 const SpecField **ret,
@@ -72,7 +73,7 @@ int spec_triggers_refuse_type(const SpecTriggerList *list,
                 const SpecField *field,
                 const char *got,
                 Reason *reason);
-/* A key of the trigger that was added last. */
+/* Sets a key of the trigger that was added last. */
 int spec_triggers_set_string(SpecTriggerList *list,
                 const SpecField *field,
                 const char *value,
@@ -81,19 +82,18 @@ int spec_triggers_set_number(SpecTriggerList *list,
                 const SpecField *field,
                 uint64_t value,
                 Reason *reason);
-/* Begins a list of words, then each of them. */
+/* Begins a list of words, then adds each word. */
 int spec_triggers_begin_words(SpecTriggerList *list, const SpecField *field, Reason *reason);
 int spec_triggers_add_word(SpecTriggerList *list,
                 const SpecField *field,
                 const char *word,
                 Reason *reason);
-/* All of them are read: what belongs together is judged. event: the entry's name; NULL for the
- * spec's own list. */
+/* Ends the list and checks combinations. event: the entry's name; NULL for the spec's own list. */
 int spec_triggers_end(SpecTriggerList *list, const char *event, Reason *reason);
 
 const char *spec_action_to_string(SpecAction action);
-/* Where it stands in what was given. */
+/* Its place in the input. */
 SpecTriggerPlace spec_trigger_place(const SpecTrigger *trigger);
 void spec_trigger_clear(SpecTrigger *trigger);
-/* Between triggers: one name for one histogram. */
+/* Checks across triggers: a name belongs to one histogram. */
 int spec_check_triggers(const Spec *spec, Reason *reason);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a caller asks for, checked value by value. Each door (bus, JSON files, command line) feeds
- * the setters what it read. The table of keys is in spec-field.c.
+/* A caller's request, checked value by value. Each caller (D-Bus, JSON files, command line) passes
+ * the values that it read to the setters. The table of keys is in spec-field.c.
  *
- * Nothing here looks at the machine: whether an event exists, a pid lives or policy agrees is
- * judged above, and what a filter says is judged with the event's format (daemon/policy/filter.h).
- * Here a value is only kept from being what it can never be: a path, a list without end, a number
- * that no kernel takes. */
+ * This file does not look at the machine. Other code checks that an event exists, that a pid
+ * lives, and that policy allows the request. A filter's content is checked with the event's
+ * format (daemon/policy/filter.h). The checks here refuse values that are never valid: a path, a
+ * list without end, a number that no kernel accepts. */
 
 #include "interfaces/spec.h"
 
@@ -194,7 +194,7 @@ static int spec_set_lifetime(Spec *spec, const char *value, Reason *reason) {
         return 0;
 }
 
-/* The strings of the table. */
+/* The setters of the table's strings. */
 static const struct {
         const char *key;
         int (*set)(Spec *spec, const char *value, Reason *reason);
@@ -279,7 +279,7 @@ void spec_settle_buffer(Spec *spec, uint64_t kb) {
         spec->set_keys |= spec_field_bit(spec_field_find("buffer-kb"));
 }
 
-/* The booleans of the table: where each is kept. */
+/* The members of Spec that hold the table's booleans. */
 static const struct {
         const char *key;
         size_t offset;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The names of a judged stream's tasks, for its end. The kernel's list of names (saved_cmdlines)
- * goes by number alone: the name may be that of an earlier or a later task of another user. So
- * lives.c sets here what a member's own records say, and what the daemon has read with the start
- * time of the member. Of two members with one number the later one counts.
+ * uses only the task's number, so a name may belong to an earlier or later task of another user.
+ * lives.c therefore sets here the names in a member's own records, and the names that the daemon
+ * read together with the member's start time. If two members had the same number, the later one
+ * counts.
  *
- * Memory is bounded: there are no more names than a reader takes. */
+ * Memory is bounded: it holds at most as many names as a reader accepts. */
 
 #include "interfaces/task-names.h"
 
@@ -20,7 +21,7 @@
 struct TaskNames {
         TaskName *names;
         size_t n, n_max;
-        uint32_t *buckets; /* open: the next free one is taken */
+        uint32_t *buckets; /* open addressing: a collision uses the next free one */
 };
 
 int task_names_new(TaskNames **ret) {

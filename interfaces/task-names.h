@@ -13,13 +13,13 @@ typedef struct TaskNames TaskNames;
 
 typedef struct TaskName {
         uint32_t tid;
-        char text[TASK_NAME_MAX]; /* any bytes; "": none is known */
+        char text[TASK_NAME_MAX]; /* any bytes; "": unknown */
 } TaskName;
 
 int task_names_new(TaskNames **ret);
 TaskNames *task_names_free(TaskNames *names);
 DEFINE_CLEANUP(TaskNames, task_names_free);
 
-/* text: TASK_NAME_MAX bytes; "" changes nothing. Where there is no room the name is left out. */
+/* text: TASK_NAME_MAX bytes; "" changes nothing. A full table drops the name. */
 void task_names_set(TaskNames *names, uint32_t tid, const char *text);
 size_t task_names_get(const TaskNames *names, const TaskName **ret);

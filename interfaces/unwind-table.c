@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where functions begin in a program without symbols: .eh_frame_hdr holds a sorted table of their
- * beginnings (LSB core specification, "Exception frames"), which programs keep when they are
- * stripped. Read by the client and by the confined reader. Pure; the bytes come from strangers: a
- * table that is not sorted gives a wrong answer, and that is all. */
+/* Finds the function around an address in a program without symbols. .eh_frame_hdr holds a
+ * sorted table of function starts (LSB core specification, "Exception frames"), which stays in
+ * stripped programs. Used by the client and by the confined reader. Pure. The bytes are
+ * untrusted: an unsorted table gives a wrong answer, but does no other harm. */
 
 #include "interfaces/unwind-table.h"
 
@@ -13,11 +13,11 @@
 #define OMIT        0xff
 #define UDATA4      0x03            /* DW_EH_PE_udata4 */
 #define SDATA4      0x0b            /* DW_EH_PE_sdata4 */
-#define TABLE_FORM  (0x30 | SDATA4) /* behind DW_EH_PE_datarel: as every linker writes it */
+#define TABLE_FORM  (0x30 | SDATA4) /* DW_EH_PE_datarel: the form that all linkers write */
 #define POINTER_AT  4
 #define ENTRY_BYTES (2 * sizeof(int32_t))
 
-/* column 0: where the function begins, 1: its frame. */
+/* column 0: the start of the function; 1: its frame. */
 static uint64_t unwind_table_get(const uint8_t *table, size_t index, size_t column, uint64_t base) {
         int32_t distance;
 
@@ -48,7 +48,7 @@ bool unwind_table_find(const uint8_t *data,
         if (high > (size - table_at) / ENTRY_BYTES)
                 return false;
 
-        /* The last that begins at the address or before it. */
+        /* Finds the last function that begins at the address or before it. */
         const uint8_t *table = data + table_at;
         while (low < high) {
                 size_t middle = low + (high - low) / 2;

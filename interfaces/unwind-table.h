@@ -7,15 +7,15 @@
 
 #define UNWIND_TABLE_SECTION ".eh_frame_hdr"
 
-/* A function by the table that unwinding uses: where it begins and where the next one does
- * (UINT64_MAX: it is the last), and the address of what is said of it in .eh_frame. */
+/* A function in the unwind table: its start, the start of the next function (UINT64_MAX: it is
+ * the last), and the address of its entry in .eh_frame. */
 typedef struct UnwindEntry {
         uint64_t start, next;
         uint64_t frame;
 } UnwindEntry;
 
-/* The last that begins at the address or before it. data: bytes of the section, which is linked at
- * `base`. */
+/* Finds the last function that begins at the address or before it. data: the bytes of the
+ * section, which is linked at `base`. */
 bool unwind_table_find(const uint8_t *data,
                 size_t size,
                 uint64_t base,

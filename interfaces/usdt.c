@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The notes in which a program says where its markers (USDT, sys/sdt.h) are: a note of type 3 and
- * owner "stapsdt" holds three addresses, then provider, name and arguments, each with its NUL. Read
- * by the client, which shows them, and by the confined reader, which checks what was shown. Pure;
- * the bytes come from strangers. */
+/* Reads the notes that list a program's markers (USDT, sys/sdt.h). A note of type 3 and owner
+ * "stapsdt" holds three addresses, then provider, name and arguments, each with its NUL. Used by
+ * the client, which shows the markers, and by the confined reader, which checks the client's
+ * choice. Pure; the bytes are untrusted. */
 
 #include "interfaces/usdt.h"
 
@@ -18,7 +18,7 @@ static size_t align4(size_t n) {
         return (n + 3) & ~(size_t)3;
 }
 
-/* The text at *at, which moves behind its NUL. */
+/* Returns the text at *at and moves *at past its NUL. */
 static const char *take_text(const uint8_t *data, size_t size, size_t *at, size_t max) {
         const char *text = (const char *)data + *at;
         size_t length = strnlen(text, size - *at);
@@ -67,7 +67,7 @@ int usdt_note_next(const uint8_t *data, size_t size, bool is_64, size_t *offset,
                         return -EBADMSG;
                 memcpy(&header, note, sizeof(header));
                 left -= sizeof(header);
-                /* Each by itself: their sum could run over. */
+                /* Each size is checked separately, because their sum could overflow. */
                 if (header.n_namesz > left || align4(header.n_namesz) > left ||
                                 header.n_descsz > left - align4(header.n_namesz))
                         return -EBADMSG;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where a marker's arguments are, from the text that sys/sdt.h had the compiler write: size, '@'
- * and an operand in the assembler's own words. Called by the confined reader, so that no text of a
- * file gets further: the daemon sees numbers, checks them, and writes its own words for the kernel.
- * What a probe cannot fetch (floats, symbols, indexed addresses) is told as such. Pure; the text
- * comes from strangers.
+/* Parses the places of a marker's arguments. sys/sdt.h makes the compiler write them as text: size,
+ * '@' and an operand in assembler syntax. Called by the confined reader, which passes no text of a
+ * file on: the daemon receives numbers, checks them, and writes its own words for the kernel.
+ * Arguments that a probe cannot fetch (floats, symbols, indexed addresses) are reported as
+ * USER_ARG_OTHER. Pure; the text is untrusted.
  *
  * To add a form: this file, user-place.h and probes/inspection-place.c;
  * tests/interfaces/test-user-args.c. */
@@ -19,10 +19,10 @@
 
 #include "interfaces/cleanup.h"
 
-#define OPERAND_MAX 128 /* what is longer names a symbol */
+#define OPERAND_MAX 128 /* a longer operand contains a symbol */
 #define DIGITS      "0123456789"
 
-/* As DWARF counts them (AMD64 supplement of the System V ABI, "Register Number Mapping"). */
+/* In DWARF's order (AMD64 supplement of the System V ABI, "Register Number Mapping"). */
 static const char *const x86_names[] = { "ax", "dx", "cx", "bx", "si", "di", "bp", "sp" };
 #define X86_OLD  ELEMENTSOF(x86_names)
 #define X86_LAST 15
@@ -73,7 +73,7 @@ const char *user_register_name(unsigned reg) {
 #endif
 }
 
-/* All of the text, decimal or (0x) hexadecimal. */
+/* The whole text must be one number, decimal or hexadecimal (0x). */
 static bool user_args_parse_number(const char *text, int64_t *ret) {
         char *end;
 
@@ -87,7 +87,7 @@ static bool user_args_parse_number(const char *text, int64_t *ret) {
         return true;
 }
 
-/* A register's number behind its letters, without leading zeroes. */
+/* Reads a register's number after its letters, without leading zeroes. */
 static bool parse_index(const char *text, const char **ret_end, uint8_t *ret) {
         size_t n = strspn(text, DIGITS);
 
@@ -98,8 +98,7 @@ static bool parse_index(const char *text, const char **ret_end, uint8_t *ret) {
         return true;
 }
 
-/* All of the widths in which a register's low bits are named: rax, eax, ax, al; r8, r8d, r8w, r8b;
- * rsi, sil. */
+/* Accepts the name of every width: rax, eax, ax, al; r8, r8d, r8w, r8b; rsi, sil. */
 static bool parse_x86_register(const char *text, uint8_t *ret) {
         const char *end;
 
@@ -111,7 +110,7 @@ static bool parse_x86_register(const char *text, uint8_t *ret) {
         bool is_wide = *text == 'r' || *text == 'e';
         for (uint8_t i = 0; i < X86_OLD; i++) {
                 const char *name = x86_names[i];
-                bool is_letter = name[1] == 'x'; /* has a low byte called xl */
+                bool is_letter = name[1] == 'x'; /* its low byte has a name such as al */
 
                 *ret = i;
                 if (strcmp(text, name) == 0 || (is_wide && strcmp(text + 1, name) == 0))
@@ -204,7 +203,7 @@ static UserArg parse_argument(const char *text, size_t length, bool is_arm) {
         return arg;
 }
 
-/* Up to a space that is not within brackets. */
+/* Measures up to the first space outside brackets. */
 static size_t user_args_measure(const char *text) {
         bool is_within = false;
         size_t n = 0;

@@ -3,9 +3,9 @@
 
 #include "interfaces/user-place.h"
 
-/* As the kernel's fetch arguments call the register of this machine, without '%'. NULL: there is
- * none of that number. */
+/* Returns the register's name in the kernel's fetch arguments on this machine, without '%'.
+ * NULL: the number has no register. */
 const char *user_register_name(unsigned reg);
-/* "8@%rdi -4@$5 8@-8(%rbp)", on ARM "8@x0 4@[sp, 8]", as sys/sdt.h has written it. -EBADMSG: too
- * many, or no such text; what cannot be fetched is no error. */
+/* Parses a text of sys/sdt.h: "8@%rdi -4@$5 8@-8(%rbp)", on ARM "8@x0 4@[sp, 8]". -EBADMSG: too
+ * many arguments, or malformed. An argument that cannot be fetched is not an error. */
 int user_args_parse(const char *text, bool is_arm, UserArg args[USER_ARGS_MAX], size_t *ret_n);

@@ -5,18 +5,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define USER_PLACES_MAX 64 /* of one marker in one file */
-#define USER_ARGS_MAX   12 /* of one marker; what sys/sdt.h can write */
+#define USER_PLACES_MAX 64 /* places of one marker in one file */
+#define USER_ARGS_MAX   12 /* of one marker; the maximum of sys/sdt.h */
 
 typedef enum UserArgKind {
-        USER_ARG_OTHER = 0, /* nothing that a probe can fetch: a float, a symbol, an index */
+        USER_ARG_OTHER = 0, /* a probe cannot fetch it: a float, a symbol, an index */
         USER_ARG_CONSTANT,
         USER_ARG_REGISTER,
         USER_ARG_MEMORY, /* at the register's value + `value` */
         _USER_ARG_KIND_N,
 } UserArgKind;
 
-/* Where a marker's argument is when the marker is reached. */
+/* The place of an argument at the moment when the marker is reached. */
 typedef struct UserArg {
         int64_t value; /* the constant; of memory: the displacement */
         uint8_t kind;  /* UserArgKind */
@@ -25,12 +25,12 @@ typedef struct UserArg {
         uint8_t reserved[5];
 } UserArg;
 
-/* A place of a program's file where a probe may stand: an instruction begins there. */
+/* A place in a program's file that may hold a probe: an instruction begins there. */
 typedef struct UserPlace {
         uint64_t offset;
-        uint64_t function;  /* offset where the function around begins */
-        uint64_t semaphore; /* offset of the marker's counter; 0: it has none */
+        uint64_t function;  /* offset of the start of the enclosing function */
+        uint64_t semaphore; /* offset of the marker's counter; 0: no counter */
         uint32_t n_args;    /* of the marker */
-        uint32_t is_32bit;  /* 0, 1: the program */
+        uint32_t is_32bit;  /* 1: a 32-bit program */
         UserArg args[USER_ARGS_MAX];
 } UserPlace;

@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* Length in bytes of the well-formed UTF-8 character that `text` starts with, 0 when there is none
- * (over-long forms, surrogates, beyond U+10FFFF, cut off). RFC 3629 section 4. */
+/* Returns the length in bytes of the well-formed UTF-8 character at the start of `text`, or 0 if
+ * it is malformed (over-long forms, surrogates, beyond U+10FFFF, cut off). RFC 3629 section 4. */
 static inline size_t utf8_length(const char *text, size_t size) {
         const unsigned char *u = (const unsigned char *)text;
         unsigned char low = 0x80, high = 0xbf;
@@ -41,8 +41,8 @@ static inline size_t utf8_length(const char *text, size_t size) {
         return n;
 }
 
-/* The first byte, counted from 1, that is no printable text: malformed, or a control character. 0:
- * there is none. */
+/* Returns the position, from 1, of the first byte that is not printable text: malformed, or a
+ * control character. 0: all is printable. */
 static inline size_t utf8_find_unprintable(const char *text, size_t size) {
         for (size_t i = 0, n; i < size; i += n) {
                 n = utf8_length(text + i, size - i);
