@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The third thing that ktrace-consumer can be: the process that reads the kernel's `hist` files for
- * the daemon, once or every some milliseconds. Their text holds what traced processes have chosen
- * (hist-parse.c), so nobody with rights parses it. The daemon opens the files, which takes its
- * rights; then the sandbox is closed, and what was found goes back in messages of one size.
+/* The third role of ktrace-consumer: a process that reads the kernel's `hist` files for the daemon,
+ * once or at an interval. The text of these files contains strings that traced processes have
+ * chosen (hist-parse.c), so a process without privileges must parse it. The daemon opens the files,
+ * because opening them requires its privileges. Then this process closes the sandbox and sends the
+ * results in messages of one fixed size.
  *
- * A table is one reading: the kernel writes a file's text at once (seq_file, single_open), however
- * many read(2) it takes. It holds event_mutex meanwhile, so what is read again and again should be
- * small. A text that is as it was is not parsed. */
+ * The table comes from one reading: the kernel writes a file's text at once (seq_file,
+ * single_open), however many read(2) calls fetch it. The kernel holds event_mutex while it writes,
+ * so a table that is read at an interval should be small. A text that did not change is not parsed
+ * again. */
 
 #include "consumer/hist-reader.h"
 
@@ -23,18 +25,18 @@
 #include "consumer/order.h"
 #include "consumer/sandbox.h"
 
-#define CPU_SEC       10                 /* of one reading */
-#define TEXT_MAX      ((size_t)64 << 20) /* of a file */
+#define CPU_SEC       10                 /* for one reading */
+#define TEXT_MAX      ((size_t)64 << 20) /* for one file */
 #define TRIGGER_MAX   8192               /* a command of 4095 bytes, as the kernel completes it */
 #define NSEC_PER_MSEC UINT64_C(1000000)
 
-/* A key's hits as they were last told. */
+/* A key's hits as last reported. */
 typedef struct Seen {
         uint64_t key, hitcount;
 } Seen;
 
 typedef struct SeenList {
-        Seen *all; /* by key */
+        Seen *all; /* sorted by key */
         size_t n, room;
 } SeenList;
 
@@ -44,7 +46,7 @@ typedef struct Table {
         HistLayout layout;
         HistChoice choice;
         char *trigger;
-        char *text; /* of the last reading, where there are more to come */
+        char *text; /* of the last reading; only when read at an interval */
         size_t text_size;
         SeenList seen, now;
 } Table;
@@ -56,16 +58,16 @@ typedef struct Reader {
         size_t n_tables;
 } Reader;
 
-/* What an entry is told with. */
+/* What report_entry() needs to report an entry. */
 typedef struct Telling {
         const Reader *reader;
         const Table *table;
         uint64_t n_told;
 } Telling;
 
-/* Once */
+/* Reading once */
 
-/* Whole lines, without what they are indented by. */
+/* Copies whole lines without their indentation. */
 static size_t put_stack(char *to, size_t room, const HistKey *key) {
         const char *at = key->text, *end = key->text + key->size;
         size_t size = 0;
@@ -93,7 +95,7 @@ static size_t hist_reader_put_text(char *to, size_t room, const HistKey *key) {
         return size;
 }
 
-/* Strings first: a stack takes what they leave. */
+/* Strings are copied first. A stack gets the remaining room. */
 static void put_texts(ControlMessage *message, const HistEntry *entry, const HistLayout *layout) {
         size_t used = 0;
 
@@ -136,7 +138,7 @@ static int hist_reader_read_text(const Table *table, char **ret, size_t *ret_siz
         if (lseek(table->fd, 0, SEEK_SET) < 0)
                 return -errno;
         int r = fd_read_all(table->fd, TEXT_MAX, ret, ret_size);
-        return r == -ENODEV ? -ENOENT : r; /* the event is gone */
+        return r == -ENODEV ? -ENOENT : r; /* the event was removed */
 }
 
 static int report_table(const Reader *reader, const Table *table) {
@@ -163,7 +165,7 @@ static int report_table(const Reader *reader, const Table *table) {
         return order_answer(reader->control_fd, &message);
 }
 
-/* Again and again */
+/* Reading at an interval */
 
 static int note_entry(const HistEntry *entry, void *userdata) {
         SeenList *list = userdata;
@@ -187,7 +189,7 @@ static int compare_seen(const void *a, const void *b) {
         return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* The kernel may have entered a key twice, from two CPUs at once. */
+/* The kernel may have added a key twice, from two CPUs at the same time. */
 static void join_same(SeenList *list) {
         size_t n = 0;
 
@@ -217,7 +219,8 @@ static int report_risen(const Reader *reader, const Table *table, uint64_t dropp
                         .rose = {
                                 .table = table->index,
                                 .key = now->key,
-                                /* Fewer: the table was cleared meanwhile. */
+                                /* The count is lower when the table was cleared since the last
+                                 * reading. */
                                 .delta = now->hitcount - (now->hitcount < before ? 0 : before),
                                 .dropped = dropped,
                         },
@@ -275,7 +278,8 @@ static uint64_t get_msec(void) {
         return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NSEC_PER_MSEC;
 }
 
-/* 0: it is time. 1: now, and say so. */
+/* Returns 0 when the interval is over, and 1 when the daemon asks for a reading at once and a
+ * reply. */
 static int wait_for_time(const Reader *reader, uint64_t due_msec) {
         struct pollfd wait = { .fd = reader->control_fd, .events = POLLIN };
         ControlMessage message;
@@ -301,8 +305,8 @@ static int run_for_ever(Reader *reader) {
                 r = asked < 0 ? asked : hist_reader_read_all(reader);
                 if (r == 0 && asked > 0)
                         order_report(reader->control_fd, CONTROL_FLUSHED, 0, "");
-                /* Counted from the end of a reading, and never shorter than that took: the kernel
-                 * changes nobody's events meanwhile. */
+                /* The pause starts at the end of a reading and is at least as long as the reading
+                 * took, because the kernel cannot change events during a reading. */
                 uint64_t end_msec = get_msec();
                 due_msec = end_msec +
                            MAX_OF((uint64_t)reader->interval_msec, end_msec - begin_msec);
@@ -349,7 +353,7 @@ static int take_table(Reader *reader) {
 static int hist_reader_set_limits(void) {
         const struct rlimit cpu = { CPU_SEC, CPU_SEC };
 
-        /* Nobody's stream waits for this. */
+        /* No stream waits for this process, so it gives up the raised priority. */
         (void)setpriority(PRIO_PROCESS, 0, 0);
         return setrlimit(RLIMIT_CPU, &cpu) < 0 ? -errno : 0;
 }

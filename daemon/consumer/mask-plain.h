@@ -8,28 +8,28 @@
 #include <emmintrin.h>
 #endif
 
-/* The cuts at places that are known before a record is: inline, since calls would cost most records
- * more than they. */
+/* Cuts at offsets that are known in advance. They are inline, because for most records a call would
+ * cost more than the cut. */
 
 #define MASK_NAME_SIZE 16 /* TASK_COMM_LEN */
 
-/* What a processor takes at once. */
+/* The bytes that a processor handles at once. */
 typedef uint64_t Bits __attribute__((vector_size(16)));
 
-/* Laid over a record: what it does not keep is zeroed. */
+/* A bit mask that is laid over a record. It zeroes the bits that it does not keep. */
 typedef struct Stencil {
         Bits *kept;
-        uint32_t n;           /* 0: it keeps all */
-        uint32_t begin, last; /* n - 1 stand one behind the other; the last, so that it lies inside
-                                 the record, perhaps over another */
+        uint32_t n;           /* 0: it keeps everything */
+        uint32_t begin, last; /* offsets: the blocks follow each other from begin; the last one may
+                                 overlap, so that it ends inside the record */
 } Stencil;
 
 static inline uint32_t stencil_get_offset(const Stencil *stencil, uint32_t i) {
         return i + 1 < stencil->n ? stencil->begin + i * (uint32_t)sizeof(Bits) : stencil->last;
 }
 
-/* record: all of it lies inside. The last is read first: what was written there just before could
- * be read again only after a wait. */
+/* The whole stencil must be inside the record. The last block is read first: reading bytes that
+ * were just written would stall the processor. */
 static inline void stencil_apply(const Stencil *stencil, uint8_t *record) {
         Bits bits, last_bits;
 
@@ -46,7 +46,8 @@ static inline void stencil_apply(const Stencil *stencil, uint8_t *record) {
         memcpy(record + stencil->last, &last_bits, sizeof(last_bits));
 }
 
-/* The highest bit of a word's first byte that is 0, and perhaps some above it; 0: there is none. */
+/* Returns the highest bit of the word's first zero byte, and perhaps bits above it. Returns 0 when
+ * the word has no zero byte. */
 static inline uint64_t word_find_nul(uint64_t word) {
         const uint64_t ones = 0x0101010101010101;
 
@@ -54,15 +55,15 @@ static inline uint64_t word_find_nul(uint64_t word) {
         return (word - ones) & ~word & ones << 7;
 }
 
-/* What is in it up to its first NUL. */
+/* Keeps the bytes before the first NUL. */
 static inline uint64_t word_cut(uint64_t word) {
         uint64_t nul = word_find_nul(word);
 
         return word & (nul ^ (nul - 1));
 }
 
-/* Zeroes what is behind the NUL in the name of a task. Without a branch: how long a name is cannot
- * be foreseen. */
+/* Zeroes the bytes after the NUL in the name of a task. It has no branch, because the length of a
+ * name cannot be predicted. */
 static inline void name_cut_words(uint8_t *name) {
         uint64_t words[2];
 

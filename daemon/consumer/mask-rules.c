@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What of an event's records reaches the reader, worked out once of its format and the list of what
- * is cut, so that a record costs a few ANDs. By allow-list: a byte that no field owns is
- * zeroed, because the kernel does not: holes between fields, what lies behind a string's NUL and
- * behind the last field carry whatever the memory held before. Of the fields, those in "cut" are
- * zeroed, replaced, or searched for words in the kernel's address range; a field behind a location
- * goes with its payload.
+/* Builds the rules that clean the records of one event, from the event's format and its list of
+ * cuts. The consumer builds them once, at its set-up, so that mask.c can apply them to a record
+ * with a few ANDs.
  *
- * Used by the consumer at its set-up; mask.c applies the rules. A list that is not understood in
- * every entry is refused: what it meant to cut would pass. */
+ * The rules are an allow-list: a byte that belongs to no field is zeroed. The kernel does not zero
+ * such bytes. Holes between fields, bytes after a string's NUL and bytes after the last field
+ * contain old memory. Fields in "cut" are zeroed, replaced, or searched for words in the kernel's
+ * address range. A located field (__data_loc, __rel_loc) is cut together with its payload.
+ *
+ * A list is refused when one of its entries is not understood: the data that the entry should cut
+ * would pass. */
 
 #include "consumer/mask-rules.h"
 
@@ -28,16 +30,16 @@ static const char *const cut_names[_CUT_N] = {
         [CUT_MEMBER] = "member",
 };
 
-/* While the rules of an event are being made. */
+/* The state while the rules of one event are built. */
 typedef struct Maker {
         Mask *mask;
-        MaskRules *rules; /* of the mask */
+        MaskRules *rules; /* the mask's rules */
         const Format *format;
-        json_object *cuts; /* NULL: none */
+        json_object *cuts; /* NULL: no cuts */
         bool has_members;
-        uint8_t *told;    /* per byte up to fixed_end */
-        uint8_t *hidden;  /* per byte: a field is cut there */
-        uint8_t *members; /* per byte: 1 + its group */
+        uint8_t *told;    /* per byte up to fixed_end: a field owns it */
+        uint8_t *hidden;  /* per byte: a field that is cut owns it */
+        uint8_t *members; /* per byte: 1 + the group of its field */
 } Maker;
 
 static MaskRules *rules_free(MaskRules *rules) {
@@ -72,7 +74,8 @@ static const char *mask_rules_find_text(json_object *object, const char *key) {
                                : NULL;
 }
 
-/* Each entry names a field of the event, each field once: what is not understood is not to pass. */
+/* Each entry must name a field of the event, and each field at most once. An unknown entry is
+ * refused, because its data would pass. */
 static int check_cuts(json_object *cuts, const Format *format) {
         if (!json_object_is_type(cuts, json_type_array))
                 return -EBADMSG;
@@ -106,7 +109,7 @@ static json_object *find_entry(const Maker *maker, const char *name) {
         return NULL;
 }
 
-/* The group of the task that the entry names. */
+/* Finds or adds the group of the task whose pid field the entry names. */
 static int find_group(Maker *maker, json_object *entry, size_t *ret) {
         const char *name = mask_rules_find_text(entry, "pid");
         const FormatField *pid = name ? format_field_find(maker->format, name) : NULL;
@@ -173,7 +176,7 @@ static uint32_t get_step(const FormatField *field) {
         return sizeof(uint64_t);
 }
 
-/* Only numbers have pseudonyms: of other things nothing is told. */
+/* Only numbers and words have pseudonyms. Other fields are zeroed. */
 static Cut narrow_cut(const FormatField *field, Cut cut) {
         bool is_number = field->kind == FIELD_PLAIN && field->n_elements == 0 &&
                          (field->size == 1 || field->size == 2 || field->size == 4 ||
@@ -208,20 +211,20 @@ static void add_run(MaskRules *rules, const FormatField *field, Cut cut) {
 
         if (cut == CUT_PSEUDONYM && field->size < sizeof(uint64_t))
                 step = field->size;
-        else if (field->size < sizeof(uint64_t)) /* has no word */
+        else if (field->size < sizeof(uint64_t)) /* too small for an address */
                 return;
         Run *last = rules->n_runs > 0 ? &rules->runs[rules->n_runs - 1] : NULL;
         if (last && last->cut == cut && last->step == step && step == sizeof(uint64_t) &&
                         last->range.end == field->offset &&
                         (field->size | (last->range.end - last->range.begin)) % step == 0) {
-                last->range.end += field->size; /* one search for both */
+                last->range.end += field->size; /* search both fields at once */
                 return;
         }
         rules->runs[rules->n_runs++] =
                         (Run){ { field->offset, field->offset + field->size }, step, cut };
 }
 
-/* What lies in the record's fixed part. */
+/* Adds a field whose data is in the record's fixed part. */
 static void add_plain(Maker *maker, const FormatField *field, Cut cut, size_t group) {
         MaskRules *rules = maker->rules;
 
@@ -234,7 +237,7 @@ static void add_plain(Maker *maker, const FormatField *field, Cut cut, size_t gr
                 add_run(rules, field, cut);
 }
 
-/* In the order of their places. */
+/* The caller adds the fields in the order of their offsets. */
 static int mask_rules_add_field(Maker *maker, const FormatField *field) {
         MaskRules *rules = maker->rules;
         bool is_plain = field->kind == FIELD_PLAIN, is_behind = field->offset >= rules->fixed_end;
@@ -245,7 +248,8 @@ static int mask_rules_add_field(Maker *maker, const FormatField *field) {
         if (r < 0)
                 return r;
         cut = narrow_cut(field, cut);
-        /* What two fields share is cut behind a NUL for neither. */
+        /* When two fields overlap, neither is cut after its NUL: the bytes may belong to the other
+         * one. */
         while (rules->n_strings > 0 && rules->strings[rules->n_strings - 1].end > field->offset)
                 rules->n_strings--;
         if (is_plain && field->is_string && field->size > 0 && is_behind && cut != CUT_ALL &&
@@ -273,15 +277,15 @@ static bool is_hole(const Maker *maker, uint32_t offset, unsigned told _unused_)
         return maker->hidden[offset] || (!maker->told[offset] && !maker->rules->are_holes_told);
 }
 
-/* told: a bit a group. */
+/* told: one bit for each group. */
 static bool is_of_another(const Maker *maker, uint32_t offset, unsigned told) {
         unsigned group = maker->members[offset];
 
         return group > 0 && !(told >> (group - 1) & 1);
 }
 
-/* From the first byte that it may zero to the last. Whatever is told it has the same shape, so that
- * it can be foreseen how long it is. */
+/* The stencil reaches from the first byte that it may zero to the last. Its size is the same for
+ * every set of groups, so the processor can predict the loop. */
 static void place_stencil(const Maker *maker, IsZeroed is_zeroed, Stencil *ret) {
         uint32_t end = maker->rules->fixed_end, size = sizeof(Bits), first = end, behind = 0;
 
@@ -353,7 +357,7 @@ static int make_rules(Maker *maker, size_t n) {
         return r;
 }
 
-/* The compiler of definitions writes one of the names, and no user may use either. */
+/* The compiler of definitions writes only one of the two names, and no user may use either. */
 static int find_start(const Format *format, Mask *mask) {
         static const struct {
                 const char *name;
@@ -374,7 +378,7 @@ static int find_start(const Format *format, Mask *mask) {
         return 0;
 }
 
-/* For records of which all lies in the fixed part. */
+/* For events whose records have all their data in the fixed part. */
 static void find_short_cut(const MaskRules *rules, Mask *mask) {
         uint32_t size = rules->fixed_end;
 
@@ -394,7 +398,7 @@ static void find_short_cut(const MaskRules *rules, Mask *mask) {
 }
 
 static int mask_new(const Format *format, json_object *cuts, bool has_members, Mask **ret) {
-        enum { FORMAT_BYTES_MAX = 65536 + 8 }; /* format.c takes none that is longer */
+        enum { FORMAT_BYTES_MAX = 65536 + 8 }; /* format.c refuses longer ones */
 
         _cleanup_(mask_free_cleanup) Mask *mask = calloc(1, sizeof(*mask));
         _cleanup_free_ uint8_t *bytes = calloc(3, FORMAT_BYTES_MAX);

@@ -5,7 +5,7 @@
 
 #define LOCATED_MAX 64
 
-/* What mask-rules.c makes of a format and mask.c does to a record. */
+/* The rules that mask-rules.c makes from a format and that mask.c applies to a record. */
 typedef enum Cut {
         CUT_NOTHING,
         CUT_ALL,
@@ -20,9 +20,9 @@ typedef struct Range {
         uint32_t begin, end;
 } Range;
 
-typedef struct Run { /* bytes in which words of the kernel may stand */
+typedef struct Run { /* bytes that may contain words of the kernel */
         Range range;
-        uint32_t step; /* from one possible place to the next */
+        uint32_t step; /* from one possible position to the next */
         Cut cut;
 } Run;
 
@@ -30,15 +30,15 @@ typedef struct Located { /* a __data_loc or __rel_loc field */
         uint32_t offset;
         bool is_relative;
         bool is_string;
-        uint32_t step; /* bytes of an element */
+        uint32_t step; /* bytes of one element */
         Cut cut;
-        size_t group; /* of CUT_MEMBER */
+        size_t group; /* for CUT_MEMBER */
 } Located;
 
 typedef struct MaskRules {
-        uint32_t fixed_end;  /* behind the last field */
-        bool is_open;        /* the last field is an array without a size: to the record's end */
-        Located open;        /* that one; its offset is fixed_end */
+        uint32_t fixed_end; /* end of the last field */
+        bool is_open; /* the last field is an array without a size: it goes to the record's end */
+        Located open; /* that array; its offset is fixed_end */
         bool are_holes_told; /* only in a build that leaves this defence out */
         Range *strings;      /* char arrays: the kernel copies up to the NUL and leaves the rest */
         size_t n_strings;
@@ -48,9 +48,10 @@ typedef struct MaskRules {
         size_t n_located;
 } MaskRules;
 
-/* events: the array of that name in the metadata, each with "format" and (optional) "cut".
- * has_members: mask_cut_others() will be called; otherwise what only members' records may tell is
- * told of nobody. -EBADMSG when it is not as the daemon makes it. */
+/* events: the array "events" of the metadata; each entry has "format" and optionally "cut".
+ * has_members: the caller will call mask_cut_others(); without it, fields with CUT_MEMBER are
+ * always zeroed. Fails with -EBADMSG when the array does not have the form that the daemon
+ * writes. */
 int masks_new(json_object *events, bool has_members, Masks **ret);
 Masks *masks_free(Masks *masks);
 DEFINE_CLEANUP(Masks, masks_free);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One record cleaned in place by the rules of its event. Used by page.c for each record that is not
- * told as it is. Believes the rules and nothing of a record: each offset is checked against its
- * size, and a record may be shorter than its event's fields (a kernel stack with few entries): what
- * is there of it is cut the same way.
+/* Cleans one record in place by the rules of its event. page.c calls it for each record that may
+ * not pass unchanged. It trusts the rules and does not trust the record: each offset is checked
+ * against the record's size. A record may be shorter than its event's fields (a kernel stack with
+ * few entries). The part that exists is then cut the same way.
  *
- * A located field that is cut keeps its place with a length of nothing (a string's: its NUL), so
- * that a reader prints an empty string and not what lies elsewhere. */
+ * A located field that is cut keeps its offset and gets the length 0 (a string keeps its NUL). So a
+ * reader prints an empty string, and not the bytes of another field. */
 
 #include <string.h>
 
@@ -15,9 +15,10 @@
 #include "interfaces/cleanup.h"
 #include "interfaces/defence.h"
 
-/* Where addresses begin: on arm64 with 52 bits and on x86-64 with five levels none lies below.
- * Above the end are only error numbers. In bytes that are no words any 0xff would do for the first,
- * so there it is what both have with 48 bits. */
+/* WORDS_BEGIN: no kernel address is lower, even on arm64 with 52 bits and on x86-64 with five
+ * levels. KERNEL_END: only error numbers are higher. BYTES_BEGIN is for data that is not made of
+ * words, where every byte 0xff would match WORDS_BEGIN. It is the begin of both architectures with
+ * 48 bits. */
 #define WORDS_BEGIN 0xff00000000000000
 #define BYTES_BEGIN 0xffff800000000000
 #define KERNEL_END  0xfffffffffffff000
@@ -33,7 +34,7 @@ static void mask_put_u32(uint8_t *at, uint32_t value) {
         memcpy(at, &value, sizeof(value));
 }
 
-/* Up to its NUL. */
+/* Shortens the range to end at its NUL. */
 static Range cut_string(const uint8_t *record, Range range) {
         const uint8_t *nul = memchr(record + range.begin, 0, range.end - range.begin);
 
@@ -42,7 +43,7 @@ static Range cut_string(const uint8_t *record, Range range) {
         return range;
 }
 
-/* Where a located field's payload lies in the record; false when it is not inside. */
+/* Finds the payload of a located field. Returns false when the payload is not inside the record. */
 static bool find_located(const Located *located,
                 const uint8_t *record,
                 size_t size,
@@ -60,7 +61,7 @@ static bool find_located(const Located *located,
         return true;
 }
 
-/* A number of 1 to 8 bytes gets one of its size. */
+/* Replaces a number of 1 to 8 bytes with a pseudonym of the same size. */
 static void replace_number(Pseudonyms *pseudonyms, uint8_t *at, uint32_t size) {
         uint64_t word = 0;
 
@@ -81,7 +82,7 @@ static void cut_word(Pseudonyms *pseudonyms, const Run *run, uint8_t *at) {
         memcpy(at, &word, sizeof(word));
 }
 
-/* Mostly nothing is found: one test for all of them, without a branch each. */
+/* Most records have no such word. One test for all words is cheaper than a branch for each. */
 static inline bool has_kernel_words(const uint8_t *at, size_t n) {
         uint64_t found = 0, word;
 
@@ -104,9 +105,9 @@ static void cut_range(Pseudonyms *pseudonyms, const Run *run, uint8_t *record, R
                 cut_word(pseudonyms, run, record + at);
 }
 
-/* Zeroes record[from, size) but for the ranges. */
+/* Zeroes record[from, size), except the ranges. */
 static void zero_between(uint8_t *record, size_t from, size_t size, Range *ranges, size_t n) {
-        for (size_t i = 1; i < n; i++) /* few: by insertion */
+        for (size_t i = 1; i < n; i++) /* insertion sort: n is small */
                 for (size_t k = i; k > 0 && ranges[k].begin < ranges[k - 1].begin; k--) {
                         Range swap = ranges[k];
 
@@ -124,7 +125,7 @@ static void zero_between(uint8_t *record, size_t from, size_t size, Range *range
                 memset(record + from, 0, size - from);
 }
 
-/* After the ranges that stay were told apart: where two share bytes, the one that is cut wins. */
+/* Called after the ranges to keep were found: where two fields share bytes, the cut wins. */
 static void cut_located(const MaskRules *rules,
                 const Located *located,
                 uint8_t *record,
@@ -159,7 +160,8 @@ static bool is_searched(Cut cut) {
         return cut == CUT_PSEUDONYM || cut == CUT_WORDS || cut == CUT_WORDS_PSEUDONYM;
 }
 
-/* What lies behind the fields. Not inline: its array would cost each record a stack protector. */
+/* Cleans the bytes after the fixed fields. Not inline: its array would cost each record a stack
+ * protector. */
 static __attribute__((noinline)) void clean_tail(const MaskRules *rules,
                 Pseudonyms *pseudonyms,
                 uint8_t *record,
@@ -199,10 +201,10 @@ static __attribute__((noinline)) void clean_tail(const MaskRules *rules,
                 memset(record + rules->fixed_end, 0, size - rules->fixed_end);
 }
 
-/* Zeroes what is behind the NUL. Eight bytes at once: the names in sched_switch cost 30 ns
- * otherwise. */
+/* Zeroes the bytes after the NUL, eight bytes at a time. Byte by byte, the names in sched_switch
+ * would cost 30 ns. */
 static inline void cut_array(uint8_t *string, size_t size) {
-        uint64_t told = UINT64_MAX; /* none of it once the NUL was there */
+        uint64_t told = UINT64_MAX; /* 0 after the NUL */
         size_t at = 0;
 
         if (size == MASK_NAME_SIZE) {
@@ -223,7 +225,7 @@ static inline void cut_array(uint8_t *string, size_t size) {
         }
 }
 
-/* Of a record that ends before its event's fields do, or is shorter than a stencil. */
+/* For a record that is shorter than its event's fields, or shorter than a stencil. */
 static __attribute__((noinline)) void clear_bytes(const Stencil *stencil,
                 uint8_t *record,
                 size_t size) {
@@ -247,7 +249,8 @@ static inline void clear_fixed(const MaskRules *rules,
                 clear_bytes(stencil, record, size);
 }
 
-/* A word of which the record holds a part tells half an address. */
+/* When the record holds only a part of a word, that part would show half of an address. It is
+ * zeroed. */
 static __attribute__((noinline)) void clean_run(Pseudonyms *pseudonyms,
                 const Run *run,
                 uint8_t *record,
@@ -262,7 +265,7 @@ static __attribute__((noinline)) void clean_run(Pseudonyms *pseudonyms,
         cut_range(pseudonyms, run, record, range);
 }
 
-/* Most runs are words among which is none of the kernel's. */
+/* Most runs contain words, and none of them is an address of the kernel. */
 static inline bool is_run_clean(const Run *run, const uint8_t *record, size_t size) {
         Range range = run->range;
 
@@ -287,7 +290,7 @@ void mask_clean(const Masks *masks, const Mask *mask, uint8_t *record, size_t si
                 clean_tail(rules, masks->pseudonyms, record, size);
         else if (rules->fixed_end >= size || rules->are_holes_told)
                 return;
-        else if (size - rules->fixed_end < sizeof(uint32_t)) /* to align the next record */
+        else if (size - rules->fixed_end < sizeof(uint32_t)) /* padding to align the next record */
                 mask_put_u32(record + size - 4,
                                 mask_get_u32(record + size - 4) &
                                                 UINT32_MAX >> 8 * (size - rules->fixed_end));
@@ -295,7 +298,7 @@ void mask_clean(const Masks *masks, const Mask *mask, uint8_t *record, size_t si
                 memset(record + rules->fixed_end, 0, size - rules->fixed_end);
 }
 
-/* What of the groups lies behind the fixed part. */
+/* Cuts the fields of the groups that are after the fixed part. */
 static __attribute__((noinline)) void cut_tails(const MaskRules *rules,
                 unsigned told,
                 uint8_t *record,

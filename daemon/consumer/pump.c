@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From the rings to the queue: reads, has cleaned and judged what may be told, and frames it. Run
- * by the consumer's loop when a ring or the timer wakes it; owns what the daemon set up and the
- * rings.
+/* Moves data from the rings to the queue: it reads the rings, has the records cleaned and judged,
+ * and puts them into frames. The consumer's loop runs it when a ring or the timer wakes the loop.
+ * It owns the objects that the daemon's set-up made, and the rings.
  *
- * Without a fence a CPU's sub-buffers go through one batch at once. A judged stream goes round by
- * round (hold.c), and nothing of a round is told before the guard was asked. What exceeds the
- * stream's bytes a second is cut in whole sub-buffers, and counted as lost. A snapshot takes each
- * ring once, behind what the last one has left (window.c). */
+ * Without a fence, a CPU's sub-buffers go through one batch at once. A judged stream is released
+ * round by round (hold.c), and the guard is checked before each release. Data above the stream's
+ * limit of bytes per second is dropped in whole sub-buffers, and counted as lost. A snapshot reads
+ * each ring once and puts its data after the data that the last snapshot kept (window.c). */
 
 #include "consumer/pump.h"
 
@@ -20,8 +20,8 @@
 
 #define BATCH_SIZE ((size_t)64 * 1024)
 #define CPUS_MAX   8192
-/* At the end of a session, for a reader that is slow: half of what the unit may have. What stays in
- * the rings is told as `entries`. */
+/* The limit of memory at the end of a session with a slow reader: half of the unit's limit. Data
+ * that stays in the rings is reported as `entries`. */
 #define KEPT_BYTES_MAX ((uint64_t)1024 * 1024 * 1024)
 
 int pump_set_counts(Pump *pump, const char *plan) {
@@ -29,7 +29,8 @@ int pump_set_counts(Pump *pump, const char *plan) {
         return json_object_is_type(pump->counts_plan, json_type_object) ? 0 : -EBADMSG;
 }
 
-/* events: of the metadata. Those that are recorded for the counting alone are added. */
+/* events: the array of the metadata. The events that are recorded only for counting are added to
+ * it. */
 static int load_counts(Pump *pump, json_object *events) {
         _cleanup_json_ json_object *plan = TAKE_PTR(pump->counts_plan);
         json_object *more = NULL;
@@ -57,7 +58,7 @@ static int load_masks(Pump *pump, const char *metadata, bool is_judged) {
         r = r ?: masks_new(events, is_judged, &pump->masks);
         if (r < 0)
                 return r;
-        /* Anonymous memory that is never touched costs nothing. */
+        /* Anonymous memory that is never written costs nothing. */
         pump->tally.pids = mmap(NULL,
                         PAGE_PIDS_MAX / 8,
                         PROT_READ | PROT_WRITE,
@@ -107,7 +108,7 @@ int pump_init(Pump *pump,
         pump->batch_size = MAX_OF(BATCH_SIZE, pump->subbuf_size);
         if (setup->setup.snapshot != CONTROL_SNAPSHOT_NONE)
                 pump->batch_size = MAX_OF(pump->batch_size, 2 * pump->subbuf_size);
-        /* The kernel rounds up, and has sub-buffers beside the ring's. */
+        /* The kernel rounds up, and has sub-buffers besides those of the ring. */
         pump->ring_bytes = setup->setup.buffer_bytes + 4 * pump->subbuf_size;
         pump->window.buffer_bytes = setup->setup.buffer_bytes;
         pump->batch = malloc(pump->batch_size);
@@ -121,13 +122,14 @@ int pump_init(Pump *pump,
                 r = fence_init(&pump->fence, setup, pump->masks, &pump->tally, &pump->bucket);
         if (r == 0 && pump->counts)
                 count_members(pump);
-        /* A window is judged as a whole. */
+        /* A snapshot is judged as a whole, so a lane must hold a whole ring. */
         if (r == 0 && setup->setup.judged && setup->setup.snapshot != CONTROL_SNAPSHOT_NONE)
                 pump->fence.hold.n_pages_max = pump->ring_bytes / subbuf_size;
         return r;
 }
 
-/* Cleans and cuts what was read of a ring; the bytes that go out, at most n. */
+/* Cleans the data of a batch and drops what exceeds the rate limit. Returns the bytes to send, at
+ * most n. */
 static size_t clean_batch(Pump *pump, Ring *ring, size_t n) {
         size_t kept = 0, last = 0;
 
@@ -165,9 +167,9 @@ static int pump_put_data(unsigned cpu,
         return !queue_is_empty(pump->queue) && !pump->is_ending;
 }
 
-/* Reads one ring up to what it held at the beginning, so that a writer faster than we are keeps
- * neither the other rings nor the daemon waiting. When all is wanted and nobody should be writing
- * any more: until it is empty, within bounds. */
+/* Reads one ring up to the number of records that it held at the beginning. So a writer that is
+ * faster than the consumer cannot keep the other rings or the daemon waiting. With is_all, when
+ * writers should have stopped, it reads until the ring is empty, within limits. */
 static int run_ring(Pump *pump, Ring *ring, bool is_all) {
         uint64_t bytes = 0;
 
@@ -194,15 +196,16 @@ static int run_ring(Pump *pump, Ring *ring, bool is_all) {
         return 0;
 }
 
-/* The guard has fired: what was not told yet never will be. */
+/* The guard has fired: data that is not sent yet is discarded. */
 static int trip(Pump *pump) {
         pump->is_tripped = true;
         pump->queue->discarded_bytes += hold_discard(&pump->fence.hold);
         return -ECANCELED;
 }
 
-/* Until everything that was recorded before now is told, or the sink has enough. After a loss
- * nothing more is read until it is known who lives: a proof counts for losses before it alone. */
+/* Runs until everything that was recorded before now is sent, or the sink is full. After a loss it
+ * stops reading until the daemon has proven the members, because a proof covers only losses before
+ * it. */
 static int run_fence(Pump *pump) {
         uint64_t now = fence_get_now(&pump->fence), bytes = 0, before;
         Hold *hold = &pump->fence.hold;
@@ -248,8 +251,8 @@ int pump_run(Pump *pump, bool is_all) {
         return 0;
 }
 
-/* A round judges what is older than the round before, so that two are enough unless a lane is full.
- */
+/* A round judges the records that are older than the previous round. So two rounds are enough,
+ * unless a lane is full. */
 #define ROUNDS_MAX 64
 
 int pump_catch_up(Pump *pump) {
@@ -284,9 +287,10 @@ static int put_window(unsigned cpu, const uint8_t *data, size_t size, void *user
         return r ?: window_keep(&pump->window, cpu, data, size);
 }
 
-/* The first batch. What was overwritten is no loss: behind that the window begins, and what lies
- * before is not of it. That is the rest of the sub-buffer at which the last snapshot ended, which
- * the kernel keeps apart from those that it overwrites, and all that the last one had. */
+/* Reads the first batch of a snapshot. Overwritten records are not reported as lost: the window
+ * begins after them, and data before them does not belong to it. That data is the rest of the
+ * sub-buffer at which the last snapshot ended (the kernel keeps this sub-buffer apart from those
+ * that it overwrites), and all data that the last snapshot kept. */
 static ssize_t begin_snapshot(Pump *pump, Ring *ring, bool *ret_broken) {
         uint8_t *second = pump->batch + pump->subbuf_size;
 
@@ -328,7 +332,8 @@ static int snapshot_ring(Pump *pump, Ring *ring) {
                                 (!pump->window.is_frozen && ring->last.read >= held))
                         break;
                 n = ring_read(ring, pump->batch, pump->batch_size, pump->subbuf_size);
-                /* That is text to be made and parsed: not before it may be enough. */
+                /* The kernel formats the statistics as text, which must be parsed. So they are not
+                 * read before enough bytes may have been read. */
                 if (bytes >= new_bytes)
                         r = r ?: ring_read_statistics(ring);
         }
@@ -343,7 +348,7 @@ static int put_judged(unsigned cpu,
         return put_window(cpu, data, size, userdata);
 }
 
-/* What the last snapshot has left was judged by it. */
+/* The data that the last snapshot kept was judged by that snapshot. */
 static int take_judged_snapshot(Pump *pump) {
         Fence *fence = &pump->fence;
         int r = 0;
@@ -382,7 +387,7 @@ static int take_snapshot(Pump *pump) {
         return r ?: window_close(&pump->window, &pump->tally);
 }
 
-/* What was dropped after the last data of a CPU has no frame of its own yet. */
+/* Records that were dropped after the last data of a CPU have no frame yet. */
 static int put_last_losses(Pump *pump) {
         for (unsigned i = 0; i < pump->rings.n_given; i++) {
                 FrameHeader header = { .type = FRAME_DATA, .cpu = i };
@@ -398,7 +403,7 @@ static int put_last_losses(Pump *pump) {
 }
 
 int pump_leave(Pump *pump) {
-        (void)pump_run(pump, false); /* the guard's too: nothing more is told */
+        (void)pump_run(pump, false); /* the error does not matter: nothing more is sent */
         pump->queue->discarded_bytes += pump->fence.is_on ? hold_discard(&pump->fence.hold) : 0;
         return pump->is_tripped ? 0 : put_last_losses(pump);
 }
@@ -428,7 +433,7 @@ int pump_end(Pump *pump) {
                         return 0;
                 return r || pump->fence.is_on ? r : put_last_losses(pump);
         }
-        (void)pump_run(pump, true); /* what stays unread is told as `entries` */
+        (void)pump_run(pump, true); /* data that stays unread is reported as `entries` */
         if (pump->is_tripped)
                 return 0;
         if (pump->fence.is_on)
