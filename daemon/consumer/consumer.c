@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* ktrace-consumer, unless it is told to be an inspector (inspector.c) or a reader of histograms
- * (hist-reader.c): one process per stream, ring
- * -> clean -> frame -> sink. Started by the daemon (control socket as fd 3) or by
- * ktrace-consumer.socket; lives until its sink or its session ends. control.h has the conversation.
+/* ktrace-consumer moves one stream: ring -> clean -> frame -> sink. Each stream has its own
+ * process. The daemon starts it (control socket as fd 3), or ktrace-consumer.socket does. It runs
+ * until its sink or its session ends. control.h describes the messages. By the daemon's first
+ * message the program becomes an inspector (inspector.c), a reader of histograms (hist-reader.c) or
+ * a reader of the spool (spool-reader.c) instead.
  *
- * Wake-ups. Idle, it sleeps in epoll with the instance's buffer_percent at 0, so that the first
- * event wakes it and nothing else does. Then it is active: buffer_percent at ACTIVE_PERCENT, so
- * that the kernel wakes it by fill level alone (waking per event slows the producer 17 times), and
- * a timer flushes what is slow. A tick that finds nothing makes it idle again; a ring that is ready
- * and gives nothing is left alone until the next tick. rings.c has what the kernel makes of it.
+ * Wake-ups: when idle, the consumer sleeps in epoll, and the instance's buffer_percent is 0. Then
+ * the first event wakes the consumer, and nothing else does. When active, buffer_percent is
+ * ACTIVE_PERCENT, so that the kernel wakes the consumer only by fill level (a wake-up for each
+ * event makes the producer 17 times slower). A timer flushes slow data. A tick that finds no data
+ * makes the consumer idle again. A ring that is ready but returns no data is ignored until the next
+ * tick. rings.c describes how the kernel handles buffer_percent.
  *
- * A sink that takes nothing stops the reading: the ring fills, the kernel drops and counts. When
- * the session ends what the rings hold is read into memory and the rings are let go; the rest is
- * written at the reader's pace, for as long as the reader takes anything within LINGER_TICKS. */
+ * When the sink takes no data, the consumer stops reading. The ring fills, and the kernel drops
+ * events and counts them. When the session ends, the consumer reads the rest of the rings into
+ * memory and releases the rings. Then it writes the rest at the reader's pace, until the reader has
+ * taken nothing for LINGER_TICKS. */
 
 #include "consumer/consumer.h"
 
@@ -42,7 +45,7 @@
 #include "interfaces/control.h"
 
 #define FLUSH_NSEC   (100 * 1000 * 1000)
-#define LINGER_TICKS 1200 /* 120 s without a byte taken */
+#define LINGER_TICKS 1200 /* 120 s in which the reader takes no byte */
 
 void consumer_report(Consumer *c, ControlType type, int error, const char *text) {
         ControlMessage message = {
@@ -62,7 +65,7 @@ void consumer_report(Consumer *c, ControlType type, int error, const char *text)
                 c->is_control_open = false;
 }
 
-/* False: the client does not listen any more. */
+/* Returns false when the client no longer listens. */
 static bool answer_client(Consumer *c, int error, const char *text, bool is_final) {
         SinkAnswer answer = {
                 .error = error,
@@ -75,7 +78,7 @@ static bool answer_client(Consumer *c, int error, const char *text, bool is_fina
         if (c->client_fd < 0)
                 return false;
         snprintf(answer.text, sizeof(answer.text), "%s", text);
-        /* The filter allows sendmsg() to the daemon only. */
+        /* The sandbox's filter allows sendmsg() only on the control socket. */
         return send(c->client_fd, &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
@@ -86,11 +89,11 @@ int consumer_watch(Consumer *c, int fd, Source source, uint32_t events) {
 }
 
 static void unwatch(Consumer *c, int fd) {
-        (void)epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL); /* not there: as wanted */
+        (void)epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL); /* it may not be watched */
 }
 
-/* The daemon's pipe is always watched, for its reader's end: EPOLLERR needs no event to be asked
- * for (epoll_ctl(2)). Other sinks are watched while they take nothing. */
+/* The daemon's pipe is always watched, to notice when its reader closes it: epoll reports EPOLLERR
+ * without a request (epoll_ctl(2)). Other sinks are watched only while they take no data. */
 static int watch_sink(Consumer *c, bool is_waiting) {
         struct epoll_event event = { .events = is_waiting ? EPOLLOUT : 0, .data.u64 = SOURCE_SINK };
 
@@ -117,7 +120,7 @@ static void set_active(Consumer *c, bool active) {
         if (c->is_released)
                 return;
         if (rings_set_active(&c->pump.rings, active) < 0)
-                active = true; /* the timer alone keeps the data coming */
+                active = true; /* then only the timer reads the data */
         c->is_active = active;
         c->is_resting = false;
         watch_rings(c, !c->sink_is_watched);
@@ -151,7 +154,7 @@ static void release_rings(Consumer *c) {
                 consumer_report(c, CONTROL_RELEASED, is_broken ? EPIPE : 0, "");
 }
 
-/* Why it ended, beside what the daemon says. */
+/* Adds what the consumer knows to the daemon's reason for the end. */
 static void consumer_report_end(Consumer *c) {
         size_t at = strlen(c->end_text);
 
@@ -192,7 +195,7 @@ int consumer_put_summary(Consumer *c,
         return summary_put(queue, &summary);
 }
 
-/* The session has ended: all into memory, then the rings are nobody's any more. */
+/* The session has ended: reads everything into memory and releases the rings. */
 static int consumer_finish(Consumer *c) {
         if (c->is_finishing)
                 return 0;
@@ -211,8 +214,7 @@ static int consumer_finish(Consumer *c) {
                 r = r ?: consumer_put_summary(c, &c->queue, c->end_code, c->end_text, room);
         } else if (c->pump.counts) {
                 if (!c->is_discarding && rings_are_complete(&c->pump.rings))
-                        (void)pump_catch_up(
-                                        &c->pump); /* consumer_report_end() tells of its guard */
+                        (void)pump_catch_up(&c->pump); /* consumer_report_end() reports its guard */
                 consumer_report_end(c);
         }
         if (!c->is_discarding)
@@ -238,7 +240,7 @@ static int flush(Consumer *c) {
         return r;
 }
 
-/* The first bytes; from here on the stream goes out. */
+/* Writes the first bytes. From here on the stream goes out. */
 static int attach(Consumer *c, int fd, OutletKind kind) {
         uint8_t head[sizeof(StreamHeader)];
         FrameHeader header = { .type = FRAME_METADATA, .size = c->metadata_size };
@@ -260,7 +262,7 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
         return r;
 }
 
-/* The reader of a stream that is counted has gone; the counting goes on. */
+/* The reader of a counted stream has gone. Counting continues. */
 static void detach(Consumer *c) {
         int error = c->queue.error;
 
@@ -284,7 +286,7 @@ static bool may_detach(const Consumer *c) {
         return c->pump.counts && !c->queue.spool && !c->is_finishing && c->is_control_open;
 }
 
-/* Where the stream goes to. Consumes the sink. */
+/* Sets the destination of the stream. Consumes the sink. */
 static int take_sink(Consumer *c, uint32_t kind, int *sink) {
         if (c->has_sink || c->client_fd >= 0 || !c->metadata)
                 return -EBADMSG;
@@ -296,7 +298,8 @@ static int take_sink(Consumer *c, uint32_t kind, int *sink) {
         return consumer_watch(c, c->client_fd, SOURCE_CLIENT, EPOLLIN);
 }
 
-/* Descriptors: the metadata, then what the kind of sink needs, then the plan of what is counted. */
+/* The descriptors are the metadata, then those of the kind of sink, then the plan of what to
+ * count. */
 static bool has_setup_fds(const ControlMessage *message, bool is_snapshot, size_t n_fds) {
         bool is_counted = message->setup.counted && message->setup.judged && !is_snapshot;
         size_t n = 1 + is_counted;
@@ -305,7 +308,7 @@ static bool has_setup_fds(const ControlMessage *message, bool is_snapshot, size_
         case CONTROL_SINK_PIPE:
         case CONTROL_SINK_SOCKET:
                 return n_fds == n + 1;
-        case CONTROL_SINK_SPOOL: /* names of commands, or none */
+        case CONTROL_SINK_SPOOL: /* with or without the names of commands */
                 return !is_snapshot && (n_fds == n || n_fds == n + 1);
         case CONTROL_SINK_NONE:
                 return is_counted && n_fds == n;
@@ -353,12 +356,12 @@ static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t
                         (c->pump.window.is_on && c->pump.window.kept_fd < 0))
                 return -EBADMSG;
         if (c->pump.fence.is_on &&
-                        c->pump.rings.guard.tracing_fd < 0) /* nothing without its guard */
+                        c->pump.rings.guard.tracing_fd < 0) /* nothing is read without its guard */
                 return -EBADMSG;
         int r = rings_take(&c->pump.rings, message->rings.first_cpu, message->rings.n, fds, n_fds);
         if (r < 0 || !rings_are_complete(&c->pump.rings))
                 return r;
-        if (!c->pump.window.is_on) /* a snapshot's are read once, when FINISH comes */
+        if (!c->pump.window.is_on) /* a snapshot is read once, at FINISH */
                 set_active(c, false);
         r = rings_guard(&c->pump.rings, &c->watchdog);
         r = r ?: consumer_answer_early(c);
@@ -404,7 +407,7 @@ static int on_control(Consumer *c) {
         ssize_t n = fd_receive(CONTROL_FD, &message, sizeof(message), fds, ELEMENTSOF(fds), &n_fds);
         if (n == -EAGAIN)
                 return 0;
-        if (n <= 0) { /* the daemon is gone, or has let us go */
+        if (n <= 0) { /* the daemon is gone, or has released this process */
                 unwatch(c, CONTROL_FD);
                 c->is_control_open = false;
                 c->is_left = !c->is_finishing;
@@ -431,7 +434,7 @@ static int on_control(Consumer *c) {
                 r = 0;
                 if (c->queue.spool)
                         consumer_answer_spool(c);
-                if (c->is_released) /* the last daemon may not have heard it */
+                if (c->is_released) /* the last daemon may not have received it */
                         consumer_report(c, CONTROL_RELEASED, 0, "");
                 else if (c->pump.counts && !c->has_sink && c->client_fd < 0)
                         consumer_report(c, CONTROL_DETACHED, 0, "");
@@ -453,9 +456,9 @@ static int on_control(Consumer *c) {
         return r;
 }
 
-/* The client's file that is not written to. Its close may hang, so another thread does it. To a
- * stream that is counted one reader after the other may come. -EMFILE: too many of their files
- * hang, and the stream ends. */
+/* Closes a client's file that will not be written to. The close may hang, so another thread does
+ * it. A counted stream may get several readers, one after the other. Fails with -EMFILE when too
+ * many of their files hang. The stream then ends. */
 static int drop_file(Consumer *c, int fd) {
         if (fd < 0)
                 return 0;
@@ -465,7 +468,7 @@ static int drop_file(Consumer *c, int fd) {
         return 0;
 }
 
-/* No sink has come. */
+/* The client has sent no usable sink. */
 static int leave_client(Consumer *c) {
         if (!may_detach(c))
                 return consumer_finish(c);
@@ -473,7 +476,7 @@ static int leave_client(Consumer *c) {
         return 0;
 }
 
-/* The client's sink, or the end of its socket before it came. */
+/* Receives the client's sink, or the end of its socket. */
 static int on_client(Consumer *c) {
         char text[CONTROL_TEXT_MAX] = "";
         int fds[1] = { -1 };
@@ -481,16 +484,16 @@ static int on_client(Consumer *c) {
         OutletKind kind;
         char byte;
 
-        /* What comes after the first message is never received: to close a file can hang as well.
-         * Nor is the first without a witness. */
+        /* Only the first message is received, because closing a received file can also hang. The
+         * daemon is informed before the first one is received. */
         unwatch(c, c->client_fd);
         consumer_report(c, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(c->client_fd, &byte, sizeof(byte), fds, ELEMENTSOF(fds), &n_fds);
-        /* One reader after the other may come to a stream that is counted. */
+        /* A counted stream may get several readers, one after the other. */
         int r = c->pump.counts ? 0 : sandbox_end_receiving();
         if (r < 0)
                 return r;
-        if (n == 0 || n == -ECONNRESET) /* it has left */
+        if (n == 0 || n == -ECONNRESET) /* the client has gone */
                 return leave_client(c);
         r = n == 1 && n_fds == 1 ? 0 : -EBADMSG;
         if (r == 0)
@@ -545,8 +548,8 @@ static int on_ring(Consumer *c) {
                 set_active(c, true);
         c->pump.found_any = false;
         int r = drain_rings(c);
-        /* One that waits for a proof reads nothing, and its rings stay ready. The answer or a tick
-         * ends the wait. */
+        /* A stream that waits for a proof reads nothing, so its rings stay ready. The answer or a
+         * tick ends the wait. */
         if (r == 0 && (!c->pump.found_any || c->pump.fence.waits_since != 0)) {
                 watch_rings(c, false);
                 c->is_resting = true;
@@ -554,14 +557,14 @@ static int on_ring(Consumer *c) {
         return r;
 }
 
-/* Whether the sink has to be waited for; the rings are left alone meanwhile. */
+/* Watches the sink while it must be waited for, and the rings otherwise. */
 static int balance(Consumer *c) {
         bool is_waiting = !queue_is_empty(&c->queue);
 
         if (is_waiting == c->sink_is_watched || (c->queue.fd < 0 && !c->queue.spool))
                 return 0;
         int r = 0;
-        if (c->queue.spool) /* the tick looks after it */
+        if (c->queue.spool) /* consumer_on_tick() tries again */
                 c->n_spool_ticks = 0;
         else
                 r = watch_sink(c, is_waiting);
@@ -575,7 +578,7 @@ static int balance(Consumer *c) {
 
 static int on_sink(Consumer *c, uint32_t events) {
         queue_flush(&c->queue);
-        /* While nothing has to be written, this is the only sign that the reader has gone. */
+        /* While there is nothing to write, only this event shows that the reader has gone. */
         if ((events & EPOLLERR) && c->queue.error == 0)
                 queue_fail(&c->queue, EPIPE);
         return c->is_flushing && queue_is_empty(&c->queue) ? flush(c) : 0;
@@ -609,7 +612,7 @@ static bool is_done(Consumer *c) {
         return c->queue.error != 0 || (c->is_finishing && queue_is_empty(&c->queue));
 }
 
-/* A question about what is counted waits until the members are proven. */
+/* A question about the counts waits until the members are proven. */
 static int answer_question(Consumer *c) {
         if (c->question.type == 0 || (!c->is_released && !rings_are_complete(&c->pump.rings)))
                 return 0;
@@ -633,7 +636,7 @@ static int consumer_run(Consumer *c) {
                         return -errno;
                 if (watchdog_has_bitten(&c->watchdog))
                         return -ETIMEDOUT;
-                /* All ready rings are read by the first of their events. */
+                /* The first ring event reads all rings that are ready. */
                 bool has_ring = false;
                 for (int i = 0; i < n; i++) {
                         Source source = (Source)events[i].data.u64;
@@ -668,7 +671,7 @@ static int init(Consumer *c) {
         return r ?: consumer_watch(c, c->timer_fd, SOURCE_TIMER, EPOLLIN);
 }
 
-/* Everything that is left is given up and told. */
+/* Discards everything that is left, and reports it. */
 static void consumer_conclude(Consumer *c, int result) {
         int error = c->queue.error ?: result < 0 ? -result : 0;
 
@@ -682,7 +685,8 @@ static void consumer_conclude(Consumer *c, int result) {
         consumer_report(c, CONTROL_GONE, error, error ? strerror(error) : "");
 }
 
-/* The first message says what this process is for. It stays in the socket. */
+/* Peeks at the first message, which names the role of this process. The message stays in the
+ * socket. */
 static ControlMessage look_at_order(void) {
         struct pollfd wait = { .fd = CONTROL_FD, .events = POLLIN };
         ControlMessage order;
@@ -693,7 +697,7 @@ static ControlMessage look_at_order(void) {
         return n == sizeof(order) ? order : (ControlMessage){ .type = CONTROL_SETUP };
 }
 
-/* The roles without a stream. Each reports to the daemon how it ended. */
+/* Runs the roles without a stream. Each of them reports to the daemon how it ended. */
 static bool run_other(const ControlMessage *order) {
         if (order->type == CONTROL_INSPECT)
                 inspector_run(CONTROL_FD);
@@ -708,7 +712,7 @@ static bool run_other(const ControlMessage *order) {
 
 static int close_sandbox(const ControlMessage *order) {
         ControlSink sink = (ControlSink)order->setup.sink;
-        /* A stream that is counted may get any kind of reader later. */
+        /* A counted stream may get any kind of reader later. */
         bool has_client = sink == CONTROL_SINK_SOCKET ||
                           (order->setup.counted && sink != CONTROL_SINK_SPOOL);
 

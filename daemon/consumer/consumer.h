@@ -5,7 +5,7 @@
 
 void consumer_report(Consumer *c, ControlType type, int error, const char *text);
 int consumer_watch(Consumer *c, int fd, Source source, uint32_t events);
-/* The last frames. */
+/* Writes the last frames. */
 int consumer_put_summary(Consumer *c,
                 Queue *queue,
                 const char *code,

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The text of the kernel's `hist` files. Pure; called by the confined reader (hist-reader.c) alone,
- * since the text holds what traced processes have chosen: their names, the files they open, with
- * any bytes, line ends and braces too.
+/* Parses the text of the kernel's `hist` files. It has no side effects. Only the confined reader
+ * (hist-reader.c) calls it, because the text contains strings that traced processes have chosen:
+ * their names and the files that they open. Such strings may contain any bytes, also line ends and
+ * braces.
  *
- * The kernel escapes nothing, so nothing is looked for: what a table is made of is known, and its
- * text is read from left to right. A string is filled up to 50 bytes, a command name to 16, so what
- * cannot be longer ends where it must, whatever is in it. Where a column may be longer, each place
- * of the line is tried where all that has to follow it follows, and two such places are none; and
- * no string of such a table may have a line's end, since then each line is an entry: what a string
- * adds by a line of its own goes beyond the entries that the kernel has counted, and a table beyond
- * tables of the file; both are refused. (kernel/trace/trace_events_hist.c: hist_trigger_print_key,
- * hist_trigger_entry_print, hist_trigger_show.) */
+ * The kernel escapes nothing, so the parser does not search for separators. It knows the columns of
+ * the table and reads the text from left to right. The kernel pads a string to 50 bytes and a
+ * command name to 16. A column that cannot be longer than that ends at its fixed width, whatever
+ * bytes it contains. For a column that may be longer, the parser tries each end at which the rest
+ * of the entry can be parsed. Two possible ends make the table invalid.
+ *
+ * In a table with such a column, no string may contain a line end, so that each line is one entry.
+ * A string that adds a line then makes more entries than the kernel has counted, and a string that
+ * adds a table makes more tables than the file has. Both are refused.
+ * (kernel/trace/trace_events_hist.c: hist_trigger_print_key, hist_trigger_entry_print,
+ * hist_trigger_show.) */
 
 #include "consumer/hist-parse.h"
 
@@ -63,7 +67,7 @@ static bool hist_parse_read_number(Cursor *c, unsigned base, uint64_t *ret) {
         return c->at > begin;
 }
 
-/* Filled up on the left. */
+/* The column is padded on the left. */
 static bool read_column(Cursor *c, unsigned base, uint64_t *ret) {
         skip_blanks(c);
         return hist_parse_read_number(c, base, ret);
@@ -76,7 +80,7 @@ static void hist_parse_set_text(HistKey *key, const char *text, size_t size) {
         key->size = size;
 }
 
-/* one_line: a line's end is none of it. */
+/* one_line: fails when the column contains a line end. */
 static bool read_fixed(Cursor *c, size_t width, bool one_line, HistKey *key) {
         if ((size_t)(c->end - c->at) < width || (one_line && memchr(c->at, '\n', width)))
                 return false;
@@ -105,7 +109,7 @@ static bool read_syscall(Cursor *c, HistKey *key) {
         return key->size > 0 && skip(c, "[") && read_column(c, 10, &key->number) && skip(c, "]");
 }
 
-/* "[ffffffff81359a17] alloc_pipe_info+0xd7/0x220 [module]", filled up on the right. */
+/* "[ffffffff81359a17] alloc_pipe_info+0xd7/0x220 [module]", padded on the right. */
 static bool read_symbol(Cursor *c, HistKey *key) {
         const char *begin;
 
@@ -115,7 +119,7 @@ static bool read_symbol(Cursor *c, HistKey *key) {
         while (c->at < c->end && *c->at != ',' && *c->at != '}' && *c->at != '\n')
                 c->at++;
         if (c->at < c->end && *c->at == '}' && c->at > begin)
-                c->at--; /* its blank belongs to what follows */
+                c->at--; /* the blank before '}' is not part of the key */
         hist_parse_set_text(key, begin, (size_t)(c->at - begin));
         return c->at - begin >= SYMBOL_WIDTH && key->size > 0;
 }
@@ -134,7 +138,8 @@ static bool read_buckets(Cursor *c, HistKey *key) {
                hist_parse_read_number(c, 10, &key->last);
 }
 
-/* "         alloc_pipe_info+0xd7/0x220 [module]": a symbol has none of the table's own signs. */
+/* "         alloc_pipe_info+0xd7/0x220 [module]". A symbol contains none of the table's
+ * separators. */
 static bool hist_parse_read_frame(Cursor *c) {
         const char *begin;
 
@@ -180,7 +185,7 @@ static bool hist_parse_read_key(Cursor *c, HistKind kind, bool one_line, HistKey
                 return read_buckets(c, key);
         case HIST_STACKTRACE:
                 return read_stack(c, key);
-        case HIST_STRING: /* by its caller */
+        case HIST_STRING: /* read_string() reads it */
         case _HIST_KIND_N:
                 break;
         }
@@ -206,7 +211,7 @@ static bool has_stack(const HistLayout *layout) {
         return false;
 }
 
-/* Behind the keys, up to where the next entry begins or the entries end. */
+/* Reads from the end of the keys to the next entry or to the end of the entries. */
 static bool read_values(Cursor *c, const HistLayout *layout, HistEntry *entry) {
         Cursor next;
 
@@ -233,7 +238,7 @@ static unsigned hist_parse_read_keys(Cursor *c,
                 unsigned i,
                 HistEntry *entry);
 
-/* Of each length that it can have, and what follows. */
+/* Tries each possible length of the string, together with the rest of the entry. */
 static unsigned read_string(Cursor *c, const HistLayout *layout, unsigned i, HistEntry *entry) {
         size_t max = is_long(&layout->keys[i]) ? HIST_STRING_MAX : STRING_WIDTH;
         bool one_line = has_long(layout);
@@ -256,8 +261,8 @@ static unsigned read_string(Cursor *c, const HistLayout *layout, unsigned i, His
         return MIN_OF(n, 2U);
 }
 
-/* In how many ways the entry can be read from key i on: 0, 1, or 2 for more than one. The cursor
- * and the entry are of the first. */
+/* Returns in how many ways the entry can be read from key i on: 0, 1, or 2 for more than one. The
+ * cursor and the entry are those of the first way. */
 static unsigned hist_parse_read_keys(Cursor *c,
                 const HistLayout *layout,
                 unsigned i,
@@ -291,7 +296,7 @@ static bool is_of_trigger(Cursor *c, const HistChoice *choice) {
         return skip(c, " [");
 }
 
-/* The table alone, behind its trigger. */
+/* Finds the table of the trigger. The cursor starts after the trigger's text. */
 static int find_table(const char *text, size_t size, const HistChoice *choice, Cursor *ret) {
         const char *end = text + size, *head = memmem(text, size, HEAD, strlen(HEAD));
         size_t n_tables = 0, n_found = 0;
@@ -339,7 +344,7 @@ int hist_parse(const char *text,
         }
         if (!read_totals(&c, &totals) || totals.entries != n_entries)
                 return -EBADMSG;
-        /* Two lines are left before the next table. */
+        /* The kernel writes two line ends before the next table. */
         (void)skip(&c, "\n\n");
         if (c.at != c.end)
                 return -EBADMSG;

@@ -7,10 +7,11 @@
 #include "interfaces/hist-layout.h"
 
 typedef struct HistKey {
-        uint64_t number; /* but of HIST_STRING and HIST_STACKTRACE; HIST_LOG2: the power */
-        uint64_t last;   /* of HIST_BUCKETS */
-        /* A name, a string, a stack (a line a function); in the text, not terminated. NULL: none.
-         * What the kernel has filled up with blanks ends before them. */
+        uint64_t number; /* not for HIST_STRING and HIST_STACKTRACE; HIST_LOG2: the power */
+        uint64_t last;   /* for HIST_BUCKETS */
+        /* A name, a string, or a stack (one line per function). It points into the text and is not
+         * terminated. NULL: the key has no text. Trailing blanks, with which the kernel pads the
+         * text, are not included. */
         const char *text;
         size_t size;
 } HistKey;
@@ -26,8 +27,8 @@ typedef struct HistTotals {
         bool is_paused;
 } HistTotals;
 
-/* Which of the tables in a `hist` file: its line of the `trigger` file, without the state in
- * brackets, and how many tables the file has. */
+/* Selects a table of a `hist` file: its line in the `trigger` file, without the state in brackets,
+ * and the number of tables in the file. */
 typedef struct HistChoice {
         const char *trigger;
         size_t trigger_size;
@@ -35,9 +36,10 @@ typedef struct HistChoice {
         const HistLayout *layout;
 } HistChoice;
 
-/* on_entry is called for each entry in the kernel's order; what it returns other than 0 ends it.
- * -EBADMSG: the text can be read in two ways or in none, and nothing of what was told before holds:
- * a string's bytes may have been meant to look like the table. -ENOENT: no such table. */
+/* Calls on_entry for each entry, in the kernel's order. When on_entry returns a value other than 0,
+ * parsing stops and returns that value. Fails with -EBADMSG when the text can be read in two ways,
+ * or in no way: a string may have been made to look like the table. All entries that were reported
+ * before are then invalid. Fails with -ENOENT when the table does not exist. */
 int hist_parse(const char *text,
                 size_t size,
                 const HistChoice *choice,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The other thing that ktrace-consumer can be: a process that looks into one program's file for the
- * daemon, which itself never touches a client's file. The client sends the file here; what fstat(2)
- * says of it is told before a byte of it is read, with a second descriptor (O_PATH) that pins it,
- * so nothing that the file holds can have had a say in that. Then the sandbox is closed, and one
- * question is answered.
+/* A role of ktrace-consumer: a process that inspects one program's file for the daemon. The daemon
+ * itself never touches a client's file. The client sends the file to this process. Before it reads
+ * a byte, it reports the result of fstat(2) together with a second descriptor (O_PATH) that pins
+ * the file. So the content of the file cannot influence this report. Then it closes the sandbox and
+ * answers one question.
  *
- * A file whose server keeps silent hangs this process and nobody else: the daemon gives it 2 s. A
- * file that makes it compute is ended by the kernel, also where the daemon may not kill it.
+ * A file on a server that does not answer hangs only this process: the daemon waits at most 2 s.
+ * The kernel ends a process that computes for too long, even where the daemon may not kill it.
  *
- * An inspection takes 0.1 to 2 ms for libraries up to 150 MB, and 8 ms with its process. */
+ * An inspection takes 0.1 to 2 ms for libraries up to 150 MB, and 8 ms including the start of the
+ * process. */
 
 #include "consumer/inspector.h"
 
@@ -38,7 +39,7 @@ typedef struct Inspector {
         int control_fd;
         int client_fd;
         int file_fd;
-        struct stat status; /* of the file, when it was told */
+        struct stat status; /* of the file, as reported */
 } Inspector;
 
 static int inspector_refuse(char *text, const char *why) {
@@ -46,7 +47,7 @@ static int inspector_refuse(char *text, const char *why) {
         return -EINVAL;
 }
 
-/* The client's file. -ECANCELED: the daemon or the client has gone. */
+/* Receives the client's file. Fails with -ECANCELED when the daemon or the client has gone. */
 static int inspector_take_file(Inspector *inspector, char *text) {
         struct pollfd wait[] = {
                 { .fd = inspector->control_fd, .events = POLLIN },
@@ -58,15 +59,15 @@ static int inspector_take_file(Inspector *inspector, char *text) {
         while (poll(wait, ELEMENTSOF(wait), -1) < 0)
                 if (errno != EINTR)
                         return -errno;
-        if (wait[0].revents != 0) /* no order is due */
+        if (wait[0].revents != 0) /* no message is expected: the daemon has gone */
                 return -ECANCELED;
-        /* Not without a witness: to close what came can hang as well. */
+        /* The daemon is informed first, because closing a received file can also hang. */
         order_report(inspector->control_fd, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(
                         inspector->client_fd, &byte, sizeof(byte), &inspector->file_fd, 1, &n_fds);
         if (n == 0 || n == -ECONNRESET)
                 return -ECANCELED;
-        if (n == 1 && n_fds == 0 && byte > 0) { /* opener.c's word for it */
+        if (n == 1 && n_fds == 0 && byte > 0) { /* opener.c reports its error in this way */
                 snprintf(text, CONTROL_TEXT_MAX, "cannot open it: %s", strerror(byte));
                 return -byte;
         }
@@ -74,10 +75,11 @@ static int inspector_take_file(Inspector *inspector, char *text) {
                                     : inspector_refuse(text, "one byte with one file is wanted");
 }
 
-/* Those whose server is this kernel: reading never waits for another program or machine. */
+/* Accepts the file systems that this kernel serves itself: reading never waits for another program
+ * or machine. */
 static bool is_local(uint64_t type) {
         static const uint32_t local[] = {
-                EXT4_SUPER_MAGIC, /* ext2 and ext3 too */
+                EXT4_SUPER_MAGIC, /* also ext2 and ext3 */
                 XFS_SUPER_MAGIC,
                 BTRFS_SUPER_MAGIC,
                 F2FS_SUPER_MAGIC,
@@ -97,7 +99,7 @@ static bool is_local(uint64_t type) {
         return false;
 }
 
-/* -errno, with the text filled in or not. */
+/* Returns -errno. The text may be filled in. */
 static int examine(Inspector *inspector, uint64_t *ret_type, char *text) {
         struct statfs system;
 
@@ -111,7 +113,8 @@ static int examine(Inspector *inspector, uint64_t *ret_type, char *text) {
                 return -errno;
         if (!S_ISREG(inspector->status.st_mode))
                 return inspector_refuse(text, "it is no regular file");
-        *ret_type = (uint64_t)system.f_type & UINT32_MAX; /* a long, sign-extended by some */
+        *ret_type = (uint64_t)system.f_type &
+                    UINT32_MAX; /* a long, which some file systems sign-extend */
         if (is_local(*ret_type))
                 return 0;
         snprintf(text,
@@ -122,7 +125,7 @@ static int examine(Inspector *inspector, uint64_t *ret_type, char *text) {
         return -EINVAL;
 }
 
-/* A second descriptor of the same file, which cannot be read. */
+/* Opens a second descriptor of the same file, which cannot be read. */
 static int pin(const Inspector *inspector, int *ret) {
         _cleanup_close_ int fd = -1;
         struct stat status;
@@ -168,7 +171,8 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b) {
         return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Whoever writes to it may have had us read half of one program and half of another. */
+/* If another program wrote to the file, the inspection may have read half of one program and half
+ * of another. */
 static int check_unchanged(const Inspector *inspector, Reason *reason) {
         const struct stat *before = &inspector->status;
         struct stat now;
@@ -229,7 +233,7 @@ static void inspector_answer(const Inspector *inspector, ControlMessage *questio
 static int inspector_set_limits(void) {
         const struct rlimit cpu = { CPU_SEC, CPU_SEC };
 
-        /* Nobody's stream waits for this. */
+        /* No stream waits for this process, so it gives up the raised priority. */
         (void)setpriority(PRIO_PROCESS, 0, 0);
         return setrlimit(RLIMIT_CPU, &cpu) < 0 ? -errno : 0;
 }

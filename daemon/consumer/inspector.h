@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The conversation of a process that was told INSPECT (control.h), until it is over. In the
+/* Runs the conversation of a process that got INSPECT (control.h) to its end. Must be called in the
  * sandbox, which it closes. */
 void inspector_run(int control_fd);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tasks whose records a fenced session may tell, each from a time to a time: born by the
- * daemon's word or by a fork of a live one, dead by their exit, because the kernel's own list of
- * pids forgets a dead task only some time after its number may be used again. Used by page.c (what
- * it sees of forks and exits, and whose records stay) and hold.c (how far time has come).
+/* Keeps the tasks whose records a fenced session may show, each from its birth to its death. A life
+ * begins when the daemon reports a member or when a living member forks. It ends with the task's
+ * exit. The kernel's own list of pids cannot be used, because the kernel may reuse a number before
+ * it removes the dead task from that list. page.c reports forks and exits and asks which records
+ * may pass. hold.c advances the time.
  *
- * Forks and exits come from the rings of all CPUs in no order. They are noted as they are read, and
- * count once the caller knows that nothing older can follow.
+ * Forks and exits come from the rings of all CPUs in no order of time. They are noted when they are
+ * read, and applied when the caller knows that no older event can follow.
  *
- * When records were lost, an exit may be among them, and with it the end of a task whose number is
- * another task's by now. So every task is doubtful from a loss on, until the daemon proves it: "who
- * was a member at `nsec` is the same task at `until_nsec`", by the start time in /proc. A proof
- * from after the loss counts for the time in between as well. A child whose fork was lost is
- * unknown until the daemon finds it.
+ * When records were lost, an exit may be among them. Then the number of a member may already belong
+ * to another task. So every task is doubtful after a loss, until the daemon proves it: "the member
+ * at `nsec` is the same task at `until_nsec`", by the start time in /proc. A proof from after the
+ * loss also covers the time in between. A child whose fork was lost is unknown until the daemon
+ * finds it.
  *
- * The daemon's word about a member comes late: its exit may have been read before. So the exit of a
- * task that is not known is kept as well, as a life without duration (is_only_end), and a member
- * from a time before all ends that are still kept is not believed.
+ * A report of a member arrives late: its exit may have been read before. So the exit of an unknown
+ * task is also kept, as a life without duration (is_only_end). A report is ignored if it is from a
+ * time before all ends that are still kept.
  *
- * A thread that execs takes the number of its process's first thread, whose exit was recorded
- * before; its own number is free and nothing else tells of its end (fs/exec.c, de_thread). */
+ * A thread that calls exec takes the number of its process's first thread, whose exit was recorded
+ * before. Its own number becomes free, and no other record shows this (fs/exec.c, de_thread). */
 
 #include "consumer/lives.h"
 
@@ -29,17 +30,17 @@
 #include "interfaces/defence.h"
 
 #define NEVER      UINT64_MAX
-#define SLACK_NSEC ((uint64_t)1000 * 1000 * 1000) /* records that come late are judged too */
+#define SLACK_NSEC ((uint64_t)1000 * 1000 * 1000) /* late records are judged too */
 #define LIVES_MAX  (1U << 20)
 #define NO_LIFE    UINT32_MAX
 
 typedef struct Life {
         uint32_t tid;
-        uint32_t next; /* in its bucket: the newer ones first */
+        uint32_t next; /* in its bucket: newer ones first */
         uint64_t birth, death;
-        uint64_t proven;   /* the same task until then, whatever was lost */
-        uint64_t doubtful; /* from here on */
-        bool is_found;     /* the daemon told it: it may be older than that */
+        uint64_t proven;   /* the same task until then, despite all losses */
+        uint64_t doubtful; /* from this time on */
+        bool is_found;     /* reported by the daemon: it may be older than its birth here */
 } Life;
 
 struct Lives {
@@ -52,10 +53,10 @@ struct Lives {
         LifeEvent *noted;
         size_t n_noted, n_noted_max;
         bool is_sorted;
-        uint64_t forgotten; /* nothing before this time will be asked for */
-        uint64_t swept;     /* ends before this time may be forgotten */
+        uint64_t forgotten; /* no time before this one will be asked about */
+        uint64_t swept;     /* ends before this time may be removed */
         uint64_t first_loss, last_loss;
-        uint64_t doubtful;                      /* from here on, of those that were born */
+        uint64_t doubtful; /* from this time on, for lives that began with a fork or an exec */
         bool are_all_members, are_all_immortal; /* in a build that leaves these defences out */
 };
 
@@ -88,7 +89,8 @@ static void lives_link(Lives *lives, uint32_t at) {
         *bucket = at;
 }
 
-/* Without those that nobody asks for any more. The order of age stays. */
+/* Fills the buckets anew. with_dead: removes the lives that ended before `forgotten`. The order of
+ * age stays the same. */
 static void lives_sweep(Lives *lives, bool with_dead) {
         uint32_t n = 0;
 
@@ -195,7 +197,7 @@ uint64_t lives_find_loss(const Lives *lives, uint64_t horizon) {
         return until;
 }
 
-/* The newest life of that number that had begun by then. */
+/* Returns the newest life of that number that had begun by that time. */
 static Life *find_life(const Lives *lives, uint32_t tid, uint64_t nsec) {
         for (uint32_t i = *lives_find_bucket(lives, tid); i != NO_LIFE; i = lives->lives[i].next)
                 if (lives->lives[i].tid == tid && lives->lives[i].birth <= nsec)
@@ -227,7 +229,8 @@ static int add_life(Lives *lives, uint32_t tid, uint64_t birth) {
         return 0;
 }
 
-/* Records that say more than the daemon: a task of this number began or ended later. */
+/* Returns true when records contain newer facts than the daemon's report: a task of this number
+ * began or ended later. */
 static bool is_outdated(const Lives *lives, const LifeEvent *event, const Life *newest) {
         if (newest)
                 return newest->birth > event->nsec ||
@@ -235,14 +238,14 @@ static bool is_outdated(const Lives *lives, const LifeEvent *event, const Life *
         return event->nsec < lives->swept;
 }
 
-/* What was lost after the proof may be this one's end. */
+/* A loss after the proof may contain the exit of this task. */
 static void prove(const Lives *lives, Life *life, uint64_t until) {
         life->proven = MAX_OF(life->proven, until);
         if (life->doubtful <= life->proven)
                 life->doubtful = lives->last_loss > life->proven ? life->proven + 1 : NEVER;
 }
 
-/* A life that was certain at the member's time is that member's. */
+/* If a life was certain at the time of the report, the member is that life. */
 static int apply_member(Lives *lives, const LifeEvent *event) {
         uint64_t until = MAX_OF(event->until_nsec, event->nsec);
         Life *newest = find_life(lives, event->tid, NEVER);
@@ -259,14 +262,14 @@ static int apply_member(Lives *lives, const LifeEvent *event) {
         uint32_t n = lives->n_lives;
         int r = add_life(lives, event->tid, event->nsec);
         if (lives->n_lives > n) {
-                lives->lives[n].doubtful = event->nsec; /* so far */
+                lives->lives[n].doubtful = event->nsec; /* until prove() sets it */
                 lives->lives[n].is_found = true;
                 prove(lives, &lives->lives[n], until);
         }
         return r;
 }
 
-/* Its end may be among what was lost by a loss that is not over yet. */
+/* A loss that is not over yet may contain the exit of this task. */
 static int add_born(Lives *lives, uint32_t tid, uint64_t birth) {
         uint32_t n = lives->n_lives;
         int r = add_life(lives, tid, birth);
@@ -289,10 +292,10 @@ static int apply_fork(Lives *lives, const LifeEvent *event) {
         return add_born(lives, event->other, event->nsec);
 }
 
-/* The same task as before: a member is one under the new number as well, and nobody else is. As
- * long as a process has threads its first one's number is not given away. So what came under it
- * since that one's exit is the new program's too, where the thread is known to have lived by
- * then. */
+/* After an exec a member is still the same task: it keeps its membership under the new number, and
+ * no other task has that number. The number of a process's first thread is not given away as long
+ * as the process has threads. So records of that number after the first thread's exit also belong
+ * to this task, if the thread is known to have lived by then. */
 static int apply_exec(Lives *lives, const LifeEvent *event) {
         Life *old = find_alive(lives, event->other, event->nsec),
              *first = find_life(lives, event->tid, event->nsec);
@@ -383,7 +386,7 @@ int lives_advance(Lives *lives, uint64_t horizon) {
         return r;
 }
 
-/* No life of that number had begun at first. */
+/* No life of that number had begun at `first`. */
 static Standing judge_unborn(const Lives *lives, uint32_t tid, uint64_t first, uint64_t last) {
         if (find_life(lives, tid, last))
                 return STANDING_MIXED;

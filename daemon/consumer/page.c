@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One sub-buffer as the kernel laid it out: 8 bytes time stamp, 8 bytes commit, then records. Walks
- * it in place: records are cleaned by their events' masks, those that may not be told become
- * padding of the same length, and bodies of padding are zeroed, because the kernel does not. Pure;
- * the bytes are believed in nothing: every length is checked against the sub-buffer, and what
- * cannot be walked is cut.
+/* Handles one sub-buffer in the kernel's layout: 8 bytes time stamp, 8 bytes commit, then records.
+ * It walks the records in place and cleans them by their events' masks. Records that may not pass
+ * become padding of the same length. Bodies of padding are zeroed, because the kernel does not zero
+ * them. This code has no side effects outside the sub-buffer and trusts none of its bytes: every
+ * length is checked against the sub-buffer, and bytes that cannot be parsed are cut.
  *
- * A fenced session's are walked when they come (page_scan) and judged when it is known who was a
- * member at the time (page_judge); that needs a second walk only where something has to be cut.
+ * The sub-buffers of a fenced session are walked when they arrive (page_scan). They are judged when
+ * it is known which tasks were members at the time (page_judge). That requires a second walk only
+ * when something must be cut.
  *
- * Relies on the record layout of include/linux/ring_buffer.h: a 32-bit word of 5 bits type_len and
- * 27 bits time delta; type_len 1..28 is the length in words, 0 puts it into the next word, 29 is
- * padding (with a delta of 0 to the end of the sub-buffer), 30 and 31 carry one more word of time.
- * And on kernel/trace/ring_buffer.c: bit 31 of commit tells that events were missed, bit 30 that
- * their count is stored behind the records. And on common_flags of kernel/trace/trace.h, where the
- * event's records have any that mean something (mask.h). */
+ * It relies on the record layout of include/linux/ring_buffer.h: a 32-bit word has 5 bits type_len
+ * and 27 bits time delta. type_len 1..28 is the length in words, and 0 means that the next word has
+ * the length. 29 is padding (with a delta of 0: to the end of the sub-buffer). 30 and 31 have one
+ * more word of time. It relies on kernel/trace/ring_buffer.c: bit 31 of commit means that events
+ * were missed, and bit 30 means that their count is stored after the records. It relies on the
+ * common_flags of kernel/trace/trace.h for events whose flags have a meaning (mask.h). */
 
 #include "consumer/page.h"
 
@@ -38,16 +39,16 @@
 
 #define COMMON_SIZE 8 /* type, flags, preempt count, pid */
 
-/* Where a walk stands. */
+/* The position of a walk. */
 typedef struct Walk {
         uint8_t *page;
         size_t at, end;
         uint64_t nsec;
-        bool is_cleaning; /* bodies of padding are zeroed */
-        bool owes_nsec;   /* drop_record() made one up: the next delta has one less */
+        bool is_cleaning; /* zero the bodies of padding */
+        bool owes_nsec;   /* drop_record() added 1 ns: subtract it from the next delta */
 } Walk;
 
-/* A data record: `size` bytes of body, in `whole` bytes from its word on. */
+/* A data record: `size` bytes of body, in `whole` bytes that start at its word. */
 typedef struct Record {
         uint8_t *word, *body;
         size_t whole, size;
@@ -88,7 +89,7 @@ bool page_forget_missed(uint8_t *page, size_t size) {
         if (used == 0 || !(page_get_u32(page + 8) & COMMIT_MISSED))
                 return false;
         end = PAGE_HEADER_SIZE + page_get_commit(page, size);
-        memset(page + end, 0, used - end); /* their count */
+        memset(page + end, 0, used - end); /* the count of missed events */
         page_put_u32(page + 8, page_get_u32(page + 8) & ~(COMMIT_MISSED | COMMIT_MISSED_STORED));
         return true;
 }
@@ -109,7 +110,8 @@ static void clear_body(const Walk *walk, size_t from, size_t size) {
                 memset(walk->page + from, 0, size);
 }
 
-/* Takes from the entry's delta what a dropped record had too much; the word as it is then. */
+/* Subtracts the nanosecond that drop_record() added from the delta of this entry. Returns the new
+ * word. */
 static inline uint32_t walk_pay(Walk *walk, uint8_t *at, uint32_t word) {
         uint32_t type = word & TYPE_MASK, least = type == TYPE_PADDING ? 2 : 1;
 
@@ -123,8 +125,9 @@ static inline uint32_t walk_pay(Walk *walk, uint8_t *at, uint32_t word) {
         return word;
 }
 
-/* A record whose length is in its second word, or none. False: it cannot be walked. Not inline: its
- * registers are wanted for the records that are met. */
+/* Handles a record whose length is in its second word, and entries that are no data records.
+ * Returns false when the entry cannot be parsed. Not inline: the common records need its
+ * registers. */
 static __attribute__((noinline)) bool walk_long(Walk *walk, uint32_t word, Record *ret) {
         size_t left = walk->end - walk->at;
         uint8_t *at = walk->page + walk->at;
@@ -159,7 +162,7 @@ static __attribute__((noinline)) bool walk_long(Walk *walk, uint32_t word, Recor
         return true;
 }
 
-/* On a copy: a walk of which nobody has the address stays in registers. */
+/* Works on a copy: the compiler can keep a walk in registers only if its address is never taken. */
 static inline bool walk_slowly(Walk *walk, uint32_t word, Record *ret) {
         Walk copy = *walk;
         Record record = {};
@@ -170,7 +173,8 @@ static inline bool walk_slowly(Walk *walk, uint32_t word, Record *ret) {
         return is_good;
 }
 
-/* The next data record. False: the end, or (walk->at < walk->end) it goes no further. */
+/* Finds the next data record. Returns false at the end, and also when the walk cannot continue
+ * (then walk->at < walk->end). */
 static inline bool walk_next(Walk *walk, Record *ret) {
         while (walk->end - walk->at >= 4) {
                 uint8_t *at = walk->page + walk->at;
@@ -196,7 +200,7 @@ static inline bool walk_next(Walk *walk, Record *ret) {
         return false;
 }
 
-/* What could not be walked becomes padding to the end of what was committed. */
+/* Replaces bytes that could not be parsed with padding, up to the end of the committed data. */
 static inline void walk_end(const Walk *walk, size_t size, PageTally *tally) {
         size_t used = page_get_used(walk->page, size);
 
@@ -210,7 +214,7 @@ static inline void walk_end(const Walk *walk, size_t size, PageTally *tally) {
                 memset(walk->page + used, 0, size - used);
 }
 
-/* A multiple of four; a call of memset() costs more than most records have. */
+/* size must be a multiple of four. A call of memset() costs more than most records. */
 static inline void page_clear_words(uint8_t *at, size_t size) {
         const uint64_t none = 0;
 
@@ -224,7 +228,8 @@ static inline void page_clear_words(uint8_t *at, size_t size) {
                 page_put_u32(at, 0);
 }
 
-/* Padding of the same length. A delta of 0 would mean "to the end of the sub-buffer". */
+/* Replaces the record with padding of the same length. The delta must not be 0, which would mean
+ * "to the end of the sub-buffer". */
 static inline void drop_record(Walk *walk, const Record *record) {
         uint32_t delta = page_get_u32(record->word) & ~TYPE_MASK;
 
@@ -238,7 +243,7 @@ static inline void drop_record(Walk *walk, const Record *record) {
         page_clear_words(record->word + 8, record->whole - 8);
 }
 
-/* None of its records is told: one padding of all that was committed. */
+/* Drops all records: one padding replaces the committed data. */
 static void drop_all(uint8_t *page, size_t size) {
         size_t end = PAGE_HEADER_SIZE + page_get_commit(page, size);
 
@@ -250,14 +255,15 @@ static void drop_all(uint8_t *page, size_t size) {
 static inline uint16_t page_get_id(const Record *record) {
         uint16_t id;
 
-        memcpy(&id, record->body, sizeof(id)); /* a body has 4 bytes at least */
+        memcpy(&id, record->body, sizeof(id)); /* a body has at least 4 bytes */
         return id;
 }
 
 static inline void tally_pid(PageTally *tally, uint32_t pid) {
         uint8_t bit = (uint8_t)(1U << (pid % 8));
 
-        if (pid < PAGE_PIDS_MAX && !(tally->pids[pid / 8] & bit)) /* mostly the same few */
+        if (pid < PAGE_PIDS_MAX && !(tally->pids[pid / 8] & bit)) /* skips the write: the pids are
+                                                                     mostly the same few */
                 tally->pids[pid / 8] |= bit;
 }
 
@@ -304,7 +310,7 @@ static PageSight *find_sight(PageSummary *summary, uint32_t pid) {
         return NULL;
 }
 
-/* NULL: there are too many. */
+/* Returns NULL when there are too many. */
 static PageSight *add_sight(PageSummary *summary, uint32_t pid, uint64_t nsec) {
         PageSight *sight = find_sight(summary, pid);
 
@@ -346,14 +352,14 @@ static void page_read_name(const Record *record,
         const char *text = (const char *)record->body + at;
         size_t length = strnlen(text, size);
         const char *slash = is_path ? memrchr(text, '/', length) : NULL;
-        if (slash) { /* its last part, as the kernel names who executes it */
+        if (slash) { /* only the last part: the kernel names an exec'ed task after it */
                 length -= (size_t)(slash + 1 - text);
                 text = slash + 1;
         }
         memcpy(ret, text, MIN_OF(length, (size_t)TASK_NAME_MAX - 1));
 }
 
-/* A fork, an exit, or an exec? */
+/* Notes a fork, an exit or an exec. */
 static int note_life(const PageJudge *judge, const Record *record, uint64_t nsec) {
         uint16_t id = page_get_id(record);
         LifeEvent event = { .nsec = nsec, .kind = LIFE_EXIT };
@@ -422,19 +428,19 @@ int page_scan(const PageJudge *judge,
         return r;
 }
 
-/* Who asks whether a task is a member, and when. A task that a record names, and not one of the
- * sights, is looked up once for the whole sub-buffer where it can be. */
+/* The state for questions about membership. A task that a record names and that is not in sights is
+ * looked up once for the whole sub-buffer, if its standing is the same throughout. */
 typedef struct Asking {
         const PageJudge *judge;
         const PageSummary *summary;
         const Lives *lives;
         const Standing *standings; /* of the sights */
         uint64_t nsec;
-        bool is_tallying; /* not all pids are those of sights that are members throughout */
+        bool is_tallying; /* the pids of members must be tallied record by record */
         MaskTasks tasks;
 } Asking;
 
-/* Records of its task are looked at one by one. */
+/* The records of a marker's task are judged one by one. */
 static inline bool is_marker(const PageJudge *judge, uint32_t pid) {
         for (unsigned i = 0; pid != 0 && i < PAGE_MARKERS_MAX; i++)
                 if (pid == judge->marker_tids[i])
@@ -442,7 +448,7 @@ static inline bool is_marker(const PageJudge *judge, uint32_t pid) {
         return false;
 }
 
-/* At asking->nsec. */
+/* Returns the standing at asking->nsec. */
 static Standing ask_now(const Asking *asking, uint32_t pid) {
         return lives_judge(asking->lives, pid, asking->nsec, asking->nsec);
 }
@@ -475,8 +481,9 @@ static bool page_is_member(MaskTasks *tasks, uint32_t pid) {
         return tasks->known[at].is_member;
 }
 
-/* The kernel matches the two events of a pair by numbers, and remembers the first for as long as it
- * takes: that may have been of another task with the number. Both must be of one life. */
+/* The kernel matches the two events of a pair by numbers and keeps the first one without a time
+ * limit. So the first event may be of an earlier task with the same number. Both events must belong
+ * to the same life. */
 static Standing ask_pair(const Asking *asking,
                 const Mask *mask,
                 const Record *record,
@@ -486,7 +493,7 @@ static Standing ask_pair(const Asking *asking,
         if (mask->start_offset + sizeof(start) > record->size)
                 return STANDING_FOREIGN;
         memcpy(&start, record->body + mask->start_offset, sizeof(start));
-        start = start * mask->start_nsec + mask->start_nsec - 1; /* was rounded down */
+        start = start * mask->start_nsec + mask->start_nsec - 1; /* the time was rounded down */
         Standing standing =
                         lives_judge(asking->lives, pid, MIN_OF(start, asking->nsec), asking->nsec);
         return standing == STANDING_MIXED ? STANDING_FOREIGN : standing;
@@ -519,7 +526,7 @@ static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, 
         }
 }
 
-/* All are of members, but speak of others too. */
+/* All records are of members, but some also describe other tasks. */
 static void cut_others(const PageJudge *judge, Walk *walk, Asking *asking) {
         Record record;
 
@@ -532,7 +539,7 @@ static void cut_others(const PageJudge *judge, Walk *walk, Asking *asking) {
         }
 }
 
-/* Of all that are seen; STANDING_MIXED also where they are not the same. */
+/* Returns the common standing of all sights, or STANDING_MIXED when they differ. */
 static Standing judge_sights(const PageJudge *judge,
                 const PageSummary *summary,
                 Standing standings[static PAGE_SIGHTS_MAX]) {
@@ -563,7 +570,7 @@ void page_judge(const PageJudge *judge,
         Standing all = judge_sights(judge, summary, standings);
         uint64_t n_before = tally->n_foreign + tally->n_doubtful;
 
-        if (all == STANDING_FOREIGN) { /* whatever is wrong with it beside */
+        if (all == STANDING_FOREIGN) { /* no need to look at interrupts or pairs */
                 drop_all(page, size);
                 tally->n_foreign += summary->n_records;
         } else if (all != STANDING_MEMBER || summary->has_others || summary->has_interrupts ||

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The last frames of a stream: whose records it has, what the kernel counted, why it ended. Used by
- * the consumer once the rings are read; owns nothing.
+/* Writes the last frames of a stream: the names of its tasks, the kernel's counters, and why it
+ * ended. The consumer calls it after it has read the rings. It owns nothing.
  *
- * The names that the daemon hands over are everybody's on the machine: with a tally of pids only
- * those are told whose records this stream has. They go by number, so a judged stream has names of
- * its own (task-names.c). A list that cannot be read is left out, since a stream without names
- * reads well and one without an end does not. */
+ * The names that the daemon hands over include every task of the machine. With a tally of pids,
+ * only tasks whose records are in this stream are named. The daemon's list goes by number, so a
+ * judged stream has its own list of names (task-names.c). A list that cannot be read is left out,
+ * because a reader needs the end of a stream but not the names. */
 
 #include "consumer/summary.h"
 
@@ -18,8 +18,8 @@
 #include "interfaces/defence.h"
 #include "interfaces/utf8.h"
 
-#define NAME_BYTES  16    /* of one besides the name: its pid, and what stands around it */
-#define N_NAMES_MAX 65536 /* as many as a reader takes */
+#define NAME_BYTES  16    /* per task, besides its name: the pid and the punctuation */
+#define N_NAMES_MAX 65536 /* a reader's limit */
 
 static int put_json(Queue *queue, FrameType type, json_object *object) {
         const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
@@ -84,7 +84,7 @@ static bool was_seen(const PageTally *tally, unsigned long pid) {
         return !tally->pids || (tally->pids[pid / 8] & (1U << (pid % 8)));
 }
 
-/* A process names itself with any bytes; JSON is UTF-8. */
+/* A process can use any bytes in its name, but JSON must be UTF-8. */
 static void summary_make_text(char *name) {
         for (size_t n; *name; name += n) {
                 n = utf8_length(name, strnlen(name, 4));
@@ -96,14 +96,15 @@ static void summary_make_text(char *name) {
 }
 
 typedef struct Names {
-        char *json; /* room for all lines with each byte escaped */
+        char *json; /* has room for all lines with each byte escaped */
         size_t used, n, max;
-        uint8_t *told; /* bit set of pids: the kernel's list may have one twice, an object may not
-                        */
+        /* A bit set of pids. The kernel's list may contain a pid twice, but a JSON object may
+         * not. */
+        uint8_t *told;
 } Names;
 
-/* By hand: a list of some thousands takes an object of json-c as long as all the rest of an empty
- * snapshot. */
+/* Writes JSON without json-c: for a list of some thousand names, json-c takes as long as the rest
+ * of an empty snapshot. */
 static void add_name(Names *names, unsigned long pid, const char *name) {
         if (names->told[pid / 8] & (1U << (pid % 8)))
                 return;
@@ -168,7 +169,7 @@ static int summary_put_names(Queue *queue, const Summary *summary) {
                         return -ENOMEM;
                 size = strlen(text);
         }
-        /* A line "1 a" and its end become ,"1":"a" with a byte escaped at most twice. */
+        /* The line "1 a" with its line end becomes ,"1":"a" and a byte becomes at most two. */
         json = malloc(3 * size + 16);
         told = calloc(PAGE_PIDS_MAX / 8, 1);
         if (!json || !told)
