@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The catalogue: probes.d/\*.json, read when the registry is made and whenever rules are read anew.
- * Called by registry.c and the manager. A file that cannot be read or trusted is told in the
- * journal and left away, an entry that is malformed is listed with the reason: one slip of an
- * administrator takes no other probe away. Nothing is asked of the kernel here. Entries that
- * sessions hold stay as they were for those. */
+/* The catalogue: probes.d/\*.json, read when the registry is made and whenever rules are read
+ * again. Called by registry.c and the manager. A file that cannot be read or is not trusted is
+ * logged and skipped. A malformed entry is listed with the reason. So one mistake of an
+ * administrator removes no other probe. This file does not access the kernel. Entries that sessions
+ * hold stay unchanged for those sessions. */
 
 #include "probes/catalogue.h"
 
@@ -15,7 +15,7 @@
 #include "policy/override.h"
 #include "probes/probe-look.h"
 
-/* Found as it should be when it was last looked at, and in a file that has not changed since. */
+/* Returns whether the last inspection succeeded and the file has not changed since. */
 static bool is_as_seen(const Probe *probe) {
         if (probe->look_failed.text[0])
                 return false;
@@ -23,7 +23,7 @@ static bool is_as_seen(const Probe *probe) {
                !(probe_file_is_gone(probe->file) || probe_file_is_changed(probe->file));
 }
 
-/* Who stays in the list as it is, because nothing of it has changed, nor its file. */
+/* Keeps a known entry in the list if neither the entry nor its file has changed. */
 static bool keep_known(ProbeSet *set, const Definition *definition, const char *source) {
         Probe *probe;
 
@@ -47,7 +47,7 @@ static bool catalogue_is_taken(const ProbeSet *set, const char *name) {
         return false;
 }
 
-/* Of an entry that is none: its name, so that it can be listed. */
+/* Takes the name of a malformed entry, so that it can be listed. */
 static int make_malformed(json_object *entry, Definition **ret) {
         _cleanup_(definition_free_cleanup) Definition *d = definition_new();
         const char *name = json_object_is_type(entry, json_type_object)

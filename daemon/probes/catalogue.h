@@ -3,5 +3,5 @@
 
 #include "probes/probe-set.h"
 
-/* Reads the catalogue anew. What is wrong with it is in the journal and in ListProbes. */
+/* Reads the catalogue again. The journal and ListProbes report its errors. */
 void catalogue_load(ProbeSet *set, const char *lib_dir, const char *config_dir);

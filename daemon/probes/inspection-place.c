@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the daemon believes of a place that a confined process has found: numbers in their ranges,
- * and no more. The process may have been taken over by the file that it has read; then it may say
- * of that file what it likes, and nothing of any other, nor anything that breaks us. Pure. */
+/* Checks a place that a confined process has found: only that its numbers are in their ranges. The
+ * file that the process has read may have taken control of it. The process can then give false
+ * places in that file, but it can neither affect another file nor harm the daemon. Pure. */
 
 #include "probes/inspection-place.h"
 

@@ -5,7 +5,7 @@
 
 #include "interfaces/control.h"
 
-/* May a place be the answer to this question about a file of these facts? */
+/* Returns whether a place is a possible answer to this question about a file with these facts. */
 bool inspection_place_is_sound(const ControlMessage *question,
                 const ControlFacts *facts,
                 const UserPlace *place);

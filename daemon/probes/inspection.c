@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Files that are looked into before a probe is put there: one process of ktrace-consumer for each
- * (inspector.c), seen from the daemon. Made by the registry; called by the doors and by what
- * resolves definitions, in the event loop.
+/* Inspection of files before a probe is defined in them, as the daemon sees it. One process of
+ * ktrace-consumer (inspector.c) inspects each file. Made by the registry. Called in the event loop
+ * by the doors and by the code that resolves definitions.
  *
- * Nothing of a client's file is opened, read, asked or closed here. What is kept of it is a
- * descriptor that was opened O_PATH before a byte of the file was read: the inode cannot be
- * swapped, and to close it asks no file system. A process that does not answer is given up after a
- * time; it counts against its user until it is really gone, so that hung ones cannot be piled up.
- * Whatever it says after it has read the file is checked as if the file had said it. */
+ * The daemon never opens, reads, queries or closes a client's file here. It keeps a descriptor that
+ * was opened with O_PATH before the file was read: the inode cannot be replaced, and closing the
+ * descriptor never enters a file system. A process that does not answer in time fails the
+ * inspection. It counts against its user until it has exited, so a user cannot accumulate hung
+ * processes. Messages that a process sends after it has read the file are checked as if the file
+ * had written them. */
 
 #include "probes/inspection.h"
 
@@ -26,24 +27,24 @@
 #include "work/patience.h"
 
 #define USEC_PER_SEC UINT64_C(1000000)
-/* Also for what the client has to do: send its file, use its ticket. */
+/* Includes the client's part: to send its file and use its ticket. */
 #define START_TIMEOUT_USEC (10 * USEC_PER_SEC)
-/* A silent FUSE server hangs whoever asks about its file. */
+/* A FUSE server that does not answer blocks every process that queries its file. */
 #define ANSWER_TIMEOUT_USEC (2 * USEC_PER_SEC)
-/* A whole catalogue may stand in the queue. */
+/* The queue may contain a whole catalogue. */
 #define PATH_TIMEOUT_USEC (120 * USEC_PER_SEC)
 #define WAITING_MAX       1024
-#define PROCESSES_MAX     32 /* of all users: streams have their places beside */
+#define PROCESSES_MAX     32 /* of all users; streams have a limit of their own */
 
 typedef enum InspectionState {
-        INSPECTION_WAITING,  /* for those before it */
+        INSPECTION_WAITING,  /* for earlier inspections */
         INSPECTION_STARTING, /* for the process */
         INSPECTION_READY,    /* for the file */
         INSPECTION_EXAMINED, /* for its facts */
         INSPECTION_KNOWN,    /* for the question */
         INSPECTION_ASKED,    /* for the answer */
-        INSPECTION_FAILED,   /* for somebody to be told */
-        INSPECTION_OVER,     /* for the end of the process */
+        INSPECTION_FAILED,   /* for a question, to report the failure */
+        INSPECTION_OVER,     /* for the exit of the process */
 } InspectionState;
 
 typedef struct Inspection {
@@ -51,18 +52,18 @@ typedef struct Inspection {
         InspectionState state;
         uid_t uid;
         char *peer;
-        uint32_t ticket; /* 0: not told yet, or used */
-        char *path;      /* instead of both */
+        uint32_t ticket; /* 0: not sent yet, or used */
+        char *path;      /* instead of a ticket and peer */
         Request *request;
         int client_fd; /* until the process is ready */
         Consumer *consumer;
         sd_event_source *timer;
-        Patience patience; /* while the process works; else the timer alone counts */
+        Patience patience; /* while the process works; otherwise only the timer counts */
         bool is_working;
         ControlMessage question; /* type 0: not asked yet */
         InspectionHandler handler;
         void *userdata;
-        Inspected *inspected; /* as far as it is known */
+        Inspected *inspected; /* filled while the facts arrive */
         Reason failure;
         TAILQ_ENTRY(Inspection) inspections;
 } Inspection;
@@ -108,7 +109,7 @@ DEFINE_CLEANUP(Inspection, inspection_free);
 
 static void inspection_set_timer(Inspection *inspection, uint64_t usec) {
         inspection->is_working = false;
-        /* Neither fails with a source that exists. */
+        /* Neither call fails for an existing source. */
         (void)sd_event_source_set_time_relative(inspection->timer, usec);
         (void)sd_event_source_set_enabled(inspection->timer, SD_EVENT_ONESHOT);
 }
@@ -118,7 +119,7 @@ static void look_later(Inspection *inspection) {
         (void)sd_event_source_set_enabled(inspection->timer, SD_EVENT_ONESHOT);
 }
 
-/* The process has ANSWER_TIMEOUT_USEC, without the time in which it waits for a CPU. */
+/* The process has ANSWER_TIMEOUT_USEC. The time in which it waits for a CPU does not count. */
 static void expect_answer(Inspection *inspection, PatienceKind kind) {
         patience_begin(&inspection->patience,
                         kind,
@@ -130,7 +131,7 @@ static void expect_answer(Inspection *inspection, PatienceKind kind) {
 
 static void start_waiting(Inspections *set);
 
-/* Its process is gone. */
+/* To be called when the process has exited. */
 static void inspection_forget(Inspection *inspection) {
         Inspections *set = inspection->set;
 
@@ -142,8 +143,8 @@ static void inspection_forget(Inspection *inspection) {
                 set->on_changed(set->userdata);
 }
 
-/* Tells whoever waits for it. It counts until its process is gone; after this call it may be freed.
- */
+/* Reports the result to the caller. The inspection counts until its process has exited. It may be
+ * freed after this call. */
 static void inspection_end(Inspection *inspection, int result, const Reason *reason) {
         Inspected *inspected = TAKE_PTR(inspection->inspected);
         InspectionHandler handler = TAKE_PTR(inspection->handler);
@@ -162,7 +163,8 @@ static void inspection_end(Inspection *inspection, int result, const Reason *rea
                 inspection_forget(inspection);
 }
 
-/* What is said of it when somebody asks, or now. After this call it may be freed. */
+/* Reports the failure now, or when a question arrives. The inspection may be freed after this
+ * call. */
 static void inspection_fail(Inspection *inspection, const char *why) {
         inspection->failure = (Reason){ "" };
         (void)reason_set(&inspection->failure,
@@ -204,7 +206,7 @@ static int inspection_on_timer(sd_event_source *source _unused_,
         case INSPECTION_READY:
                 if (inspection->handler)
                         inspection_fail(inspection, "it was not sent in time");
-                else /* the ticket has died */
+                else /* the ticket has expired */
                         inspection_end(inspection, KT_E_CANCELLED, &reason);
                 break;
         case INSPECTION_EXAMINED:
@@ -213,7 +215,7 @@ static int inspection_on_timer(sd_event_source *source _unused_,
         case INSPECTION_ASKED:
                 inspection_fail(inspection, "it takes too long to look into it");
                 break;
-        case INSPECTION_KNOWN: /* nobody has asked */
+        case INSPECTION_KNOWN: /* no question arrived */
         case INSPECTION_FAILED:
                 inspection_end(inspection, KT_E_FAILED, &reason);
                 break;
@@ -227,7 +229,7 @@ static int inspection_on_timer(sd_event_source *source _unused_,
 
 static void inspection_send_question(Inspection *inspection) {
         inspection->state = INSPECTION_ASKED;
-        /* Not taken: the timer tells. */
+        /* If it cannot be sent, the timer reports it. */
         int r = consumer_send(inspection->consumer, &inspection->question, NULL, 0);
         if (r < 0)
                 inspection_set_timer(inspection, 1);
@@ -241,7 +243,9 @@ static void inspection_on_ready(Inspection *inspection) {
         if (inspection->request) {
                 Inspections *set = inspection->set;
 
-                set->last_ticket += set->last_ticket == UINT32_MAX ? 2 : 1; /* 0 is none */
+                set->last_ticket += set->last_ticket == UINT32_MAX
+                                                    ? 2
+                                                    : 1; /* 0 is not a valid ticket */
                 inspection->ticket = set->last_ticket;
                 inspection->request->ticket = inspection->ticket;
                 inspection->request->fd = TAKE_FD(inspection->client_fd);
@@ -257,7 +261,7 @@ static void inspection_on_ready(Inspection *inspection) {
         }
 }
 
-/* Said before anything of the file was read. */
+/* The process sends the facts before it reads the file. */
 static void on_facts(Inspection *inspection, const ControlFacts *facts) {
         _cleanup_(inspected_free_cleanup) Inspected *inspected = calloc(1, sizeof(*inspected));
         _cleanup_close_ int fd = consumer_take_fd(inspection->consumer);
@@ -320,7 +324,8 @@ static void inspection_on_message(Consumer *consumer,
                 inspection_on_ready(inspection);
         else if (message->type == CONTROL_EXAMINING && state == INSPECTION_READY) {
                 inspection->state = INSPECTION_EXAMINED;
-                /* Not before: a message that may bring a descriptor does not tell its sender. */
+                /* Not earlier: a message that may bring a descriptor does not contain its
+                 * sender. */
                 consumer_expect_fd(inspection->consumer);
                 expect_answer(inspection, PATIENCE_WITH_CALL);
         } else if (message->type == CONTROL_FACTS && state == INSPECTION_EXAMINED)
@@ -355,7 +360,8 @@ static void inspection_on_closed(Consumer *consumer _unused_, void *userdata) {
 
 /* How it begins */
 
-/* As many as may be of this user, or (by path) of root and the catalogue. */
+/* Returns whether the limits of this user, or for a path those of root and the catalogue, allow one
+ * more. */
 static bool inspection_has_room(const Inspection *inspection) {
         unsigned n_all = 0, n_same = 0;
         const Inspection *other;
@@ -400,7 +406,7 @@ static void start_waiting(Inspections *set) {
                 if (inspection->state != INSPECTION_WAITING || !inspection_has_room(inspection))
                         continue;
                 int r = inspection_start(inspection, &reason);
-                if (r != 0) { /* the timer goes on with the others */
+                if (r != 0) { /* the timer continues with the others */
                         inspection->failure = reason;
                         inspection->state = INSPECTION_FAILED;
                         if (!reason.text[0])
@@ -410,7 +416,7 @@ static void start_waiting(Inspections *set) {
         }
 }
 
-/* In the queue, or started. KT_E_LIMIT_REACHED. */
+/* Adds the inspection to the queue or starts it. KT_E_LIMIT_REACHED. */
 static int inspection_add(Inspections *set,
                 uid_t uid,
                 const char *path,
@@ -440,7 +446,7 @@ static int inspection_add(Inspections *set,
                         inspection);
         if (r < 0)
                 return r;
-        /* After messages: one that is there already is not late. */
+        /* The timer runs after messages: a message that has arrived is in time. */
         r = sd_event_source_set_priority(inspection->timer, SD_EVENT_PRIORITY_NORMAL + 1);
         if (r < 0)
                 return r;

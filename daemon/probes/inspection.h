@@ -5,20 +5,20 @@
 #include "work/request.h"
 #include "work/spawn.h"
 
-/* Files that a confined process looks into before a probe is put there: those that clients have
- * sent it (tickets), and those that root names by path. */
+/* Files that a confined process inspects before a probe is defined in them: files that clients have
+ * sent (tickets), and files that root names by path. */
 typedef struct Inspections Inspections;
 
-#define INSPECTIONS_PER_UID_MAX 2 /* until their processes are gone */
+#define INSPECTIONS_PER_UID_MAX 2 /* counted until the process has exited */
 
-/* One that was found fit. */
+/* A file that passed the inspection. */
 typedef struct Inspected {
-        int fd; /* O_PATH: pins the inode; to close it waits for nobody */
-        /* Before it was read. An overlay may be a user's own, over anything: what the kernel reads
-         * of it later waits for that. */
+        int fd; /* O_PATH: pins the inode; closing it never blocks */
+        /* Taken before the file was read. An overlay may be mounted by a user over any file system.
+         * Later reads of it by the kernel then depend on that file system. */
         ControlFacts facts;
-        /* Of a marker all that have its name, at least one. Ranges are checked; whether it is true
-         * is the file's word alone. */
+        /* For a marker: all places with its name, at least one. The ranges are checked. Only the
+         * file itself states that the places are correct. */
         UserPlace *places;
         size_t n_places;
 } Inspected;
@@ -26,37 +26,38 @@ typedef struct Inspected {
 Inspected *inspected_free(Inspected *inspected);
 DEFINE_CLEANUP(Inspected, inspected_free);
 
-/* Where in it: a marker, or (NULL) an offset. */
+/* The place in the file: a marker, or an offset if marker is NULL. */
 typedef struct InspectionQuestion {
         uint64_t offset;
         const char *marker; /* "PROVIDER:NAME", below CONTROL_NAME_MAX bytes; copied */
 } InspectionQuestion;
 
-/* result 0: inspected, which is the handler's now. Else it is NULL and the reason tells:
- * KT_E_FAILED (no local file, no program, no instruction begins there, no such marker, no answer in
- * time), KT_E_CANCELLED (ticket's peer has left, the daemon ends), -errno. */
+/* If result is 0, the handler owns inspected. Otherwise inspected is NULL and reason explains the
+ * result: KT_E_FAILED (not a local file, not a program, no instruction begins there, no such
+ * marker, no answer in time), KT_E_CANCELLED (the ticket's peer has left, or the daemon ends),
+ * -errno. */
 typedef void (*InspectionHandler)(int result,
                 const Reason *reason,
                 Inspected *inspected,
                 void *userdata);
 
 int inspections_new(const ConsumerLauncher *launcher, Inspections **ret);
-/* Answers what is open with KT_E_CANCELLED. */
+/* Open questions are answered with KT_E_CANCELLED. */
 Inspections *inspections_free(Inspections *inspections);
 DEFINE_CLEANUP(Inspections, inspections_free);
-/* on_changed: it may have a new answer. */
+/* on_changed is called when inspections_are_idle may return a new answer. */
 bool inspections_are_idle(const Inspections *inspections);
 void inspections_on_changed(Inspections *inspections,
                 void (*on_changed)(void *userdata),
                 void *userdata);
 
-/* A process for a file of the request's peer. `done` finds ticket in request->ticket and the
- * client's end of a SOCK_SEQPACKET pair in request->fd: one message of one byte with the file's
- * descriptor. KT_E_LIMIT_REACHED, KT_E_NO_CONSUMER. */
+/* Starts a process for a file of the request's peer. `done` finds the ticket in request->ticket and
+ * the client's end of a SOCK_SEQPACKET pair in request->fd. The client sends one message of one
+ * byte with the file's descriptor. Fails with KT_E_LIMIT_REACHED, KT_E_NO_CONSUMER. */
 int inspections_open(Inspections *inspections, Request *request, Reason *reason);
 
-/* Asks about the file of a ticket, which is used up by it whatever comes. 0: handler is called,
- * once, not before this has returned. KT_E_INVALID_SPEC: this peer has no such ticket. */
+/* Asks about the file of a ticket. The ticket is used up in every case. If this returns 0, handler
+ * is called once, after the return. KT_E_INVALID_SPEC: this peer has no such ticket. */
 int inspections_ask(Inspections *inspections,
                 const char *peer,
                 uint32_t ticket,
@@ -64,7 +65,7 @@ int inspections_ask(Inspections *inspections,
                 InspectionHandler handler,
                 void *userdata,
                 Reason *reason);
-/* The same of the file that a path leads to for the daemon; for root and the catalogue. */
+/* Does the same for a file named by path, as the daemon resolves it. For root and the catalogue. */
 int inspections_ask_path(Inspections *inspections,
                 const char *path,
                 const InspectionQuestion *question,
@@ -72,5 +73,5 @@ int inspections_ask_path(Inspections *inspections,
                 void *userdata,
                 Reason *reason);
 
-/* Its tickets are void, its questions answered. */
+/* Cancels the peer's tickets and answers its questions. */
 void inspections_peer_gone(Inspections *inspections, const char *peer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who may define and use which probes: policy's decision on what a definition says and what became
- * of it. Called by the files beside it, for every verb anew: rules change. */
+/* Checks who may define and use which probes: policy decides by the definition and by its resolved
+ * form. Called by the other files of this folder, again for every verb, because rules change. */
 
 #include "probes/probe-access.h"
 
@@ -12,7 +12,8 @@
 #include "interfaces/quote.h"
 #include "policy/rule-probes.h"
 
-/* Of "[MODULE:]FUNCTION[+OFFSET]", as rules have it. With an offset it may stand in any other. */
+/* Returns the function in "[MODULE:]FUNCTION[+OFFSET]" as rules name it. With an offset the probe
+ * may be in any other function. */
 static char *get_function(const char *on) {
         const char *colon = strchr(on, ':'), *name = colon ? colon + 1 : on;
 
@@ -85,7 +86,8 @@ bool probe_may_use(ProbeSet *set, const Subject *subject, const Probe *probe) {
         return policy_decide_probe(set->policy, subject, &request, &action, NULL) == 0;
 }
 
-/* Like a probe that the caller may not use: its name is not suggested either. */
+/* Gets the same answer as a probe that the caller may not use. So such a name is never suggested
+ * either. */
 int probe_refuse_absent(ProbeSet *set, const Subject *subject, const char *name, Reason *reason) {
         Nearest near = { name, (uint32_t)MIN_OF(strlen(name) / 3 + 1, (size_t)3), NULL };
         const Probe *probe;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Many probes at once: those of a session, and those of one call (AddProbes), which stand all or
- * not at all. A write to tracefs and a reading of its list cost as much as a probe does, so one of
- * each is for many. What touches the kernel is a step of a plan on the worker thread. The
- * definitions of a call are judged and compiled before, some in each turn of the event loop.
+/* Defines many probes together: those of a session, and those of one call (AddProbes), which
+ * defines all of them or none. A write to tracefs costs as much as a probe, and so does a read of
+ * its list, so many probes share one of each. A step of a plan on the worker thread touches the
+ * kernel. The definitions of a call are judged and compiled before that, several in each turn of
+ * the event loop.
  *
- * A definition in a program or on another event is made by itself; so is what the kernel refuses of
- * many, to hear why. */
+ * A definition in a program or on another event is written alone. If the kernel refuses a write of
+ * many, they are also written alone, to get the reason. */
 
 #include "probes/probe-batch.h"
 
@@ -20,7 +21,7 @@
 
 #define CHUNK_MAX 128
 
-/* What is to be written together. */
+/* Probes that one write defines. */
 typedef struct Chunk {
         Probe *probes[CHUNK_MAX];
         size_t n;
@@ -109,12 +110,12 @@ int probe_ensure_all(const Tracefs *tracefs,
 
 typedef struct ProbeBatch {
         ProbeSet *set;
-        Definition **definitions; /* NULL: the probe's, or freed */
+        Definition **definitions; /* NULL: owned by the probe, or freed */
         size_t n_definitions;
         Probe **probes;
         bool *is_new; /* made by this call */
         size_t n, next;
-        Plan plan; /* in the event loop first, then in the worker */
+        Plan plan; /* first in the event loop, then in the worker */
         Request *request;
 } ProbeBatch;
 
@@ -163,8 +164,8 @@ static char *join_events(const ProbeBatch *batch) {
         return f && fclose(f) == 0 ? text : NULL;
 }
 
-/* As if the call had not been made, except that a probe which a session has taken since stays: it
- * is its user's, as if added alone. */
+/* Undoes the call, except that a probe which a session uses by now stays. It belongs to its user as
+ * if it had been added alone. */
 static void take_back(ProbeBatch *batch) {
         for (size_t i = 0; i < batch->n; i++)
                 if (batch->is_new[i] && atomic_load(&batch->probes[i]->n_users) == 0)
@@ -194,7 +195,7 @@ static void probe_batch_on_defined(Plan *plan, int result, const Reason *reason)
         probe_batch_conclude(batch, result, reason);
 }
 
-/* The next one of the call's, found or made. From then on nobody removes it (in_plan). */
+/* Finds or makes the next probe of the call. in_plan prevents its removal from then on. */
 static int probe_batch_take_next(ProbeBatch *batch, Reason *reason) {
         Definition **definition = &batch->definitions[batch->n];
         Probe *probe;
@@ -213,7 +214,7 @@ static int probe_batch_take_next(ProbeBatch *batch, Reason *reason) {
         if (r != 0)
                 return r;
         if (is_new)
-                *definition = NULL; /* the probe's */
+                *definition = NULL; /* owned by the probe */
         probe->in_plan = true;
         batch->is_new[batch->n] = is_new;
         batch->probes[batch->n++] = probe;
@@ -251,7 +252,7 @@ static void on_taken(Plan *plan, int result, const Reason *reason) {
         plan->done = probe_batch_on_defined;
         plan_init(plan, &step, 1, NULL);
         worker_submit(set->worker, plan);
-        batch = NULL; /* the plan's */
+        batch = NULL; /* owned by the plan */
 }
 
 static void probe_batch_on_loaded(int result, void *userdata) {
@@ -259,11 +260,11 @@ static void probe_batch_on_loaded(int result, void *userdata) {
 
         if (result == KT_E_CANCELLED || batch->set->is_closing)
                 on_taken(&batch->plan, KT_E_CANCELLED, &(Reason){ "" });
-        else /* a definition that needs what was not read is refused */
+        else /* without the lists, definitions that need them are refused */
                 turns_submit(batch->set->turns, &batch->plan);
 }
 
-/* Does it take the kernel's functions and types to judge them, as far as the caller may? */
+/* Returns whether definitions that the caller may make need the kernel's functions and types. */
 static bool batch_needs_kernel(const ProbeBatch *batch) {
         const char *action;
 
@@ -316,8 +317,8 @@ int probe_set_define_all(ProbeSet *set, Request *request, Definition **definitio
         plan_init(&batch->plan, &step, 1, NULL);
         int r = probe_batch_begin(batch);
         if (r == 0)
-                batch = NULL; /* the plan's */
+                batch = NULL; /* owned by the plan */
         else
-                batch->definitions = NULL; /* the caller's still */
+                batch->definitions = NULL; /* still owned by the caller */
         return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a session makes of the probes in its spec: events, and holds on them. Called by
- * visible-events.c and session.c in the event loop. */
+/* Turns the probes of a session's spec into events, and holds them. Called by visible-events.c and
+ * session.c in the event loop. */
 
 #include "probes/probe-events.h"
 
@@ -48,7 +48,7 @@ static int bind(ProbeSet *set,
         return 0;
 }
 
-/* In a program itself, or made of nothing but what is. */
+/* Returns whether the probe is in a program, or is made only of probes in programs. */
 static bool is_of_program(const Probe *probe) {
         for (size_t i = 0; i < probe->n_origins; i++)
                 if (!probe_origin_is_in_program(&probe->origins[i]))

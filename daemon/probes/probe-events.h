@@ -5,15 +5,16 @@
 
 typedef struct Registry Registry;
 
-/* The probes of a spec as events of the kernel; names are its own, filters the spec's. */
+/* The probes of a spec as events of the kernel. This struct owns the names; the spec owns the
+ * filters. */
 typedef struct ProbeEvents {
-        SpecEvent *events; /* with room for those of the spec behind them */
+        SpecEvent *events; /* with room for the spec's own events at the end */
         size_t n;
         Probe **probes;    /* n of them */
-        bool *of_programs; /* each of them: does it stand in one? */
-        char **sources;    /* plain names of the kernel's events that they are made of */
+        bool *of_programs; /* for each probe: is it in a program? */
+        char **sources;    /* plain names of the kernel events that they use */
         size_t n_sources;
-        uint64_t *numbers; /* sorted: of the probes, and of the probes that those are made of */
+        uint64_t *numbers; /* sorted: numbers of the probes and of their origins */
         size_t n_numbers;
 } ProbeEvents;
 
@@ -23,8 +24,9 @@ int probe_events_bind(ProbeSet *set,
                 ProbeEvents *ret,
                 Reason *reason);
 void probe_events_clear(ProbeEvents *events);
-/* Are they all as they were when they were bound? If not, pointers to them may be stale. */
+/* Returns whether all of them are unchanged since they were bound. If not, pointers to them may be
+ * stale. */
 bool probe_events_stand(const ProbeSet *set, const ProbeEvents *events);
-/* Those of a grant, until they are released: they stay in the kernel. */
+/* Holds the probes of a grant: they stay in the kernel until they are released. */
 int probe_events_hold(ProbeSet *set, const Grant *grant, Probe ***ret, size_t *ret_n);
 void probe_events_release(Probe ***held, size_t *n);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is known of a program's file with a probe in it, over a restart of the daemon: the next one
- * may have no right to read the file, so it cannot have it looked into again. Called by
- * probe-keep.c in the event loop. The file itself comes from the service manager's store, pinned
- * all the while; whose it is and that nothing was written to it is asked of it anew, and numbers
- * are checked as if a worker had said them. What may be done with it is policy's, asked anew by
- * whoever uses it. */
+/* Stores the result of an inspection over a restart of the daemon. The next daemon may not be
+ * allowed to read the file, so it cannot have the file inspected again. Called by probe-keep.c in
+ * the event loop. The file itself comes from the service manager's store, which pins it. The daemon
+ * checks its owner and that it was not written to again, and it checks numbers as if a worker had
+ * sent them. Policy decides again, at each use, whether the file may be used. */
 
 #include "probes/probe-file-keep.h"
 
@@ -16,14 +15,13 @@
 #include "probes/inspection-place.h"
 
 #define FACTS_N 8
-#define PLACE_N 4 /* and an argument's each */
+#define PLACE_N 4 /* plus ARG_N for each argument */
 #define ARG_N   4
 
 static int probe_file_keep_append(json_object *list, uint64_t number) {
         return describe_append(list, json_object_new_uint64(number));
 }
 
-/* Adds an empty list. */
 static int probe_file_keep_put_list(json_object *object, const char *key, json_object **ret) {
         *ret = json_object_new_array();
         return describe_put(object, key, *ret);
@@ -91,7 +89,7 @@ int probe_file_to_json(const ProbeFile *file, json_object **ret) {
         return r;
 }
 
-/* Reading: a list of at least that many numbers, at first. */
+/* Returns whether it is a list that begins with at least n numbers. */
 
 static bool is_list(json_object *list, size_t n) {
         if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) < n)
@@ -153,7 +151,7 @@ static int read_place(json_object *list, UserPlace *ret) {
         return r;
 }
 
-/* Those that could be an answer to what the definition asks. */
+/* Reads the places that are possible answers to the definition's question. */
 static int read_places(json_object *list, const UserSpot *spot, Inspected *inspected) {
         ControlMessage question = { .question.offset = spot->offset };
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;

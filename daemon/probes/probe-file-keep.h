@@ -6,10 +6,10 @@
 #include "define/definition.h"
 #include "probes/probe-file.h"
 
-/* What was found in a probe's file, in writing. */
+/* Serialises the result of an inspection. */
 int probe_file_to_json(const ProbeFile *file, json_object **ret);
-/* Takes fd, the file that a daemon before this one has looked into. -EBADMSG: no such writing; else
- * as probe_file_new. */
+/* Consumes fd, the file that an earlier daemon has inspected. Fails with -EBADMSG if the object is
+ * malformed, otherwise as probe_file_new does. */
 int probe_file_from_json(json_object *object,
                 const Definition *definition,
                 uid_t uid,

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A program's file with a probe in it. Called by probe-verbs.c, probe-set.c and catalogue.c in the
- * event loop, and by probe-file-keep.c, which has it outlive the daemon. The daemon has an O_PATH
- * descriptor of it and what the confined process has said of it before it read a byte; it never
- * opens the file itself, and asks it (fstat) only behind that answer, which says that it lies on no
- * file system that somebody has made to hang whoever asks.
+/* A program's file with a probe in it. Called in the event loop by probe-verbs.c, probe-set.c and
+ * catalogue.c, and by probe-file-keep.c, which stores the file for the next daemon. The daemon has
+ * an O_PATH descriptor of the file, and the facts that the confined process reported before it read
+ * the file. The daemon never opens the file itself. It calls fstat only after the confined process
+ * has reported that the file is on a file system that cannot block the caller.
  *
- * The kernel takes a path, follows it once, pins what it leads to, and lists the probe by that text
- * for ever. So the text says which inode it is: device and number, which nobody else has as long as
- * the probe stands, be the descriptor of whichever daemon. It is the name of a link, in a directory
- * that is root's alone, and is there only while the kernel reads it.
+ * The kernel takes a path, follows it once, pins the file, and lists the probe by that text as long
+ * as the probe exists. So the text identifies the inode by device and number. No other file has
+ * both as long as the probe exists, even if another daemon holds the descriptor. The text is the
+ * name of a link in a directory that only root can use. The link exists only while the kernel reads
+ * it.
  *
  * It relies on these behaviours of the kernel:
- * - readlink of /proc/self/fd/N gives the path by which the descriptor was opened, from what its
- *   own process has mounted, " (deleted)" behind it once no name leads there; nothing is looked up;
- * - fdinfo of a descriptor has its mount, and /proc/1/mountinfo those of the machine: whoever makes
- *   a mount namespace of their own can put any file under any path, under mounts of other numbers;
- * - a mount of the machine's own was made by its administrator, an overlay of files of FUSE can be
- *   made by anybody in a namespace of theirs. */
+ * - readlink of /proc/self/fd/N returns the path by which the descriptor was opened, as seen in the
+ *   mounts of the opening process. It appends " (deleted)" once the name was removed. It looks
+ *   nothing up.
+ * - fdinfo of a descriptor contains its mount, and /proc/1/mountinfo contains the mounts of the
+ *   host. In a new mount namespace a user can put any file under any path, but its mounts have
+ *   other numbers.
+ * - a mount of the host was made by its administrator. Any user can mount an overlay of FUSE files
+ *   in an own namespace. */
 
 #include "probes/probe-file.h"
 
@@ -46,7 +49,7 @@ static char *get_fd_name(const ProbeFile *file, char name[static FD_NAME_MAX]) {
 int probe_file_show(const ProbeFile *file) {
         char target[FD_NAME_MAX];
 
-        probe_file_hide(file); /* what a kill has left */
+        probe_file_hide(file); /* a killed daemon may have left one */
         return symlink(get_fd_name(file, target), file->name) < 0 ? -errno : 0;
 }
 
@@ -89,7 +92,7 @@ static int read_mount(const ProbeFile *file, unsigned *ret) {
         return line && sscanf(line, "mnt_id: %u", ret) == 1 ? 0 : -EBADMSG;
 }
 
-/* A mount's number begins its line. */
+/* Each line begins with the number of the mount. */
 static bool has_mount(const char *text, unsigned mount) {
         unsigned found;
 
@@ -101,7 +104,7 @@ static bool has_mount(const char *text, unsigned mount) {
         return false;
 }
 
-/* What cannot be read counts as not the machine's. */
+/* If a file of /proc cannot be read, the mount counts as not of the host. */
 static bool is_of_machine(const ProbeFile *file) {
         _cleanup_free_ char *text = NULL;
         unsigned mount;
@@ -111,7 +114,7 @@ static bool is_of_machine(const ProbeFile *file) {
                has_mount(text, mount);
 }
 
-/* A local file's, and no overlay of somebody's: it answers. */
+/* fstat cannot block: the file is local, and an overlay is one of the host. */
 bool probe_file_is_changed(const ProbeFile *file) {
         struct stat status;
 
@@ -160,7 +163,7 @@ static int check_place(const ProbeFile *file, uid_t uid, Reason *reason) {
                         quote(file->path).text);
 }
 
-/* Whom it is of, and what is in it: all that the decision was made on. */
+/* Compares the owner and the content, because the decision was based on both. */
 static int check_kept(const ProbeFile *file, Reason *reason) {
         const ControlFacts *facts = &file->inspected->facts;
         int flags = fcntl(file->inspected->fd, F_GETFL);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Users' probes over a restart of the daemon, a file of the store each, as they were written: what
- * they are in the kernel is resolved anew and compared with what stands there. Those in programs
- * need their file, which is in the service manager's hands meanwhile, and what was found in it
- * (probe-file-keep.c). One whose file is lost, or is not as it was, or in whose place another
- * definition stands, is over: sessions that have it end with the reason. Event loop. */
+/* Keeps users' probes over a restart of the daemon, each in a file of the store, as the user wrote
+ * it. The next daemon resolves each probe again and compares it with the definition in the kernel.
+ * A probe in a program also needs its file, which the service manager holds during the restart, and
+ * the result of the inspection (probe-file-keep.c). A probe is lost if its file is lost or has
+ * changed, or if another definition has its name in the kernel. Sessions that use it end with that
+ * reason. Event loop. */
 
 #include "probes/probe-keep.h"
 
@@ -24,7 +25,7 @@ static void probe_keep_make_name(const Probe *probe, char name[static NAME_MAX])
         (void)snprintf(name, NAME_MAX, PREFIX "%u.%s", probe->uid, probe->definition->name);
 }
 
-/* Whose it is and what it is called, in the service manager's store: users write neither. */
+/* Names the descriptor by owner and probe. Users cannot write to the service manager's store. */
 static void make_fd_name(const Probe *probe, char name[static NAME_MAX]) {
         (void)snprintf(name, NAME_MAX, "probe-%u-%s", probe->uid, probe->definition->name);
 }
@@ -85,7 +86,8 @@ void probe_unkeep(const Probe *probe) {
         fd_store_forget(probe->set->fd_store, name);
 }
 
-/* What is there under its name is this one, or nothing is: it is defined anew then. */
+/* Checks that the kernel has either this definition or none under the probe's name. If none, it is
+ * defined again. */
 static int check_stands(Probe *probe, Reason *reason) {
         const Tracefs *tracefs = probe->set->tracefs;
         _cleanup_free_ char *stands = NULL;

@@ -3,10 +3,11 @@
 
 #include "probes/probe-set.h"
 
-/* Of users, for the daemon that comes after this one, with their files. */
+/* Stores a user's probe, with its file, for the next daemon. */
 void probe_keep(const Probe *probe);
 void probe_unkeep(const Probe *probe);
-/* Takes over what the last one has kept; they are resolved when they are needed. Those in programs
- * that cannot be taken over stay until they are forgotten: who asks for them is told why. */
+/* Takes over the probes that the last daemon has stored. Each is resolved when it is needed. A
+ * probe in a program that cannot be taken over stays in the set until probe_set_forget_lost. A
+ * caller who asks for it gets the reason. */
 void probe_set_adopt(ProbeSet *set);
 void probe_set_forget_lost(ProbeSet *set);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is told of probes, as far as it is the caller's business. Called by the doors in the event
- * loop. */
+/* Lists probes, with the facts that the caller may know. Called by the doors in the event loop. */
 
 #include "probes/probe-list.h"
 
@@ -46,12 +45,12 @@ static int probe_list_describe_counts(json_object *object,
         return r ?: describe_put(object, "misses", json_object_new_uint64(misses));
 }
 
-/* Who else uses what is the catalogue's is not everybody's business. */
+/* Only root may see whether other users use a catalogue probe. */
 static bool may_count(const Subject *subject, const Probe *probe) {
         return subject->uid == 0 || !probe->source;
 }
 
-/* Where in a program, and whether that is still what its path leads to. */
+/* Adds the places in the program, and whether the path still names the same file. */
 static int describe_file(json_object *object, const Probe *probe) {
         json_object *places = json_object_new_array();
 
@@ -69,14 +68,14 @@ static int describe_file(json_object *object, const Probe *probe) {
                                                                                   : "there"));
 }
 
-/* 0, or why this kernel cannot have it. */
+/* Returns 0, or a positive code with the reason why this kernel does not support the probe. */
 static int check_available(const Tracefs *tracefs, const Probe *probe, Reason *reason) {
         return probe_is_pair(probe) ? pair_check_supported(tracefs, reason)
                                     : probe_check_supported(tracefs, probe->kind, reason);
 }
 
-/* "ready": its words are right; "unavailable": and this kernel cannot have it; "defined": it stands
- * in the kernel; "gone": it should. */
+/* "ready": the definition is valid; "unavailable": it is valid, but this kernel does not support
+ * it; "defined": it is in the kernel; "gone": it should be in the kernel, but is not. */
 static int describe_state(json_object *object,
                 const Tracefs *tracefs,
                 const Subject *subject,
@@ -104,7 +103,7 @@ static int describe_state(json_object *object,
         }
         int r = describe_put(object, "state", json_object_new_string(state));
         r = r ?: describe_put(object, "why", json_object_new_string(why.text));
-        if (r == 0 && stands && subject->uid == 0) /* they are of everybody's traces */
+        if (r == 0 && stands && subject->uid == 0) /* they count the traces of all users */
                 r = probe_list_describe_counts(object, tracefs, probe);
         return r;
 }
@@ -122,7 +121,7 @@ static int describe_probe(json_object *object,
                 return -ENOMEM;
         }
         r = definition_to_text(d, &text);
-        if (r == 0 && probe_resolve(probe, NULL) < 0) /* told by its state */
+        if (r == 0 && probe_resolve(probe, NULL) < 0) /* the state reports it */
                 r = -ENOMEM;
         r = r ?: describe_put(object, "name", json_object_new_string(d->name));
         r = r ?: describe_put(object, "event", json_object_new_string(event));

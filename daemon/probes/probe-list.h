@@ -3,6 +3,7 @@
 
 #include "probes/probe-set.h"
 
-/* [{"name","event","about","source","uid","definition","resolved","state","why","users","fields",
- * "hits","misses"}]: the catalogue and the caller's own; root sees all. */
+/* Returns
+ * [{"name","event","about","source","uid","definition","resolved","state","why","users","fields",
+ * "hits","misses"}] for the catalogue and the caller's own probes. Root sees all probes. */
 int probe_list_all(ProbeSet *set, const Subject *subject, json_object **ret, Reason *reason);

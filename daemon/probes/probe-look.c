@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Looks into the files of the catalogue's probes, one after the other: entries that stand in a
- * program are not known to be right until that has been seen. Called by catalogue.c when it has
- * read them. A look outlives an entry that goes meanwhile, and tells nobody then. */
+/* Has the files of the catalogue's probes inspected, one after the other. An entry in a program is
+ * not known to be valid before this. Called by catalogue.c when it has read the entries. An
+ * inspection continues if its entry is removed, and its result is then dropped. */
 
 #include "probes/probe-look.h"
 
@@ -12,7 +12,7 @@
 
 struct ProbeLook {
         ProbeSet *set;
-        Probe *probe; /* NULL: gone */
+        Probe *probe; /* NULL: removed */
 };
 
 static bool probe_look_is_needed(const Probe *probe) {

@@ -3,7 +3,7 @@
 
 #include "probes/probe-set.h"
 
-/* Looks into the files of the catalogue's that nobody has looked into yet. */
+/* Inspects the files of catalogue probes that were not inspected yet. */
 void probe_set_look(ProbeSet *set);
-/* It goes: who looks for it tells nobody. */
+/* The probe is being freed: the result of its inspection is dropped. */
 void probe_look_forget(ProbeSet *set, const Probe *probe);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Events that probes are made of: found, typed by their formats, and judged. Called by probe-set.c,
- * probe-verbs.c and visible-events.c in the event loop.
+/* Finds the events that probes are made of, reads their types from their formats, and judges them.
+ * Called by probe-set.c, probe-verbs.c and visible-events.c in the event loop.
  *
- * A probe on an event is a copy of its fields under another name, so it is worth as much as they
- * are: whoever defines one has to have the event by some rule, and whoever records one gets the
- * event's own cuts asked about by the rule that counts then (Grant.sources). A field of which
- * anything would be cut is not taken at all, since what cuts it knows it by its name. Eight-byte
- * numbers are whole here though addresses among them are zeroed: the probe's own field is one, too,
- * and is treated alike. */
+ * A probe on an event copies the fields of that event under another name, so it needs the same
+ * rights. A rule must grant the event to the user who defines such a probe. When a user records the
+ * probe, the rule that applies then decides how the event's own fields are cut (Grant.sources). A
+ * field that would be cut in any way is refused, because the code that cuts a field finds it by its
+ * name. Numbers of eight bytes are accepted as whole although addresses among them are zeroed: the
+ * probe's own field is also such a number and gets the same treatment. */
 
 #include "probes/probe-origin.h"
 
@@ -22,7 +22,7 @@
 #include "policy/grant-field.h"
 #include "policy/suggestion.h"
 
-#define TRACER_SYSTEM "ftrace" /* records of tracers: no events that could be on */
+#define TRACER_SYSTEM "ftrace" /* records of tracers: these events cannot be enabled */
 
 static int probe_origin_refuse_absent(const char *key,
                 const char *event,
@@ -116,7 +116,7 @@ bool probe_origin_is_probe(const char *event) {
                strncmp(event, PROBE_GROUP_PREFIX, strlen(PROBE_GROUP_PREFIX)) == 0;
 }
 
-/* One of two: an event of the kernel's, or a probe of the definer's or the catalogue's. */
+/* Finds an event of the kernel, or a probe of the definer or of the catalogue. */
 static int find_one(const Probe *probe,
                 const char *key,
                 const char *event,
@@ -127,7 +127,8 @@ static int find_one(const Probe *probe,
         if (!probe_origin_is_probe(event))
                 return split(key, event, ret, reason);
         Probe *other = probe_set_find(probe->set, probe->uid, event);
-        /* Another user's is as good as none; root may name any by its group. */
+        /* A probe of another user gets the same answer as a missing one. Root may name any probe by
+         * its group. */
         if (!other || (!other->source && other->uid != probe->uid && probe->uid != 0))
                 return reason_set(reason,
                                 KT_E_NO_SUCH_PROBE,
@@ -135,7 +136,7 @@ static int find_one(const Probe *probe,
                                 "is called SYSTEM:EVENT",
                                 key,
                                 quote(event).text);
-        /* Who may have which of its fields is asked of each event, not of its copies. */
+        /* Rights to fields are checked for each event itself, not for copies of it. */
         if (other->kind == PROBE_EVENT)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -238,7 +239,8 @@ static const GrantEvent *find_source(const Grant *grant, const char *full) {
         return NULL;
 }
 
-/* Is it all there, and treated in the probe's record as it would be in the event's own? */
+/* Returns whether the field is complete, and treated in the probe's record as in the event's
+ * own. */
 static bool probe_origin_is_whole(FieldVerdict verdict, const ProbeField *field) {
         bool is_word = strcmp(field->type, "u64") == 0 || strcmp(field->type, "s64") == 0 ||
                        strcmp(field->type, "x64") == 0 || strcmp(field->type, "symbol") == 0;
@@ -261,7 +263,7 @@ static int refuse_field(const Probe *probe,
                         grant->rule);
 }
 
-/* Keys tell of their values by which events are found to belong together. */
+/* Keys are judged, too: which events match reveals the values of the keys. */
 static int judge_keys(const Grant *grant,
                 const GrantEvent *source,
                 const Probe *probe,
@@ -320,8 +322,8 @@ static int judge_side(const Tracefs *tracefs,
         return r;
 }
 
-/* What comes of the first event in one task and of the second in another tells of both, and nobody
- * could say of the record whose the first was. */
+/* If the first event is in one task and the second in another, the record contains data of both,
+ * and it does not show the task of the first event. */
 static bool is_of_one_task(const ProbeForm *form) {
         for (size_t i = 0; i < form->n_keys; i++)
                 if (strcmp(form->keys[i].from, "common_pid") == 0 &&
@@ -338,8 +340,8 @@ static bool has_filter(const Grant *grant, const Probe *probe) {
         return false;
 }
 
-/* As the filter of the event itself is: whether it lets a record of others through shows in how
- * many are cut. */
+/* A filter is refused here as it is for the event itself: the number of cut records would show
+ * whether the filter matches records of other tasks. */
 static int judge_filter(const Grant *grant, const Probe *probe, size_t side, Reason *reason) {
         const GrantEvent *source = find_source(grant, probe->origins[side].full);
 
@@ -369,8 +371,9 @@ int probe_origin_judge(const Tracefs *tracefs,
                                 "events have to be of one task: add common_pid to its keys",
                                 probe->definition->name,
                                 grant->rule);
-        /* Its records would have the flags of those in programs, which say nothing, but the rest of
-         * the kernel's: they could not be told from those of interrupts. */
+        /* Its records would have the same flags as those of probes in programs, and those flags
+         * contain nothing. The rest would look like the kernel's, so the records could not be
+         * distinguished from those of interrupts. */
         if (probe_is_pair(probe) && grant->fenced &&
                         !probe_origin_is_in_program(&probe->origins[0]) &&
                         probe_origin_is_in_program(&probe->origins[1]))

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Definitions in the kernel's own syntax, and the place where the kernel has found a mistake in
+/* Definitions in the kernel's own syntax, and the place of a mistake that the kernel has found in
  * one. Called by probe-set.c. Holds no state.
  *
- * A raw definition goes to the kernel word by word: only its first word, which names the event, is
- * replaced. So the n-th word of the kernel's line is the n-th word of what the caller wrote, and in
- * the line of any other definition it is an argument. The kernel ignores names that we replace, so
- * those that it would refuse are refused here.
+ * A raw definition goes to the kernel word by word. Only its first word, which names the event, is
+ * replaced. So the n-th word of the kernel's line is the n-th word of the caller's text. In the
+ * line of any other definition it is an argument. Names that we replace never reach the kernel, so
+ * this file refuses the names that the kernel would refuse.
  *
- * Relies on: the kernel splitting a definition at white space, and its error_log having the words
- * with one blank between them (trace_probe_log_set_index of kernel/trace/trace_probe.c); names of
- * groups and events being C identifiers of at most 63 bytes, a group also with "-"
- * (traceprobe_parse_event_name). */
+ * It relies on these behaviours of the kernel:
+ * - it splits a definition at white space, and its error_log contains the words with one blank
+ *   between them (trace_probe_log_set_index of kernel/trace/trace_probe.c);
+ * - names of groups and events are C identifiers of at most 63 bytes, a group may also contain "-"
+ *   (traceprobe_parse_event_name). */
 
 #include "probes/probe-raw.h"
 
@@ -37,7 +38,7 @@ static bool probe_raw_is_name(const char *name, size_t size, const char *chars) 
                strspn(name, chars) >= size;
 }
 
-/* ":GROUP/NAME", ":NAME" or ":GROUP/" as the kernel takes them, up to `end`. */
+/* Checks ":GROUP/NAME", ":NAME" or ":GROUP/", up to `end`, as the kernel does. */
 static int probe_raw_check_name(const char *raw,
                 const char *name,
                 const char *end,
@@ -123,7 +124,7 @@ int probe_raw_make_line(const Probe *probe, char **ret, Reason *reason) {
         return 0;
 }
 
-/* Which word of the line `column` is in, and where that word begins (from 1). */
+/* Returns the index of the word at `column` of the line, and where that word begins (from 1). */
 static size_t probe_raw_find_word(const char *line, size_t column, size_t *ret_begin) {
         size_t n = 0, begin = 0;
 
@@ -156,7 +157,7 @@ int probe_refuse_line(const Probe *probe,
         if (column > 0 && definition->raw) {
                 const char *place = skip_words(definition->raw, word);
 
-                if (word > 0) /* the first one is not the kernel's */
+                if (word > 0) /* the kernel's line has another first word */
                         place += MIN_OF(column - begin, strlen(place));
                 return reason_set(reason,
                                 code,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* All definitions: the catalogue's and those that users made. Called by the registry in the event
- * loop; what touches the kernel is a plan on the worker thread, because a change of its probes
- * waits for whoever makes or removes an instance.
+/* All definitions of the catalogue and of users. Called by the registry in the event loop. Plans on
+ * the worker thread touch the kernel, because a change of the kernel's probes waits for a process
+ * that makes or removes an instance.
  *
- * Removing a definition wipes the buffers of all instances that ever had it on. So each session
- * holds what it may turn on, from before its instance is made until that is gone, and only what
- * nobody holds is removed: a user's when they say so, the catalogue's when the last session lets
- * go. The number of holders is written by the event loop alone and read by the worker just before
- * it removes; a session that comes later defines anew what it finds missing, also what somebody
- * else has removed (trace-cmd reset takes everybody's). */
+ * If a definition is removed, the kernel wipes the buffers of all instances that ever enabled it.
+ * So each session holds the probes that it may enable, from before its instance is made until the
+ * instance is removed. Only a probe without a holder is removed: a user's probe at the user's
+ * request, a catalogue probe when the last session releases it. Only the event loop writes the
+ * number of holders. The worker reads it just before it removes a probe. A later session defines
+ * missing probes again, also those that another program has removed (trace-cmd reset removes the
+ * probes of all programs). */
 
 #include "probes/probe-set.h"
 
@@ -43,8 +44,8 @@ int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret) {
         return 0;
 }
 
-/* Those that are made of it have to be resolved anew. Nobody holds them, or this one would be held,
- * too; but a call about them may be under way. */
+/* Probes made of this one have to be resolved again. No session holds them, because it would then
+ * hold this one, too. But a call about them may be in progress. */
 static void forget_origin(const Probe *origin) {
         Probe *probe;
 
@@ -234,7 +235,7 @@ bool probe_is_pair(const Probe *probe) {
         return probe->definition->from != NULL;
 }
 
-/* What it is made of may be another by now, unless somebody holds both. */
+/* The origins may have been replaced, unless a session holds both. */
 static void forget_pair(Probe *probe) {
         if (!probe_is_pair(probe) || atomic_load(&probe->n_users) > 0 || probe->in_plan)
                 return;
@@ -526,7 +527,7 @@ static void probe_set_on_removed(Plan *plan, int result, const Reason *reason) {
                                 NULL,
                                 "cannot remove probe %s",
                                 probe->definition->name);
-        /* Held when the step looked, and let go since. */
+        /* The probe was held when the step checked, and was released after that. */
         if (result == 0 && !probe->was_removed && is_unused && !set->is_closing)
                 probe_submit_remove(probe, TAKE_PTR(request));
         else if (result == 0 && is_unused && (!probe->source || probe->is_leaving))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What callers do with probes: resolve a function, define, remove. Called by the doors in the event
- * loop. Who may is probe-access.c's, asked first and answered alike for what exists and what does
- * not. */
+/* The calls on probes: resolve a function, define, remove. Called by the doors in the event loop.
+ * probe-access.c checks the rights first, and gives the same answer for existing and missing
+ * probes. */
 
 #include "probes/probe-verbs.h"
 
@@ -77,7 +77,7 @@ int probe_resolve_function(ProbeSet *set, Request *request, const char *function
         static const PlanStep step = { "resolve", step_resolve, NULL };
         _cleanup_(resolving_free_cleanup) Resolving *resolving = NULL;
         const Definition definition = { .on = (char *)function };
-        const char *action; /* what may be defined is asked for when it is */
+        const char *action; /* the rights are checked again at the definition */
 
         int r = probe_check_define(set, &request->subject, &definition, 0, &action, reason);
         r = r ?: probe_set_get_tracefs(set, NULL, reason);
@@ -100,7 +100,7 @@ int probe_resolve_function(ProbeSet *set, Request *request, const char *function
         plan_init(&resolving->plan, &step, 1, NULL);
         r = resolving_begin(resolving);
         if (r == 0)
-                resolving = NULL; /* the plan's */
+                resolving = NULL; /* owned by the plan */
         return r;
 }
 
@@ -125,11 +125,11 @@ static size_t count_own(const ProbeSet *set, uid_t uid, bool in_programs) {
 static Probe *probe_verbs_find_own(ProbeSet *set, uid_t uid, const char *name) {
         Probe *probe = probe_set_find(set, uid, name);
 
-        /* root may name anybody's by its group. */
+        /* Root may name the probe of any user by its group. */
         return probe && !probe->source && (probe->uid == uid || uid == 0) ? probe : NULL;
 }
 
-/* One that is there already: the same is shared, another of its name is not taken. */
+/* Checks an existing probe of that name: an identical one is shared, another one is refused. */
 static int check_again(const Probe *probe,
                 const ProbeFile *file,
                 const Definition *definition,
@@ -154,8 +154,8 @@ static int check_again(const Probe *probe,
         return 0;
 }
 
-/* The events that a definition names, as far as they are the kernel's own: of probes more can be
- * said when it is known which they are. */
+/* Checks the events of the kernel itself that a definition names. Probes among them are checked
+ * later, when they are known. */
 static int probe_verbs_check_events(ProbeSet *set,
                 const Tracefs *tracefs,
                 const Subject *subject,
@@ -176,7 +176,8 @@ static int probe_verbs_check_events(ProbeSet *set,
         return r;
 }
 
-/* What is refused before anything is looked up, so that it is whether it exists or not. */
+/* Checks the rights before any look-up, so that a refusal does not depend on whether the name
+ * exists. */
 static int check_wanted(ProbeSet *set,
                 const Subject *subject,
                 const Definition *definition,
@@ -195,7 +196,7 @@ static int check_wanted(ProbeSet *set,
         return r;
 }
 
-/* A look into a definition's file, on its way. */
+/* A running inspection of a definition's file. */
 typedef struct FileLook {
         const char *dir;
         uid_t uid;
@@ -266,11 +267,11 @@ int probe_inspect(ProbeSet *set,
         r = r ?: probe_verbs_ask(set, request, look, &spot, reason);
         user_spot_clear(&spot);
         if (r == 0)
-                look = NULL; /* the question's */
+                look = NULL; /* owned by the question */
         return r;
 }
 
-/* What a user keeps open is the daemon's, too. */
+/* A user's open files count against the daemon's limit, too. */
 static int probe_verbs_check_number(const ProbeSet *set, uid_t uid, bool is_user, Reason *reason) {
         size_t n = count_own(set, uid, false), n_files = count_own(set, uid, true);
 
@@ -306,8 +307,8 @@ static int take_new(ProbeSet *set,
         r = r ?: probe_check_origins(set, &request->subject, probe, reason);
         r = r ?: probe_check_own(set, &request->subject, probe, request->is_authorized, reason);
         if (r != 0) {
-                request->file = TAKE_PTR(probe->file); /* for when it comes again */
-                probe->definition = NULL;              /* the caller's still */
+                request->file = TAKE_PTR(probe->file); /* for the next attempt */
+                probe->definition = NULL;              /* still owned by the caller */
                 probe_free(probe);
                 return r;
         }
@@ -375,7 +376,7 @@ int probe_open_file(ProbeSet *set, Request *request, Reason *reason) {
         const Definition definition = {};
         const char *action;
 
-        /* Nobody starts processes who may not use them. */
+        /* Only a caller who may use the process may start one. */
         int r = probe_check_user(set, &request->subject, &definition, NULL, &action, reason);
         return r ?: inspections_open(set->inspections, request, reason);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Notices when others remove definitions of ours: whoever resets tracefs takes everybody's
- * ('trace-cmd reset' does, and turns them off first in all instances). Made by probe-set.c with the
- * first definition; in the event loop, but for one step that reads the kernel's lists.
+/* Notices that other programs have removed our definitions. A reset of tracefs removes the probes
+ * of all programs ('trace-cmd reset' does this, after it has disabled them in all instances). Made
+ * by probe-set.c with the first definition. It runs in the event loop, except for one step that
+ * reads the kernel's lists.
  *
- * A write to one of those lists, ours too, wakes it, and it compares what stood before with what
- * the list says now. Sessions that have a lost probe end: the kernel has wiped their rings, and
- * defined anew the event has another number than their streams say. A user's that nobody holds (any
- * more) is defined anew, since that harms nobody. */
+ * A write to one of those lists, also by the daemon, wakes the watch. It compares the earlier state
+ * with the list. Sessions that use a lost probe end: the kernel has wiped their ring buffers, and a
+ * new definition of the event gets another number than the one in their streams. A user's probe
+ * without a holder is defined again, because no session depends on its number. */
 
 #include "probes/probe-watch.h"
 
@@ -28,7 +29,7 @@ struct ProbeWatch {
         bool is_due; /* the timer is on */
         bool is_due_again;
         bool in_flight;
-        bool is_orphan; /* freed as soon as the plan is over */
+        bool is_orphan; /* freed when the plan has ended */
         Plan plan;
         char *lists[_PROBE_KIND_N];
 };
@@ -72,7 +73,7 @@ static bool is_lost(const ProbeWatch *watch, const Probe *probe) {
                !line;
 }
 
-/* Telling may change the list: one at a time, from the beginning. */
+/* on_lost may change the list: handle one probe, then start again. */
 static Probe *probe_watch_find_lost(const ProbeWatch *watch) {
         Probe *probe;
 

@@ -3,8 +3,9 @@
 
 #include "probes/probe-set.h"
 
-/* From now on it is noticed when others remove what stands in the kernel. Again: no matter. */
+/* Starts to watch for probes that other programs remove from the kernel. Further calls do
+ * nothing. */
 void probe_set_watch(ProbeSet *set);
-/* The last one to hold it has let go. */
+/* To be called when the last holder has released a probe. */
 void probe_watch_look(ProbeSet *set);
 ProbeWatch *probe_watch_free(ProbeWatch *watch);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is known of the kernel's functions and types. Called by probe-set.c and probe-verbs.c in the
- * event loop. What the kernel tells of its
- * functions and types is some megabytes that take up to 0.2 s to read. Calls have it read in the
- * worker thread before they need it. It is kept while definitions come one after the other, and
- * given back when none has come for a while. A module that comes or goes meanwhile is not noticed
- * until then; the kernel has the last word on each probe anyway. */
+/* A cache of the kernel's functions and types. Called by probe-set.c and probe-verbs.c in the event
+ * loop. The kernel lists several megabytes of functions and types, and reading them takes up to 0.2
+ * s. Calls have them read in the worker thread before they need them. The cache is kept while
+ * definitions arrive, and freed after some time without one. A module that is loaded or unloaded in
+ * that time is not noticed until then. This is harmless, because the kernel checks each probe
+ * itself. */
 
 #include "probes/probes.h"
 
@@ -24,13 +24,13 @@ typedef struct ProbesWait {
 } ProbesWait;
 
 struct Probes {
-        ProbeKernel *kernel; /* NULL: not read, or given back */
+        ProbeKernel *kernel; /* NULL: not read, or freed */
         sd_event_source *timer;
 
-        TAILQ_HEAD(ProbesWaitList, ProbesWait) waiting; /* empty: nothing is being read */
+        TAILQ_HEAD(ProbesWaitList, ProbesWait) waiting; /* empty: no read in progress */
         Plan plan;
         const Tracefs *tracefs;
-        ProbeKernel *loaded; /* the worker's, while the plan is in flight */
+        ProbeKernel *loaded; /* owned by the worker while the plan runs */
 };
 
 static int probes_on_timer(sd_event_source *source _unused_,
@@ -96,7 +96,7 @@ static void probes_on_loaded(Plan *plan, int result, const Reason *reason _unuse
         struct ProbesWaitList waiting = TAILQ_HEAD_INITIALIZER(waiting);
         ProbesWait *wait;
 
-        if (probes->kernel) /* read by a call that needed it at once */
+        if (probes->kernel) /* read by a call that could not wait */
                 probes->loaded = probe_kernel_free(probes->loaded);
         else
                 probes->kernel = TAKE_PTR(probes->loaded);
@@ -177,7 +177,7 @@ int probes_check_raw(Probes *probes, const Tracefs *tracefs, const char *line, R
 
         if (sscanf(line, "%*s %ms", &place) != 1)
                 return 0;
-        /* Without its lists the kernel decides alone. */
+        /* Without the lists only the kernel decides. */
         if (probes_get_kernel(probes, tracefs, &kernel) < 0)
                 return 0;
         return probe_function_check_allowed(kernel, place, reason);
