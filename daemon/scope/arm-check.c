@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The judgement of what is listed: a part of arm.h. Called by plan steps on the worker thread once
- * the guard is armed: from then on, credentials that turn bad stop the trace in the kernel, so a
- * task that is found fit now stays fit.
+/* Judges the listed tasks: a part of arm.h. Called by plan steps on the worker thread once the
+ * guard is armed. From then on, a change to unsuitable credentials stops the trace in the kernel,
+ * so a task that is found fit now stays fit.
  *
- * What is judged is the kernel's own list, not what we wrote to it: between the listing and the
- * guard a listed process may have become another and had children, which are on the list by
- * event-fork. Reading all of it takes time, and in that time tasks fork and end. So the list is
- * read again and again, until a reading holds nothing but
- * - tasks that were found fit before it: what they had as children by then is on it too, and what
- *   they have later is born fit;
- * - tasks that were exiting, and numbers that were free, before it: their children are on it;
- * - tasks that are found fit right after it and whose maker was found fit before it: born fit.
- * The last is what lets a process that forks all the time be traced at all. A task that appeared
- * and ended between two looks leaves the next reading to decide.
+ * It judges the kernel's own list, not the list that we wrote: between the listing and the guard a
+ * listed process may have executed another program and had children, which event-fork adds to the
+ * list. Reading the whole list takes time, and tasks fork and end in that time. So the list is read
+ * again and again, until a reading contains only
+ * - tasks that were found fit before it: their earlier children are also on the list, and later
+ *   children are born fit;
+ * - tasks that were exiting, and numbers that were free, before it: their children are on the list;
+ * - tasks that are found fit right after it and whose parent was found fit before it: these were
+ *   born fit.
  *
- * Does not ask who listed a number: whatever is on the list must be fit. Only while the session
- * runs and newcomers are checked, what is unfit is left out: it is no member, so its records are
+ * Without the last rule, a process that forks all the time could not be traced. If a task appeared
+ * and ended between two readings, the next reading decides.
+ *
+ * It does not check who listed a number: every task on the list must be fit. Only while the session
+ * runs and newcomers are checked, an unfit task is left out. It is no member, so its records are
  * cut. */
 
 #include "scope/arm-check.h"
@@ -29,10 +31,10 @@
 #include "scope/arm.h"
 #include "work/plan.h"
 
-/* Readings of the list before it is given up; other users' steps have their turn in between. */
+/* The check fails after this many readings of the list. Other users' steps run between them. */
 #define CHECK_ROUNDS 256
-/* While events are on nothing is decided for what was not found: children have their fork records.
- */
+/* While events are enabled, tasks that were not found stay undecided: their children have fork
+ * records. */
 #define CHECK_ROUNDS_RUNNING 8
 
 /* One reading of the list. */
@@ -42,8 +44,8 @@ struct Round {
         size_t n;
         Task *fit, *settled; /* found in this round; n at most */
         size_t n_fit, n_settled;
-        bool is_last;       /* nothing has been found that asks for another */
-        bool is_confirming; /* all that is new was judged */
+        bool is_last;       /* no task requires another reading */
+        bool is_confirming; /* all new tasks were judged */
         size_t next;
 };
 
@@ -57,7 +59,7 @@ Round *round_free(Round *round) {
         return NULL;
 }
 
-/* -ESRCH: it ended meanwhile. */
+/* Returns -ESRCH if the task has ended. */
 static int check_task(const Arm *arm, pid_t pid, pid_t tid, pid_t *ret_tgid, Reason *reason) {
         TaskStatus status;
 
@@ -68,7 +70,7 @@ static int check_task(const Arm *arm, pid_t pid, pid_t tid, pid_t *ret_tgid, Rea
         return process_check_status(*ret_tgid, tid, &status, &arm->rule, reason);
 }
 
-/* The kernel's own word for "its user may look into it". */
+/* Asks the kernel whether the user of the process may inspect it. */
 static int check_dumpable(const Arm *arm, pid_t pid, Reason *reason) {
         uid_t owner;
 
@@ -88,20 +90,20 @@ int arm_check_process(const Arm *arm, pid_t pid, const Task *tasks, size_t n, Re
                 pid_t tgid;
                 int r = check_task(arm, pid, tasks[i].tid, &tgid, reason);
 
-                if (r != 0 && r != -ESRCH) /* what has ended speaks no more */
+                if (r != 0 && r != -ESRCH) /* a task that has ended needs no check */
                         return r;
         }
         int r = check_dumpable(arm, pid, reason);
         if (r <= 0)
                 return r;
-        /* A process that began to exit in between looks as if it were not dumpable. */
+        /* A process that began to exit after the first read looks as if it were not dumpable. */
         TaskStat stat;
         if (process_read_stat(pid, pid, &stat) < 0 || stat.is_exiting)
                 return -ESRCH;
         return r;
 }
 
-/* Neither alive now nor known: what it left behind is on the next reading. */
+/* The task has ended and was not judged. Its children are on the next reading. */
 static void round_settle(Round *round, Task task) {
         if (task_set_has(&round->arm->settled, &task))
                 return;
@@ -116,7 +118,7 @@ static int round_refuse(Round *round, Task task, int result, const Reason *reaso
         return arm_leave_out(round->arm, task, reason);
 }
 
-/* By its start time: another task may have the number of a maker that has ended. */
+/* Compares the start time, because another task may have the number of a parent that has ended. */
 static bool is_made_by_fit(const Arm *arm, pid_t maker_pid) {
         Task maker = { .tid = maker_pid };
 
@@ -130,14 +132,15 @@ static int round_judge(Round *round, pid_t tid, Reason *reason) {
 
         int r = process_read_stat(tid, tid, &before);
         if (r == 0 && before.is_exiting) {
-                /* It has no memory any more that could be asked whether it is dumpable. */
+                /* It has no memory left, so it cannot be asked whether it is dumpable. */
                 round_settle(round, (Task){ tid, before.start_time });
                 return 0;
         }
         r = r ?: check_task(round->arm, tid, tid, &tgid, reason);
         r = r ?: check_dumpable(round->arm, tid, reason);
         if (r != 0 && r != -ESRCH) {
-                /* One that began to exit meanwhile looks as if it were not dumpable. */
+                /* A process that began to exit after the first read looks as if it were not
+                 * dumpable. */
                 if (process_read_stat(tid, tid, &after) == 0 && !after.is_exiting)
                         return round_refuse(round, (Task){ tid, before.start_time }, r, reason);
                 r = -ESRCH;
@@ -153,7 +156,7 @@ static int round_judge(Round *round, pid_t tid, Reason *reason) {
         }
         if (r < 0)
                 return r;
-        /* A thread is made by one of its own process. */
+        /* A thread is created by a thread of the same process. */
         if (!is_made_by_fit(round->arm, tgid == tid ? before.parent : tgid))
                 round->is_last = false;
         Task *fit = &round->fit[round->n_fit++];
@@ -162,7 +165,7 @@ static int round_judge(Round *round, pid_t tid, Reason *reason) {
         return 0;
 }
 
-/* A number that was found fit before: is it still the same task's? */
+/* Checks whether a number that was found fit still belongs to the same task. */
 static int round_confirm(Round *round, pid_t tid, Reason *reason) {
         Task task = { .tid = tid };
 
@@ -188,7 +191,7 @@ static int round_open(Arm *arm) {
         return round->fit && round->settled ? 0 : -ENOMEM;
 }
 
-/* One number of the reading. The new ones are judged at once, before they end. */
+/* Handles one number of the reading. A new number is judged immediately, before its task ends. */
 static int round_advance(Round *round, Reason *reason) {
         pid_t tid = round->tids[round->next++];
         bool is_verified = task_set_has_tid(&round->arm->verified, tid);
@@ -216,7 +219,7 @@ static int round_run(Round *round, Reason *reason) {
         }
 }
 
-/* Another reading is needed. */
+/* Starts another reading. */
 static int arm_check_again(Arm *arm, Reason *reason) {
         unsigned n_rounds = arm->is_running ? CHECK_ROUNDS_RUNNING : CHECK_ROUNDS;
 
@@ -259,7 +262,8 @@ static int arm_check_take_time(clockid_t clock, uint64_t *ret) {
         return 0;
 }
 
-/* Is it the same task still, and has it not begun to exit? Takes its name. 0 or 1, -errno. */
+/* Returns 1 if it is still the same task and has not begun to exit, otherwise 0 or -errno. Stores
+ * its name. */
 static int prove_task(Task *task) {
         TaskStat stat;
 
@@ -272,7 +276,7 @@ static int prove_task(Task *task) {
         return 1;
 }
 
-/* A turn of it. The set is whole afterwards: first those that are proven, then the rest. */
+/* Does one turn of the proof. The set stays complete: first the proven tasks, then the rest. */
 static int prove_some(Arm *arm) {
         TaskSet *verified = &arm->verified;
         size_t next = arm->n_proven;
@@ -297,8 +301,8 @@ static int prove_some(Arm *arm) {
         return r < 0 ? r : n_left > 0 ? PLAN_AGAIN : 0;
 }
 
-/* The time is taken before the check. Taken after it, a task that ends in between would be a member
- * whose end is not noticed: its number may belong to another user's task by the time the kernel's
+/* The time is read before the check. If it were read after it, a task that ends in between would be
+ * a member whose end is not noticed. Its number may belong to another user's task when the kernel's
  * list forgets it. */
 int arm_prove(Arm *arm, clockid_t clock) {
         arm_begin_turn(arm);

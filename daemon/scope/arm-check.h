@@ -3,16 +3,16 @@
 
 #include "scope/arm.h"
 
-/* Checks whatever is on the kernel's list by now, also children: all uids the owner's, all gids the
- * one that all share, no capabilities, dumpable, and no_new_privs where the rule asks for it. To be
- * called once the guard is armed, and again whenever something was listed since.
- * KT_E_ACCESS_DENIED: something unfit is listed, no event may be enabled. */
+/* Checks all tasks on the kernel's list, also children: all uids are the owner's, all gids are the
+ * one shared gid, the task has no capabilities, is dumpable, and has no_new_privs if the rule
+ * requires it. To be called once the guard is armed, and again after each later listing.
+ * KT_E_ACCESS_DENIED: an unfit task is listed, so no event may be enabled. */
 int arm_check(Arm *arm, Reason *reason);
-/* Takes the time by this clock (since_nsec), then keeps of the verified tasks only those that have
- * not begun to exit. If exits are recorded by now, the record of each one's exit comes after
- * since_nsec. PLAN_AGAIN, -errno. */
+/* Reads this clock into since_nsec, then keeps only those verified tasks that have not begun to
+ * exit. If exits are already recorded, the exit record of each of them comes after since_nsec.
+ * Returns 0, PLAN_AGAIN, -errno. */
 int arm_prove(Arm *arm, clockid_t clock);
-/* Is this process fit, with each of its threads? For what is not on the list yet; 0 when the arm
- * does not judge. */
+/* Checks whether this process and all of its threads are fit. For a process that is not listed yet.
+ * Returns 0 if the arm does not judge. */
 int arm_check_process(const Arm *arm, pid_t pid, const Task *tasks, size_t n, Reason *reason);
 Round *round_free(Round *round);

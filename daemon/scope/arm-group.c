@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Arming of what is not named by numbers: all processes of a user, or of a cgroup. A part of arm.h,
- * on the worker thread. Finds the processes, asks of each whether it is fit, lists the threads of
- * all that are in one write (each write waits for RCU), then has arm.c make each whole; again until
- * a pass finds nothing new. What may come later is judged by arm_check like anything listed.
+/* Arms processes that are not named by their numbers: all processes of a user, or of a cgroup. A
+ * part of arm.h, on the worker thread. It finds the processes, checks whether each is fit, and
+ * lists the threads of all fit processes in one write (each write waits for RCU). Then arm.c lists
+ * the remaining threads of each process. This repeats until a pass finds nothing new. arm_check
+ * judges processes that come later, like all listed ones.
  *
- * A scope of the user's own takes what is fit and tells what is not: a user always has processes
- * that may not be traced. A cgroup is taken as a whole or not at all: who names one wants what is
- * in it. While the session runs neither can be refused any more, so newcomers that are unfit stay
- * out.
+ * A scope that covers a user's own processes takes the fit ones and reports the others, because a
+ * user always has processes that may not be traced. A cgroup is taken as a whole or refused,
+ * because the user who names a cgroup wants all of it. While the session runs, neither scope can be
+ * refused, so unfit newcomers are left out.
  *
- * Whoever may not know what a cgroup holds is not told whether it exists: absent and foreign ones
- * get one answer. */
+ * A user who may not see the processes of a cgroup cannot learn whether it exists: absent cgroups
+ * and cgroups of other users get the same answer. */
 
 #include "scope/arm-group.h"
 
@@ -23,7 +24,7 @@
 #include "scope/cgroup.h"
 #include "work/plan.h"
 
-/* Passes: each finds what was started during the one before. */
+/* Passes: each finds the processes that started during the one before. */
 #define GATHER_PASSES 8
 #define LEFT_OUT_MAX  4096
 
@@ -34,21 +35,21 @@ typedef enum GatherPhase {
         GATHER_WHOLE,
 } GatherPhase;
 
-/* Processes of one pass, and how far it has come. */
+/* The processes of one pass, and its progress. */
 struct Gather {
         Arm *arm;
-        const ArmGroup *group; /* of the call */
+        const ArmGroup *group; /* owned by the caller */
         GatherPhase phase;
         unsigned n_passes;
         size_t n_seen;        /* before this pass */
-        size_t n_before;      /* processes, before newcomers were looked for */
+        size_t n_before;      /* processes, before the search for newcomers */
         CgroupProcesses list; /* found in this pass */
         size_t next;
-        bool leaves_out; /* the unfit, else they refuse the whole */
-        pid_t *known;    /* sorted: what needs no look, since it is on the kernel's list */
+        bool leaves_out; /* leave unfit ones out; otherwise they refuse all */
+        pid_t *known;    /* sorted: already on the kernel's list, so not checked */
         size_t n_known;
         TaskSet seen;  /* leaders, also the unfit */
-        Task *threads; /* of the fit ones that are new in this pass */
+        Task *threads; /* of the new fit processes of this pass */
         size_t n_threads;
         pid_t *fit;
         size_t n_fit;
@@ -99,7 +100,7 @@ static int pid_compare(const void *a, const void *b) {
         return *x < *y ? -1 : *x > *y;
 }
 
-/* Judges one process before anything of it is listed. */
+/* Judges one process before any of its threads is listed. */
 static int gather_judge(Gather *gather, Task leader, Reason *reason) {
         _cleanup_free_ Task *tasks = NULL;
         Arm *arm = gather->arm;
@@ -150,8 +151,8 @@ static int gather_add(Gather *gather, pid_t pid, Reason *reason) {
         return r == -ESRCH ? 0 : r;
 }
 
-/* A cgroup of one's own is taken as a whole or not at all. Where any process may be traced, a user
- * in it must not be able to have the whole refused. */
+/* A cgroup of the caller is taken as a whole or refused. If the caller may trace any process, a
+ * user in the cgroup must not be able to make the request fail. */
 static int gather_note_skipped(Gather *gather, unsigned n) {
         if (gather->arm->is_judged && !gather->leaves_out)
                 return -E2BIG;
@@ -186,7 +187,7 @@ static int arm_group_refuse_foreign(const Gather *gather, Reason *reason) {
                         gather->seen.n);
 }
 
-/* Fails closed: as long as not all threads are known to be listed, no record may pass. */
+/* Fails closed: no record may pass until all threads are known to be listed. */
 static int gather_doubt(Gather *gather) {
         for (size_t i = 0; i < gather->n_fit; i++) {
                 Task leader = { .tid = gather->fit[i] };
@@ -198,7 +199,8 @@ static int gather_doubt(Gather *gather) {
         return 0;
 }
 
-/* A newcomer that cannot be listed as a whole cannot be taken off the list either. */
+/* If not all threads of a newcomer can be listed, its listed threads cannot be removed from the
+ * list either. */
 static int gather_give_up(Gather *gather, pid_t pid, const Reason *why) {
         Task leader = { .tid = pid };
 
@@ -216,7 +218,7 @@ static int gather_make_whole(Gather *gather, pid_t pid, Reason *reason) {
                 return r;
         if (r == 0)
                 task_set_drop(&gather->arm->partial, pid);
-        if (r == KT_E_NO_SUCH_PROCESS) /* it ended */
+        if (r == KT_E_NO_SUCH_PROCESS) /* the process has ended */
                 return 0;
         if (r > 0 && gather->arm->is_running)
                 return gather_give_up(gather, pid, &why);
@@ -235,7 +237,7 @@ static int gather_judge_all(Gather *gather, Reason *reason) {
         return gather->n_foreign > 0 ? arm_group_refuse_foreign(gather, reason) : 0;
 }
 
-/* All that is new and fit is listed in one write. */
+/* Lists all new fit processes in one write. */
 static int gather_list(Gather *gather) {
         int r = gather_doubt(gather);
 
@@ -244,7 +246,7 @@ static int gather_list(Gather *gather) {
         return r;
 }
 
-/* Each process is armed as any other. */
+/* Arms each process in the usual way. */
 static int gather_make_all_whole(Gather *gather, Reason *reason) {
         for (; gather->next < gather->n_fit; gather->next++) {
                 if (arm_turn_is_over(gather->arm))
@@ -270,7 +272,7 @@ static int gather_advance(Gather *gather, Reason *reason) {
         return -EINVAL;
 }
 
-/* Until a pass finds nothing new, or this turn is over. */
+/* Runs until a pass finds nothing new, or this turn ends. */
 static int gather_run(Gather *gather, const ArmGroup *group, Reason *reason) {
         gather->group = group;
         arm_begin_turn(gather->arm);
@@ -292,8 +294,8 @@ static int gather_run(Gather *gather, const ArmGroup *group, Reason *reason) {
         return 0;
 }
 
-/* The group that all processes of the owner's must share is not that of whatever process /proc
- * shows first. */
+/* Selects the group that all of the owner's processes must share. Without this, the first process
+ * in /proc would decide. */
 static int gather_begin_group(Arm *arm, bool is_own) {
         if (is_own && arm->is_judged && arm->rule.owner->n_gids > 0) {
                 arm->rule.has_gid = true;
@@ -326,12 +328,13 @@ int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason) {
                         arm->report.left_out);
 }
 
-/* What has ended is forgotten, or a session of weeks would remember all that ever came. */
+/* Forgets ended processes. Otherwise a session of several weeks would remember every process that
+ * ever came. */
 static void arm_group_forget(Arm *arm, const Gather *gather) {
         task_set_keep(&arm->listed, gather->known, gather->n_known);
         task_set_keep(&arm->verified, gather->known, gather->n_known);
         task_set_keep(&arm->partial, gather->known, gather->n_known);
-        if (arm->left_out.n > LEFT_OUT_MAX) /* those that are still there are counted again */
+        if (arm->left_out.n > LEFT_OUT_MAX) /* processes that still exist are counted again */
                 task_set_clear(&arm->left_out);
 }
 

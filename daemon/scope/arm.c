@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Arming: puts processes into an instance's pid list so that nothing of anybody else can follow.
- * Called by plan steps on the worker thread, while every event of the instance is off.
+/* Arming: puts processes into an instance's pid list so that no task of another user can follow.
+ * Called by plan steps on the worker thread, while every event of the instance is disabled.
  *
- * The order is the point. All threads are listed first, and only then judged (arm-check.c), so that
- * no judgement can be older than the listing. A thread created before the listing might be missed
- * by readdir(3); so with N = `Threads:`, exactly N distinct listed (tid, start time) pairs must be
- * alive both before and after N was read: then every thread is listed, and any later one inherits
- * the listing by the instance's event-fork. A sibling that is not listed could exec a set-user-ID
+ * The order matters. All threads are listed first, and only then judged (arm-check.c), so each
+ * judgement is newer than the listing. readdir(3) may miss a thread that was created before the
+ * listing. So with N = `Threads:`, exactly N distinct listed (tid, start time) pairs must be alive
+ * both before and after N was read. Then every thread is listed, and any later one inherits the
+ * listing by the instance's event-fork. A sibling that is not listed could exec a set-user-ID
  * program under a listed leader's pid (reproduced on 6.1), and the guard would miss it.
  *
- * The sentinel goes with the first pids, in one write: each further write to set_event_pid waits
- * for RCU (44 ms on 6.18), and until then every event is off, so the empty list traces nobody.
+ * The sentinel is written together with the first pids: each further write to set_event_pid waits
+ * for RCU (44 ms on 6.18). Until that write every event is disabled, so the empty list traces no
+ * task.
  *
- * A program can start threads all the time, and each round of listing them waits for RCU. So a turn
- * of the plan is one write to the list, and other users' steps come in between.
+ * A program can start threads all the time, and each round that lists them waits for RCU. So a turn
+ * of the plan is one write to the list, and other users' steps run between the turns.
  *
- * The pid filter keeps a listed number until some time after the task was reaped. Nothing here may
- * be believed about a number without its start time or a pidfd held across. */
+ * The pid filter keeps a listed number for some time after the task was reaped. A number proves
+ * nothing without its start time or a pidfd that is held during the check. */
 
 #include "scope/arm.h"
 
@@ -31,11 +32,12 @@
 #include "scope/arm-group.h"
 #include "work/plan.h"
 
-/* A process that makes threads faster than they can be listed is refused after this many rounds. */
+/* A process that creates threads faster than they can be listed is refused after this many
+ * rounds. */
 #define ARM_ROUNDS 64
-/* Rounds for all processes of a session, which would have others wait for each of them. */
+/* Rounds for all processes of a session together, because other users wait for each round. */
 #define ARM_ROUNDS_ALL 1024
-/* Tasks that were listed for a session, those that have ended since included. */
+/* Tasks that were listed for a session, including those that have ended. */
 #define ARM_TASKS_MAX 131072
 
 void arm_clear(Arm *arm) {
@@ -65,7 +67,8 @@ bool arm_turn_is_over(const Arm *arm) {
         return arm->turn.has_written || arm->turn.n_tasks >= ARM_TASKS_PER_TURN;
 }
 
-/* Writes those that are not on the list yet, in as few writes as can be: each waits for RCU. */
+/* Writes the tasks that are not listed yet, in as few writes as possible, because each waits for
+ * RCU. */
 int arm_list(Arm *arm, const Task *tasks, size_t n_tasks) {
         _cleanup_free_ pid_t *tids = calloc(n_tasks + 1, sizeof(pid_t));
         size_t n = 0;
@@ -87,7 +90,7 @@ int arm_list(Arm *arm, const Task *tasks, size_t n_tasks) {
         return task_set_add(&arm->listed, tasks, n_tasks);
 }
 
-/* How many of the tasks are alive now; the dead are dropped. */
+/* Keeps only the tasks that are alive now. */
 static int keep_alive(pid_t pid, Task *tasks, size_t *n_tasks) {
         size_t n = 0;
 
@@ -104,8 +107,8 @@ static int keep_alive(pid_t pid, Task *tasks, size_t *n_tasks) {
         return 0;
 }
 
-/* Of listed tasks: is no thread of the process missing among them? A task that is alive now was
- * alive when the number of threads was read, since it was listed before. */
+/* Checks whether the listed tasks include every thread of the process. A task that is alive now was
+ * also alive when the number of threads was read, because it was listed before. */
 static int arm_is_whole(pid_t pid, Task *tasks, size_t *n_tasks, bool *ret) {
         TaskStatus status;
 
@@ -123,8 +126,8 @@ static int refuse_churn(pid_t pid, Reason *reason) {
                         pid);
 }
 
-/* One round: lists the threads that are there. PLAN_AGAIN: there may be others. ret_n: of every
- * thread, all of them listed. */
+/* Does one round: lists the current threads. PLAN_AGAIN: there may be more. ret_n: the number of
+ * threads, if all of them are listed. */
 static int arm_list_threads(Arm *arm, pid_t pid, size_t *ret_n, Reason *reason) {
         _cleanup_free_ Task *tasks = NULL;
         bool whole = false;
@@ -164,7 +167,8 @@ int arm_leave_out(Arm *arm, Task leader, const Reason *why) {
         return task_set_add(&arm->left_out, &leader, 1);
 }
 
-/* Before anything of it is listed; the first process that is fit decides for which group. */
+/* Checks a process before any of its threads is listed. The first fit process determines the
+ * group. */
 int arm_check_first(Arm *arm, pid_t pid, Reason *reason) {
         _cleanup_free_ Task *tasks = NULL;
         TaskStatus status;
@@ -174,8 +178,7 @@ int arm_check_first(Arm *arm, pid_t pid, Reason *reason) {
         int r = process_read_status(pid, pid, &status);
         if (r == 0)
                 r = process_read_stat(pid, pid, &stat);
-        if (r == 0 && stat.is_exiting) /* a zombie, or about to be one: it has no memory left to ask
-                                          about */
+        if (r == 0 && stat.is_exiting) /* an exiting process has no memory that could be checked */
                 return -ESRCH;
         if (r == 0 && (pid_t)status.tgid != pid)
                 return reason_set(reason,
@@ -210,16 +213,16 @@ static int arm_whole(Arm *arm, pid_t pid, Reason *reason) {
         return 0;
 }
 
-/* The pidfd was opened before anything was read: as long as its process lives, the number was
- * nobody else's. */
+/* The pidfd was opened before the first read: while its process is alive, no other process can have
+ * had the number. */
 static bool pidfd_is_alive(int pidfd) {
         struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
         return poll(&p, 1, 0) == 0;
 }
 
-/* The same process as in the round before? It is asked at its first round whether it is fit; later
- * threads are judged by arm_check. */
+/* Checks whether it is still the process of the last round. The first round checks whether the
+ * process is fit; arm_check judges later threads. */
 static int arm_begin_round(Arm *arm, pid_t pid, Reason *reason) {
         Task leader = { .tid = pid };
 
@@ -237,7 +240,7 @@ int arm_list_process(Arm *arm, pid_t pid, Reason *reason) {
         int error = pidfd < 0 ? -errno : 0;
 
         if (error != 0 && error != -ESRCH &&
-                        error != -EINVAL) /* EINVAL: a thread, told by arm_check_first */
+                        error != -EINVAL) /* EINVAL: a thread; arm_check_first reports it */
                 return error;
         int r = error == -ESRCH ? error : arm_begin_round(arm, pid, reason);
         if (r == 0 && pidfd >= 0)

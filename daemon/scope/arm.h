@@ -5,62 +5,62 @@
 #include "policy/policy.h"
 #include "scope/task-set.h"
 
-/* What was listed and what was left out, for the caller's receipt. */
+/* The listed and the left-out processes, for the caller's receipt. */
 typedef struct ArmReport {
         size_t n_processes;
         size_t n_threads;
-        size_t n_joined;         /* processes that came while it ran, other than as children */
-        size_t n_left_out;       /* processes of the scope that may not be listed */
-        char left_out[256];      /* why the first of them was */
-        size_t n_unread_cgroups; /* of users or containers, in the scope: too many, or closed */
+        size_t n_joined;         /* joined while it ran, except as children */
+        size_t n_left_out;       /* may not be listed although in the scope */
+        char left_out[256];      /* why the first of them was left out */
+        size_t n_unread_cgroups; /* delegated cgroups in the scope, not read: too many, or no access
+                                  */
 } ArmReport;
 
-/* The kernel's PID_MAX_LIMIT: no task ever has it. It keeps the pid list from ever being empty,
- * since an empty list means "trace everybody". */
+/* The kernel's PID_MAX_LIMIT: no task ever has it. It ensures that the pid list is never empty,
+ * because an empty list means "trace every task". */
 #define ARM_SENTINEL 4194304
 
 typedef struct Gather Gather;
 typedef struct Round Round;
 
-/* What is done between two turns of other users. A write to the list waits for RCU, and a task
- * takes about 30 us to be looked at. */
+/* The work between two turns of other users. A write to the list waits for RCU, and the check of a
+ * task takes about 30 us. */
 typedef struct ArmTurn {
         bool has_written;
-        size_t n_tasks; /* looked at */
+        size_t n_tasks; /* checked */
 } ArmTurn;
 
 #define ARM_TASKS_PER_TURN 512
 
-/* A session's pid list as it is made: first part by whoever makes it, the rest by these functions.
- * First all is listed, then the guard armed, then all is checked. */
+/* A session's pid list under construction. The creator fills the first part, these functions fill
+ * the rest. First all tasks are listed, then the guard is armed, then all tasks are checked. */
 typedef struct Arm {
         const Instance *instance;
-        bool is_judged;      /* only what is fit by `rule`: fenced grants */
-        bool needs_sentinel; /* nothing is on the list yet: the sentinel goes first, in the same
-                                write */
-        bool single_thread;  /* a process of more than one is refused */
-        ProcessRule rule;    /* once something is listed, with the group that all of it shares */
+        bool is_judged;      /* fenced grants: list only tasks that are fit by `rule` */
+        bool needs_sentinel; /* the list is empty: write the sentinel with the first pids */
+        bool single_thread;  /* refuse a process with more than one thread */
+        ProcessRule rule;    /* has the shared group once a task is listed */
 
         ArmReport report;
         TaskSet listed;   /* written by us so far */
-        TaskSet verified; /* found fit after they were listed: whose records may pass */
-        TaskSet settled;  /* of the check under way: they need no further look */
+        TaskSet verified; /* found fit after the listing: their records may pass */
+        TaskSet settled;  /* of the current check: no further check needed */
         unsigned n_rounds;
         uint64_t since_nsec; /* taken by arm_prove() */
         bool is_proving;     /* arm_prove is not done yet */
-        size_t n_proven;     /* of the verified, from the first on */
-        bool is_running;     /* events are on: the unfit are left out, nothing can be refused */
-        bool has_news;       /* the last look for newcomers has listed some */
+        size_t n_proven;     /* the first n_proven verified tasks are proven */
+        bool is_running;     /* events are enabled: unfit tasks are left out, not refused */
+        bool has_news;       /* the last search has listed newcomers */
         ArmTurn turn;
-        size_t next;               /* of the processes to be listed, when a turn is over */
-        Task leader;               /* of the process under way */
+        size_t next;               /* the next process to list, when a turn ends */
+        Task leader;               /* of the current process */
         unsigned n_process_rounds; /* of listing its threads */
         unsigned n_list_rounds;    /* of all processes */
-        Gather *gather; /* arm_list_group or arm_list_newcomers is under way; else NULL */
-        Round *round;   /* arm_check is in the middle of a reading; else NULL */
+        Gather *gather;            /* NULL unless arm_list_group or arm_list_newcomers is running */
+        Round *round;              /* NULL unless arm_check is reading the list */
 
-        TaskSet left_out; /* leaders of those in the report */
-        TaskSet partial;  /* leaders: not all threads could be listed, so no record may pass */
+        TaskSet left_out; /* leaders of the left-out processes */
+        TaskSet partial;  /* leaders: some threads could not be listed, so no record may pass */
 } Arm;
 
 /* Processes that are not named by their numbers. */
@@ -70,22 +70,24 @@ typedef struct ArmGroup {
 } ArmGroup;
 
 void arm_clear(Arm *arm);
-/* A plan that was cancelled may have left a part undone, which is not to be continued. */
+/* Drops unfinished work of a cancelled plan, because it must not be continued. */
 void arm_forget_turns(Arm *arm);
-/* All functions that list, check or prove do a part of it: one write to the list, or
- * ARM_TASKS_PER_TURN tasks. PLAN_AGAIN: not done yet, call again with the same arguments. */
+/* Each function that lists, checks or proves does a part of the work: one write to the list, or
+ * ARM_TASKS_PER_TURN tasks. PLAN_AGAIN: not finished, call again with the same arguments. */
 /* Lists every thread of each process in the instance's set_event_pid. A process that is unfit now
- * is refused before anything of it is listed; it counts what arm_check says later. Events must be
- * off. KT_E_NO_SUCH_PROCESS, KT_E_ACCESS_DENIED, KT_E_LIMIT_REACHED, KT_E_KERNEL_REFUSED (its
- * threads start faster than they can be listed) with the reason. */
+ * is refused before any of its threads is listed; the later result of arm_check is the one that
+ * counts. Events must be disabled. Fails with KT_E_NO_SUCH_PROCESS, KT_E_ACCESS_DENIED,
+ * KT_E_LIMIT_REACHED, KT_E_KERNEL_REFUSED (its threads start faster than they can be listed) and
+ * the reason. */
 int arm_list_processes(Arm *arm, const pid_t *pids, size_t n_pids, Reason *reason);
 
-/* A new turn begins. */
+/* Starts a new turn. */
 void arm_begin_turn(Arm *arm);
 bool arm_turn_is_over(const Arm *arm);
 
-/* For arm-group.c: one process of those above, a round a call; tasks in one write; what is asked of
- * a process before anything of it is listed (-ESRCH: it is ending). */
+/* For arm-group.c: arm_list_process lists one process, one round in each call. arm_list writes
+ * tasks in one write. arm_check_first checks a process before any of its threads is listed (-ESRCH:
+ * it is ending). */
 int arm_list_process(Arm *arm, pid_t pid, Reason *reason);
 int arm_list(Arm *arm, const Task *tasks, size_t n_tasks);
 int arm_check_first(Arm *arm, pid_t pid, Reason *reason);

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Cgroups as the unified hierarchy shows them: the processes in one, and the one of a systemd unit.
+/* Cgroups of the unified hierarchy: the processes in a cgroup, and the cgroup of a systemd unit.
  * Called on the worker thread. Only reads; holds no state.
  *
- * systemd names the directory after the unit, so the tree itself answers where a unit's processes
- * are, also for units of a user's own manager, without asking anybody on the bus. But a part of the
- * tree may be delegated to a user or a container, who make directories there with any name, any
- * mode, in any number and depth. So a delegated part can neither hide nor stand in for a unit of
- * the system's manager, since that is looked for outside of delegated parts. And each delegated
- * part has limits of its own: what cannot be read of it is skipped and counted, and stops no walk.
- * A name says nothing about whose the processes are, that is asked of each (arm.c).
+ * systemd names the directory after the unit, so the tree itself shows the processes of a unit,
+ * also of units of a user's own manager, without a question on the bus. But a part of the tree may
+ * be delegated to a user or a container. They create directories there with any name, any mode, in
+ * any number and depth. A delegated part must neither hide nor imitate a unit of the system's
+ * manager, so such a unit is searched only outside of delegated parts. Each delegated part also has
+ * limits of its own: directories in it that cannot be read are skipped and counted, and never stop
+ * a walk. A name does not show the owner of the processes; arm.c checks each process.
  *
- * Relies on: cgroup.procs of a directory having its processes without those below (cgroups(7)); in
- * a threaded part it cannot be read, and the processes stand at that part's top. systemd gives a
- * delegated directory to the user that it is for, and marks it with the attribute user.delegate
- * (since version 252, docs/CGROUP_DELEGATION.md); machines lie in machine.slice. */
+ * It relies on these behaviours:
+ * - cgroup.procs of a directory contains its own processes, not those of its subdirectories
+ *   (cgroups(7)); in a threaded part it cannot be read, and the processes are listed at the top of
+ *   that part;
+ * - systemd gives a delegated directory to its user, and marks it with the attribute user.delegate
+ *   (since version 252, docs/CGROUP_DELEGATION.md);
+ * - machines are in machine.slice. */
 
 #include "scope/cgroup.h"
 
@@ -35,21 +38,21 @@
 #define CGROUP_PIDS_MAX  65536
 #define PROCS_FILE_MAX   (CGROUP_PIDS_MAX * 8)
 
-/* What has been read of one part of the tree. */
+/* The amount that was read of one part of the tree. */
 typedef struct Budget {
         unsigned n_dirs, depth;
         size_t n_pids;
 } Budget;
 
-/* One way through the tree; `visit` says by 1 that it need not go deeper. */
+/* A walk through the tree. `visit` returns 1 if the walk need not go deeper. */
 typedef struct Walk {
         int (*visit)(struct Walk *walk, int dir, const char *name);
-        bool stays_out; /* of delegated parts; then `visit` may get no directory, but -1 */
-        uid_t owner;    /* of the directory where it began */
+        bool stays_out; /* of delegated parts; `visit` may then get -1 as the directory */
+        uid_t owner;    /* of the first directory */
         Budget *budget;
-        bool is_delegated;  /* what is visited lies in a delegated part */
+        bool is_delegated;  /* the current directory is in a delegated part */
         unsigned n_skipped; /* directories of delegated parts that could not be read */
-        char path[4096];    /* of the directory that is visited */
+        char path[4096];    /* of the current directory */
         void *userdata;
 } Walk;
 
@@ -70,7 +73,7 @@ static int walk_into(Walk *walk, int dir, const char *name);
 
 static int walk_below(Walk *walk, int dir) {
         struct dirent *entry;
-        /* Not a duplicate: that would share its position. */
+        /* Opened again, because a duplicate would share the position. */
         int here = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 
         if (here < 0)
@@ -100,7 +103,7 @@ static int walk_here(Walk *walk, int dir, const char *name) {
         return r;
 }
 
-/* The directory itself was named by whoever delegates it. */
+/* The owner of the parent directory chose the name of this directory. */
 static int walk_delegated(Walk *walk, int dir, const char *name) {
         Budget budget = {}, *outer = walk->budget;
 
@@ -130,13 +133,13 @@ static int walk_open(Walk *walk, int dir, const char *name, bool is_theirs) {
         if (fd < 0 && errno == EACCES && walk->stays_out) /* only its name matters */
                 return MIN_OF(walk->visit(walk, -1, name), 0);
         if (fd < 0)
-                return errno == ENOENT ? 0 : -errno; /* removed since it was listed */
+                return errno == ENOENT ? 0 : -errno; /* removed after the listing */
         if (walk->is_delegated || !(is_theirs || is_marked(fd)))
                 return walk_here(walk, fd, name);
         return walk_delegated(walk, fd, name);
 }
 
-/* Of another than the tree around it, or of a machine. */
+/* Returns whether the directory has another owner than its parent tree, or is of a machine. */
 static bool is_of_others(const Walk *walk, int dir, const char *name) {
         static const char machines[] = "/machine.slice/";
         struct stat st;
@@ -166,7 +169,7 @@ static bool is_cgroup2(int fd) {
 }
 
 int cgroup_open_root(int *ret, Reason *reason) {
-        /* The second where v1 hierarchies are mounted beside it. */
+        /* The second path exists if v1 hierarchies are also mounted. */
         static const char *const paths[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 
         for (size_t i = 0; i < ELEMENTSOF(paths); i++) {
@@ -183,7 +186,7 @@ int cgroup_open_root(int *ret, Reason *reason) {
                         "processes by pids:PID,PID");
 }
 
-/* Component by component: O_NOFOLLOW minds only the last. */
+/* Opens component by component, because O_NOFOLLOW checks only the last one. */
 int cgroup_open(int root, const char *path, int *ret) {
         _cleanup_close_ int fd = fcntl(root, F_DUPFD_CLOEXEC, 3);
         _cleanup_free_ char *copy = strdup(path);
@@ -215,9 +218,9 @@ static int walk_from(Walk *walk, int dir, const char *name) {
 }
 
 typedef enum UnitPart {
-        PART_SYSTEM,    /* what the system's manager has named */
-        PART_OWN,       /* all that is there */
-        PART_DELEGATED, /* what others have named */
+        PART_SYSTEM,    /* directories named by the system's manager */
+        PART_OWN,       /* all directories */
+        PART_DELEGATED, /* directories named by others */
 } UnitPart;
 
 typedef struct UnitSearch {
@@ -258,7 +261,7 @@ static int search_below(UnitSearch *search, int root, const char *path) {
         return r;
 }
 
-/* r: of the walks. Takes what was found. */
+/* r: the result of the walks. Consumes the found paths. */
 static int end_search(const UnitSearch *search, int r, char **ret_path, Reason *reason) {
         _cleanup_free_ char *found = search->found, *second = search->second;
 
@@ -299,7 +302,7 @@ int cgroup_find_delegated_unit(int root, const char *name, char **ret_path, Reas
         UnitSearch search = { .name = name, .part = PART_DELEGATED };
         int r = search_below(&search, root, "");
 
-        search.n_skipped = 0; /* of those that cannot be read: as if it were not there */
+        search.n_skipped = 0; /* an unreadable cgroup counts as absent */
         return end_search(&search, r, ret_path, reason);
 }
 
@@ -332,7 +335,7 @@ static int visit_processes(Walk *walk, int dir, const char *name _unused_) {
 
         int r = fd_read_file_at(dir, "cgroup.procs", PROCS_FILE_MAX, &text, &size);
         if (r == -ENOENT || r == -ENODEV || r == -EOPNOTSUPP)
-                return 0; /* removed meanwhile, or threaded */
+                return 0; /* removed since, or threaded */
         return r ?: add_pids(walk->userdata, walk->budget, text, size);
 }
 

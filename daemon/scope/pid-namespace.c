@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Process numbers of a caller in a container. Called by the create plan on the worker thread.
+/* Translates process numbers of a caller in a container. Called by the create plan on the worker
+ * thread.
  *
- * Which namespace a process lives in is not readable without the right to ptrace it, and the daemon
- * has no capability. But /proc/P/status tells the numbers that P has in each namespace that it
- * lives in, outermost first (NSpid, since Linux 4.1). So the caller's depth is known, and the
- * process it means is one that has the wanted number at that depth. Two containers of one user on
- * the same depth may give the same number to different processes: then nobody is guessed.
+ * Only a process with the right to ptrace can read the namespace of another process, and the daemon
+ * has no capability. But /proc/P/status lists the numbers that P has in each of its namespaces,
+ * outermost first (NSpid, since Linux 4.1). So the depth of the caller is known, and the wanted
+ * process is one that has the wanted number at that depth. Two containers of one user at the same
+ * depth may give the same number to different processes. Then the call fails instead of guessing.
  *
- * Only chooses among the processes of the caller's own uid, and each is judged later like any that
- * was named by its number here; a wrong choice is a nuisance, not a hole. */
+ * It only chooses among processes of the caller's own uid, and each is judged later like a process
+ * that was named by its number on the host. So a wrong choice is a nuisance, not a security
+ * hole. */
 
 #include "scope/pid-namespace.h"
 
@@ -17,7 +19,7 @@
 
 #include "scope/process.h"
 
-/* Still the process that called? */
+/* Returns whether the calling process still exists. */
 static bool caller_is_there(const Caller *caller) {
         uint64_t start;
 
@@ -26,7 +28,7 @@ static bool caller_is_there(const Caller *caller) {
                start == caller->start_time;
 }
 
-/* 1: the same namespace as ours, or not to be known. */
+/* The depth is 1 if the caller is in our namespace, or if its namespace is unknown. */
 static int read_depth(const Caller *caller, size_t *ret) {
         NamespacePids own;
 

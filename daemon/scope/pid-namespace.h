@@ -6,9 +6,9 @@
 #include "base/caller.h"
 #include "interfaces/error.h"
 
-/* Turns pids as the caller sees them into ours, among the processes of uid. *ret NULL: they are the
- * same, also when the caller is unknown or gone. KT_E_NO_SUCH_PROCESS; KT_E_INVALID_SPEC when a
- * number stands for more than one process. */
+/* Translates pids of the caller's namespace into ours, among the processes of uid. *ret is NULL if
+ * both are the same, also if the caller is unknown or has ended. Fails with KT_E_NO_SUCH_PROCESS,
+ * and with KT_E_INVALID_SPEC if a number matches more than one process. */
 int pid_namespace_translate(const Caller *caller,
                 uid_t uid,
                 const pid_t *pids,

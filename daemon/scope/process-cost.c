@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory and CPU time of a process by /proc/PID/stat, for registry-status.c: of the daemon itself
- * and of its stream workers. A name may have anything in it, so fields are counted from behind its
- * last parenthesis (proc(5)). */
+/* Reads memory and CPU time of a process from /proc/PID/stat, for registry-status.c: of the daemon
+ * itself and of its stream workers. A name may contain any character, so fields are counted from
+ * its last parenthesis on (proc(5)). */
 
 #include "scope/process-cost.h"
 
@@ -19,7 +19,7 @@
 #define USEC_PER_SEC 1000000ULL
 #define STAT_MAX     4096
 
-/* Behind the name: state is the first. */
+/* Indexes after the name: state is field 0. */
 enum { FIELD_UTIME = 12, FIELD_STIME, FIELD_START = 20, FIELD_RSS = 22, FIELDS };
 
 static int process_cost_parse(const char *text, uint64_t fields[static FIELDS]) {
@@ -28,7 +28,7 @@ static int process_cost_parse(const char *text, uint64_t fields[static FIELDS]) 
         for (unsigned i = 1; at && i < FIELDS; i++) {
                 at = strchr(at + 1, ' ');
                 if (at && i > 1 && sscanf(at, " %" SCNu64, &fields[i]) != 1)
-                        fields[i] = 0; /* a negative one, of no interest */
+                        fields[i] = 0; /* a negative field, which is not used */
         }
         return at ? 0 : -EBADMSG;
 }

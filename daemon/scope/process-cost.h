@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What a process takes of the machine. */
+/* The memory and CPU time of a process. */
 typedef struct ProcessCost {
-        uint64_t memory_kb;  /* in RAM, what it shares included */
-        uint64_t cpu_usec;   /* of all its threads, since it began */
+        uint64_t memory_kb;  /* in RAM, including shared memory */
+        uint64_t cpu_usec;   /* of all its threads, since its start */
         uint64_t begun_usec; /* CLOCK_BOOTTIME */
 } ProcessCost;
 

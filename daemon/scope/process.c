@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Processes as /proc shows them, and the rule for whose may be traced. Used by arm.c on the worker
- * thread. Every answer may be stale when it is read: arm.c takes the readings in an order that
- * makes that harmless.
+/* Reads processes from /proc, and has the rule for processes that may be traced. Used by arm.c on
+ * the worker thread. Every answer may be outdated when it arrives: arm.c reads in an order that
+ * makes this harmless.
  *
- * Relies on: /proc/PID/stat belonging to the process's effective uid only while the process is
- * dumpable, which is the kernel's own word for "this user may ptrace it" (proc(5), PR_SET_DUMPABLE
- * in prctl(2)). */
+ * It relies on this behaviour of the kernel: /proc/PID/stat belongs to the process's effective uid
+ * only while the process is dumpable. That is the kernel's own test for "this user may ptrace it"
+ * (proc(5), PR_SET_DUMPABLE in prctl(2)). */
 
 #include "scope/process.h"
 
@@ -29,7 +29,7 @@
 
 static int proc_read(const char *path, char **ret) {
         int r = fd_read_file_at(AT_FDCWD, path, PROC_FILE_MAX, ret, NULL);
-        /* A task that dies between open and read gives ESRCH, one that died before ENOENT. */
+        /* A task that ends between open and read gives ESRCH, an earlier end gives ENOENT. */
         return r == -ENOENT ? -ESRCH : r;
 }
 
@@ -49,7 +49,7 @@ static bool parse_pid(const char *text, pid_t *ret) {
 static int process_grow(void **array, size_t n, size_t size, size_t max) {
         if (n >= max)
                 return -E2BIG;
-        if (n & (n - 1)) /* room was doubled at the last power of two */
+        if (n & (n - 1)) /* the size was doubled at the last power of two */
                 return 0;
         void *bigger = reallocarray(*array, n ? 2 * n : 1, size);
         if (!bigger)
@@ -74,7 +74,8 @@ int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret) {
         int r = proc_read(path, &text);
         if (r < 0)
                 return r;
-        /* The name in parentheses may hold anything, also ") ": the last one ends it. */
+        /* The name in parentheses may contain any text, also ") ". Its end is the last
+         * parenthesis. */
         char *rest = strrchr(text, ')');
         const char *name = strchr(text, '(');
         if (!rest || !name)
@@ -140,8 +141,8 @@ int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
         return 0;
 }
 
-/* The text after "KEY:" at a line's begin, or NULL. The kernel escapes line breaks in the task's
- * name, so the only line that a task can shape is the first. */
+/* Returns the text after "KEY:" at the beginning of a line, or NULL. The kernel escapes line breaks
+ * in the task's name, so a task controls only the first line. */
 static const char *status_find(const char *text, const char *key) {
         size_t length = strlen(key);
 
@@ -222,8 +223,8 @@ int process_read_owner(pid_t pid, uid_t *ret) {
         return 0;
 }
 
-/* The directory, unlike the files in it, belongs to the effective uid whether dumpable or not. Only
- * root has kernel threads. */
+/* The directory, unlike the files in it, belongs to the effective uid even if the process is not
+ * dumpable. Only root has kernel threads. */
 static int process_has_uid(pid_t pid, uid_t uid, bool *ret) {
         char path[64];
         TaskStat stat;

@@ -7,11 +7,11 @@
 #include "interfaces/task-names.h"
 #include "policy/policy.h"
 
-/* One task as /proc shows it. */
+/* A task in /proc. */
 typedef struct Task {
         pid_t tid;
-        uint64_t start_time;      /* clock ticks since boot: with the tid, its identity */
-        char comm[TASK_NAME_MAX]; /* its name when it was looked at; "": it is not known */
+        uint64_t start_time;      /* clock ticks since boot; identifies the task with tid */
+        char comm[TASK_NAME_MAX]; /* its name when it was read; "": unknown */
 } Task;
 
 typedef struct TaskStatus {
@@ -25,44 +25,46 @@ typedef struct TaskStatus {
 
 typedef struct TaskStat {
         uint64_t start_time;
-        char comm[TASK_NAME_MAX]; /* its name: any bytes but NUL */
-        pid_t parent;             /* tgid of the process that made it, or that has inherited it */
+        char comm[TASK_NAME_MAX]; /* its name: any bytes except NUL */
+        pid_t parent;             /* tgid of its parent, or of the process that has inherited it */
         bool is_kernel;           /* a kernel thread */
-        bool is_exiting;          /* it forks no more */
+        bool is_exiting;          /* it can no longer fork */
 } TaskStat;
 
-/* For whom a task must be fit. */
+/* The conditions that a task must meet. */
 typedef struct ProcessRule {
         const Subject *owner;
-        bool needs_no_new_privs; /* nothing else would stop it from gaining privileges */
-        bool has_gid;            /* one group for all: the guard's condition names it */
+        bool needs_no_new_privs; /* no other mechanism prevents new privileges */
+        bool has_gid;            /* all tasks share the group in the guard's condition */
         gid_t gid;
 } ProcessRule;
 
-/* Threads of a process now, sorted by tid. -ESRCH when it is gone. */
+/* Lists the current threads of a process, sorted by tid. -ESRCH: it has ended. */
 int process_list_threads(pid_t pid, Task **ret, size_t *ret_n);
-/* -ESRCH when it is gone; tid must be a thread of pid. */
+/* -ESRCH: it has ended. tid must be a thread of pid. */
 int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret);
-/* -ESRCH like the above. */
+/* -ESRCH as above. */
 int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret);
-/* Start time of a thread; -ESRCH. */
+/* Reads the start time of a thread. -ESRCH as above. */
 int process_read_start(pid_t pid, pid_t tid, uint64_t *ret);
 #define NAMESPACE_DEPTH_MAX 33 /* the kernel's MAX_PID_NS_LEVEL, and the outermost */
 
-/* The numbers of a process in each pid namespace that it lives in, ours first. */
+/* The numbers of a process in each of its pid namespaces, ours first. */
 typedef struct NamespacePids {
         pid_t pids[NAMESPACE_DEPTH_MAX];
         size_t n;
 } NamespacePids;
 
 int process_read_namespace_pids(pid_t pid, NamespacePids *ret);
-/* Owner of /proc/PID/stat: the process's uid when it is dumpable, else root. -ESRCH. */
+/* Reads the owner of /proc/PID/stat: the process's uid if it is dumpable, otherwise root.
+ * -ESRCH. */
 int process_read_owner(pid_t pid, uid_t *ret);
-/* Every process whose effective uid is uid, kernel threads left out. A stat(2) for each process of
- * the machine. */
+/* Lists every process whose effective uid is uid, except kernel threads. It needs one stat(2) for
+ * each process of the machine. */
 int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n);
 bool process_is_of(const TaskStatus *status, uid_t uid);
-/* 0 when the caller may list this task; else KT_E_ACCESS_DENIED and why. Pure. */
+/* Returns 0 if the caller may list this task, otherwise KT_E_ACCESS_DENIED with the reason.
+ * Pure. */
 int process_check_status(pid_t pid,
                 pid_t tid,
                 const TaskStatus *status,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From the scope of a spec to the processes that are armed. Called by plan steps on the worker
- * thread. A unit or cgroup is looked up anew each time: the directory of one that was restarted is
- * another. */
+/* Finds and arms the processes in the scope of a spec. Called by plan steps on the worker thread.
+ * It looks up a unit or cgroup again each time, because a restarted one has a new directory. */
 
 #include "scope/scope.h"
 
@@ -46,8 +45,8 @@ int scope_open_group(const Spec *spec, const ScopeViewer *viewer, ArmGroup *ret,
         return 0;
 }
 
-/* Anybody who has a part of the tree may have made a cgroup of that name there: it is not taken for
- * the unit, but named. */
+/* Any user with a delegated part of the tree can make a cgroup of that name in it. So the cgroup is
+ * not used as the unit; the error only names it. */
 static int refuse_delegated(const Spec *spec, const char *name, Reason *reason) {
         _cleanup_free_ char *path = NULL;
         _cleanup_close_ int root = -1;

@@ -4,18 +4,19 @@
 #include "interfaces/spec.h"
 #include "scope/arm.h"
 
-/* May processes come to this scope other than as children of those in it? */
+/* Returns whether processes may join this scope in another way than as children of its
+ * processes. */
 bool scope_has_newcomers(const Spec *spec);
 
-/* Whose sight of the tree of cgroups it is. */
+/* The user for whom the cgroup tree is searched. */
 typedef struct ScopeViewer {
         uid_t uid;
-        bool sees_all; /* what it names need not be its own */
+        bool sees_all; /* may name units of other users */
 } ScopeViewer;
 
-/* A group of processes of such a scope. -ENOENT: no such unit or cgroup now. */
+/* Opens the group of processes of such a scope. -ENOENT: the unit or cgroup does not exist now. */
 int scope_open_group(const Spec *spec, const ScopeViewer *viewer, ArmGroup *ret, Reason *reason);
 void scope_close_group(ArmGroup *group);
-/* Lists every process of the scope, see arm.h. Not for system. pids: to be taken for the spec's, or
- * NULL. */
+/* Lists every process of the scope, see arm.h. Not for the scope system. pids replaces the spec's
+ * pids, unless it is NULL. */
 int scope_list(Arm *arm, const Spec *spec, const pid_t *pids, Reason *reason);

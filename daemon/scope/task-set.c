@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A sorted set of tasks. Used by arm.c and those beside it. A tid alone is no key: the kernel gives
- * it to another task some day. */
+/* A sorted set of tasks. Used by arm.c and the other arm files. A tid alone is no key, because the
+ * kernel reuses it for another task later. */
 
 #include "scope/task-set.h"
 

@@ -3,19 +3,19 @@
 
 #include "scope/process.h"
 
-/* Tasks, each once, sorted by tid. All zero: empty. */
+/* A set of tasks, sorted by tid. All zero: empty. */
 typedef struct TaskSet {
         Task *tasks;
         size_t n;
 } TaskSet;
 
 void task_set_clear(TaskSet *set);
-/* Any task of that number. */
+/* Returns whether any task has that number. */
 bool task_set_has_tid(const TaskSet *set, pid_t tid);
 bool task_set_has(const TaskSet *set, const Task *task);
-/* What is in it already is left out. -ENOMEM: the set is as it was. */
+/* Adds the tasks that are not in the set yet. -ENOMEM: the set is unchanged. */
 int task_set_add(TaskSet *set, const Task *tasks, size_t n);
-/* Drops those whose tid is not among the sorted ones. */
+/* Removes tasks whose tid is not in the sorted list. */
 void task_set_keep(TaskSet *set, const pid_t *tids, size_t n);
-/* Drops whatever has that tid. */
+/* Removes any task with that tid. */
 void task_set_drop(TaskSet *set, pid_t tid);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Lifetime unit:NAME: where the unit's cgroup is, and when its last process has left it. Found by a
- * plan step on the worker thread, since that walks the tree; watched in the event loop, for
- * session.c and, after a restart, adopt.c. Needs neither D-Bus nor systemd: the kernel tells.
+/* Lifetime unit:NAME: finds the cgroup of the unit, and reports when its last process has left. A
+ * plan step on the worker thread finds the cgroup, because that walks the tree. The event loop
+ * watches it, for session.c and, after a restart, for adopt.c. It needs neither D-Bus nor systemd,
+ * because the kernel sends the notification.
  *
- * Anybody may name any unit that has processes: it ends nothing but a session of their own, and
- * which units have processes the cgroup file system tells everybody. Whose the processes are is
- * of no account, unlike for a scope.
+ * A user may name any unit that has processes: this ends only the user's own session, and the
+ * cgroup file system shows to all users which units have processes. The owner of the processes does
+ * not matter, unlike for a scope.
  *
- * Relies on: cgroup.events waking pollers with POLLPRI when `populated`, which counts the
- * processes below too, changes (cgroup-v2.rst), but at most every 10 ms
- * (CGROUP_FILE_NOTIFY_MIN_INTV of kernel/cgroup/cgroup.c): what changes within that time is told
- * after it, and never when the cgroup is removed meanwhile. So each wake-up is followed by one more
- * look. Reading the file of a cgroup that is gone fails with ENODEV. */
+ * It relies on these behaviours of the kernel:
+ * - cgroup.events wakes pollers with POLLPRI when `populated` changes, which also counts the
+ *   processes in subdirectories (cgroup-v2.rst);
+ * - it does so at most every 10 ms (CGROUP_FILE_NOTIFY_MIN_INTV of kernel/cgroup/cgroup.c). It
+ *   reports a change within that time later, and never if the cgroup is removed before that. So
+ *   each wake-up is followed by one more check;
+ * - reading the file of a removed cgroup fails with ENODEV. */
 
 #include "scope/unit-watch.h"
 
@@ -38,7 +41,7 @@ void unit_place_clear(UnitPlace *place) {
         *place = (UnitPlace){};
 }
 
-/* 1: somebody is in it; 0: nobody, or it is gone. */
+/* Returns 1 if the cgroup has processes, 0 if it has none or was removed. */
 static int read_populated(int fd) {
         char text[256];
         ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
@@ -57,7 +60,7 @@ static int open_events(int cgroup, int *ret) {
         return read_populated(*ret);
 }
 
-/* For root a unit of the system's, before those that users or containers have called the same. */
+/* For root, a unit of the system comes before units of users or containers with the same name. */
 static int unit_watch_find_path(int root, const char *name, uid_t uid, char **ret, Reason *reason) {
         const UnitQuery query = { name, uid, uid == 0 };
         int r = cgroup_find_unit(root, &query, ret, reason);
@@ -65,7 +68,7 @@ static int unit_watch_find_path(int root, const char *name, uid_t uid, char **re
         return r == -ENOENT && uid == 0 ? cgroup_find_delegated_unit(root, name, ret, reason) : r;
 }
 
-/* The reasons of cgroup.c speak of scopes. */
+/* Sets other reasons than cgroup.c, because those mention scopes. */
 static int unit_watch_refuse(int r, const char *name, Reason *reason) {
         switch (r) {
         case -ENOENT:
@@ -120,7 +123,7 @@ int unit_place_find(const Spec *spec, uid_t uid, UnitPlace *ret, Reason *reason)
         return r == 0 ? 0 : unit_watch_refuse(r, spec->lifetime_unit, reason);
 }
 
-/* Once: the caller may free the watch in it. */
+/* Reports once, because the handler may free the watch. */
 static void unit_watch_report(UnitWatch *watch) {
         (void)sd_event_source_set_enabled(watch->io, SD_EVENT_OFF);
         (void)sd_event_source_set_enabled(watch->timer, SD_EVENT_OFF);
@@ -141,7 +144,7 @@ static int on_event(sd_event_source *source _unused_,
                 void *userdata) {
         UnitWatch *watch = userdata;
 
-        /* What cannot be read cannot be relied on either. */
+        /* A file that cannot be read counts as empty. */
         if (read_populated(fd) <= 0) {
                 unit_watch_report(watch);
                 return 0;
