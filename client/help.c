@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Help texts on a terminal of 80 columns. Called by `ktracectl --help` and `ktracectl VERB --help`.
+/* Prints help texts for a terminal of 80 columns. Called by `ktracectl --help` and `ktracectl VERB
+ * --help`.
  *
- * A text consists of entries: a line such as "  -q, --quiet  no summary" and the lines below it
- * that begin in the column of its description, or the lines of a paragraph. An entry without a line
- * that is too wide is printed as it is. */
+ * A text consists of entries. An entry is a line such as "  -q, --quiet  no summary" with the
+ * following lines that begin in the column of its description, or it is the lines of a paragraph.
+ * When all lines of an entry fit, it is printed unchanged. */
 
 #include "help.h"
 
@@ -38,8 +39,8 @@ static size_t help_measure(const char *text, size_t size) {
         return n;
 }
 
-/* Bytes up to the description that two blanks separate from a label; the indent where there is
- * none. */
+/* Returns the offset of the description. Two blanks separate it from a label. Without a label,
+ * returns the indent. */
 static size_t find_description(const Line *line) {
         for (size_t i = line->indent; i + 1 < line->size; i++)
                 if (line->text[i] == ' ' && line->text[i + 1] == ' ')
@@ -52,7 +53,7 @@ static bool goes_on(const Line *line, size_t column) {
                find_description(line) == line->indent;
 }
 
-/* Breaks at blanks. column: where the printed text ends by now. */
+/* Breaks the line at blanks. column: where the printed text ends. */
 static void wrap(FILE *out, const Line *line, size_t start, size_t indent, size_t *column) {
         const char *word = line->text + start, *end = line->text + line->size;
 
@@ -74,7 +75,7 @@ static void wrap(FILE *out, const Line *line, size_t start, size_t indent, size_
         }
 }
 
-/* Returns what follows the entry. */
+/* Returns the text after the entry. */
 static const char *print_entry(FILE *out, const char *text) {
         Line line = get_line(text), next;
         const char *rest = help_get_next(&line);

@@ -5,5 +5,5 @@
 
 #define HELP_WIDTH 79 /* columns: fits on a terminal of 80 */
 
-/* Prints a help text and wraps what is too wide. */
+/* Prints a help text and wraps lines that are too wide. */
 void help_print(FILE *out, const char *text);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The conduct of `hist` with a session of its own, from the probe that --latency needs to its
- * removal. Read hist_run() first: the steps stand there in order. Between steps the loop of watch.h
- * runs, so that signals are obeyed while a call waits: ^C (or SIGTERM, SIGHUP) is the end of the
- * counting; with a command that end is the command's, and once more ends it without. */
+/* Runs `hist` with its own session, from the probe that --latency needs to the removal of that
+ * probe. Read hist_run() first: it contains the steps in order. Between the steps the event loop of
+ * watch.h runs, so signals are handled during a call. ^C (SIGINT, SIGTERM or SIGHUP) ends the
+ * counting. With a command, the counting ends when the command ends; a second signal ends it
+ * earlier. */
 
 #include "hist-run.h"
 
@@ -66,7 +67,7 @@ static int hist_run_wait_for_end(HistRun *run) {
         }
         while (r >= 0 && !may_end(run))
                 r = watch_run(&run->watch, UINT64_MAX);
-        /* From here on one more of them gives up. */
+        /* From here on, one more signal ends the wait. */
         watch_set_patience(&run->watch, run->watch.n_signals + 1);
         return MIN_OF(r, 0);
 }
@@ -83,7 +84,8 @@ static int report_cut(const HistRun *run, Reason *reason) {
 static int read_rows(HistRun *run, json_object **ret, Reason *reason) {
         int r;
 
-        /* Once more where the daemon went while it was asked: the next one has the session. */
+        /* Sends the call again when the daemon left during the call: the next daemon has the
+         * session. */
         do {
                 watch_await_daemon(&run->watch);
                 if (watch_is_cut(&run->watch))
@@ -93,7 +95,7 @@ static int read_rows(HistRun *run, json_object **ret, Reason *reason) {
         return r != 0 && watch_is_cut(&run->watch) ? report_cut(run, reason) : r;
 }
 
-/* Whatever has happened: waited for, so that nothing is left in the kernel when we exit. */
+/* Always waits for the answer, so that nothing is left in the kernel at exit. */
 static int hist_run_destroy(HistRun *run) {
         Reason reason = {};
         int r = 0;
@@ -102,7 +104,8 @@ static int hist_run_destroy(HistRun *run) {
         watch_await_daemon(&run->watch);
         if (run->session && !watch_is_cut(&run->watch))
                 r = call(run, "Destroy", &reason);
-        /* Whether that was done the next one says. The probe is nobody's but ours to remove. */
+        /* If the daemon left during Destroy, the next daemon reports the result. No other process
+         * removes the probe. */
         watch_await_daemon(&run->watch);
         if (!run->proxy->lost) {
                 Reason other = {};
@@ -163,7 +166,7 @@ int hist_run(const Context *context,
 
         if (r == 0 && command)
                 r = child_new(command, &child_options, &child, &reason);
-        /* After the fork: the command keeps what it had. */
+        /* This runs after the fork, so the command keeps its own handlers. */
         (void)signal(SIGPIPE, SIG_IGN);
         run.child = child;
         wish->spec.origins = &run.origins;

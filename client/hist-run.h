@@ -4,9 +4,9 @@
 #include "hist-wish.h"
 #include "options.h"
 
-/* Makes a session of the wish, runs the command (NULL: none) in it, waits for its end or ^C, reads
- * the histogram and takes everything away again. print gets what GetHistogram has answered.
- * Returns the exit status. */
+/* Creates the session of the wish and runs the command in it (NULL: none). Waits for the end of the
+ * command or ^C, reads the histogram and removes the session and the probe. Calls print with the
+ * answer of GetHistogram. Returns the exit status. */
 int hist_run(const Context *context,
                 HistWish *wish,
                 char **command,

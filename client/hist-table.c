@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A histogram for a reader: its rows as a table, with a bar for each. Ranges (.log2, .buckets) are
- * drawn in their own order, with those that nothing fell into, unless the histogram was asked for
- * in another; where there are other keys beside, one group under the other. Called by `hist`; owns
- * nothing. Text is what traced processes have chosen: it is cleaned before it is printed. */
+/* Prints a histogram as a table, with a bar for each row. Ranges (.log2, .buckets) are printed in
+ * ascending order and include the empty ranges, unless the user requested another order. With more
+ * than one key, the rows are printed in groups. Called by `hist`. Owns nothing. Traced processes
+ * can choose the text of keys, so control characters are removed before printing. */
 
 #include "hist-table.h"
 
@@ -16,22 +16,22 @@
 #define COLUMNS_MAX 8 /* three keys, hits, two values */
 #define BAR_MIN     10
 #define BAR_MAX     50
-#define GAPS_MAX    64 /* rows that are drawn for nothing, between two */
+#define GAPS_MAX    64 /* maximum of empty rows between two rows */
 
 typedef struct Row {
         json_object *keys;
-        uint64_t from, to; /* of the range; of others 0 */
+        uint64_t from, to; /* of the range; 0 for other keys */
         uint64_t hits;
         uint64_t weight; /* hits, or the value that orders the groups */
-        uint64_t total;  /* of the group's weights */
+        uint64_t total;  /* the sum of the group's weights */
         char *cells[COLUMNS_MAX];
-        json_object *stack; /* functions, under the row; NULL: none */
+        json_object *stack; /* functions, printed under the row; NULL: none */
 } Row;
 
 typedef struct Column {
         char title[96];
         const char *field;
-        const char *modifier; /* "log2"; "": none */
+        const char *modifier; /* such as "log2"; "": none */
         bool right;
         size_t width;
 } Column;
@@ -41,8 +41,8 @@ typedef struct Table {
         json_object *head;
         Column columns[COLUMNS_MAX];
         size_t n_keys, n_columns;
-        bool is_weighed; /* the rows have the value that orders groups */
-        size_t range;    /* the column whose ranges are drawn; n_columns: none */
+        bool is_weighed; /* rows have the value that orders groups */
+        size_t range;    /* the column with drawn ranges; n_columns: none */
         Row *rows;
         size_t n_rows, room;
         uint64_t most;
@@ -57,7 +57,7 @@ static uint64_t hist_table_get_number(json_object *object, const char *key) {
         return json_object_get_uint64(hist_table_get(object, key));
 }
 
-/* Characters, not bytes; those of double width are rare in names. */
+/* Counts characters, not bytes. Characters of double width are rare in names. */
 static size_t hist_table_measure(const char *text) {
         size_t n = 0;
 
@@ -66,7 +66,7 @@ static size_t hist_table_measure(const char *text) {
         return n;
 }
 
-/* What a field's numbers are, as its name says. */
+/* Guesses the unit of a field's numbers from its name. */
 static const char *guess_unit(const char *field) {
         static const struct {
                 const char *end, *unit;
@@ -216,7 +216,7 @@ static int read_row(Table *table, json_object *object) {
         return 0;
 }
 
-/* All keys but the range. */
+/* Compares all keys except the range. */
 static bool is_of_group(const Table *table, const Row *a, const Row *b) {
         for (size_t c = 0; c < table->n_keys; c++)
                 if (c != table->range && strcmp(a->cells[c], b->cells[c]) != 0)
@@ -237,7 +237,7 @@ static int compare_group(const void *a, const void *b, void *userdata) {
         return 0;
 }
 
-/* The heaviest group first. Groups of one weight stay apart. */
+/* Puts the group with the highest total first. Does not mix groups with equal totals. */
 static int compare_drawn(const void *a, const void *b, void *userdata) {
         const Row *x = a, *y = b;
 
@@ -247,7 +247,7 @@ static int compare_drawn(const void *a, const void *b, void *userdata) {
         return r ?: (x->from < y->from ? -1 : x->from > y->from);
 }
 
-/* Groups by their totals, ranges by what they are. */
+/* Orders groups by their totals and the rows of a group by their ranges. */
 static void sort_rows(Table *table) {
         qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_group, table);
         for (size_t i = 0, end; i < table->n_rows; i = end) {
@@ -263,7 +263,7 @@ static void sort_rows(Table *table) {
         qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_drawn, table);
 }
 
-/* The range behind that one, as wide as the histogram's are. */
+/* Gets the range after this one. Its width follows from the column's modifier. */
 static void hist_table_get_next(const Column *column, uint64_t *from, uint64_t *to) {
         uint64_t width = *to - *from + 1;
 
@@ -281,7 +281,7 @@ static void print_padded(FILE *file, const char *text, size_t width, bool right)
         (void)fprintf(file, "%*s%s%*s", right ? (int)pad : 0, "", text, right ? 0 : (int)pad, "");
 }
 
-/* In eighths of a character where there are blocks. */
+/* With UTF-8, the bar has a resolution of one eighth of a character. */
 static void print_bar(FILE *file, const Table *table, uint64_t hits, unsigned width) {
         static const char *const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
         double share = table->most > 0 ? (double)hits / (double)table->most : 0;
@@ -341,7 +341,7 @@ static void print_stack(FILE *file, json_object *stack) {
         }
 }
 
-/* Those that nothing fell into, between two rows of a group. */
+/* Prints the empty ranges between two rows of a group. */
 static void print_gaps(FILE *file, const Table *table, const Row *row, const Row *next) {
         const Column *column = &table->columns[table->range];
         uint64_t from = row->from, to = row->to;
@@ -451,7 +451,7 @@ static int read_columns(Table *table) {
         return 0;
 }
 
-/* Numbers stand at the right. */
+/* Numbers are aligned to the right. */
 static void look_at_keys(Table *table, json_object *keys) {
         json_object *sort = hist_table_get(table->head, "sort");
         bool is_sorted = json_object_is_type(sort, json_type_array) &&

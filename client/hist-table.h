@@ -8,15 +8,15 @@
 
 typedef struct HistTableOptions {
         bool has_bars;
-        bool is_utf8; /* bars of blocks, else of '#' */
+        bool is_utf8; /* bars consist of blocks, else of '#' */
         bool legend;
         unsigned width;     /* columns of the terminal */
-        const char *unit;   /* of ranges: "us"; NULL: what the field's name says */
-        const char *weight; /* the value by whose sum groups are ordered; NULL: hits */
-        bool hides_weight;  /* it is no column */
+        const char *unit;   /* of ranges, such as "us"; NULL: guess it from the field's name */
+        const char *weight; /* groups are ordered by the sum of this value; NULL: by hits */
+        bool hides_weight;  /* print no column for it */
 } HistTableOptions;
 
-/* Prints what GetHistogram has answered. -EBADMSG: it is no such answer. */
+/* Prints an answer of GetHistogram. Returns -EBADMSG when it has another form. */
 int hist_table_print(FILE *file, json_object *rows, const HistTableOptions *options);
-/* The same answer as one object: the head with "rows". */
+/* Turns the same answer into one object: the head with "rows". */
 int hist_table_to_json(json_object *rows, json_object **ret);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The session that `hist` makes for itself: nothing is recorded in it, one trigger counts. Of
- * --latency it is a probe made of two events (a synthetic event), which is defined for the moment,
- * and whose time between them is the first key. What words may be is the daemon's to say, as of
- * every trigger. */
+/* The session that `hist` creates. It records nothing; one trigger counts events. For --latency it
+ * has a probe made of two events (a synthetic event), which exists only during the run. The time
+ * between the two events is the first key. The daemon checks the values, as for every trigger. */
 
 #include "hist-wish.h"
 
@@ -19,10 +18,10 @@
 #include "interfaces/spec-trigger.h"
 
 #define LATENCY    HIST_WISH_LATENCY
-#define VALUES_MAX 2 /* that the kernel takes */
-/* What nobody reads need not be large. */
+#define VALUES_MAX 2 /* limit of the kernel */
+/* No process reads this buffer, so it is small. */
 #define BUFFER_KB "64"
-/* A session that ends under the next daemon holds the probe for another moment: 5 s. */
+/* A session that ends under the next daemon still uses the probe for a short time: try for 5 s. */
 #define BUSY_TRIES      50
 #define BUSY_RETRY_USEC 100000
 
@@ -38,7 +37,7 @@ int hist_words_add(HistWords *words, const char *option, const char *text, Reaso
         return 0;
 }
 
-/* The pictures of --by are ordered by their total time. */
+/* The groups of --by are ordered by their total time, so the trigger must count the sum. */
 static int add_total(HistWish *wish, Reason *reason) {
         for (size_t i = 0; i < wish->values.n; i++)
                 if (strcmp(wish->values.items[i], LATENCY) == 0)
@@ -76,12 +75,12 @@ static bool has_event(const char *field) {
         return strncmp(field, "from.", 5) == 0 || strncmp(field, "to.", 3) == 0;
 }
 
-/* "to.next_comm" is a field next_comm of the probe. */
+/* Removes the event from "to.next_comm", as the probe has a field next_comm. */
 static const char *get_field(const char *by) {
         return has_event(by) ? strchr(by, '.') + 1 : by;
 }
 
-/* "next_comm" is a field of the second event. What follows a field, as in "id.syscall", is for the
+/* "next_comm" means a field of the second event. A suffix, as in "id.syscall", is for the
  * histogram. */
 static int make_arg(const char *by, char **ret) {
         const char *event = has_event(by) ? "" : "to.", *field = get_field(by);
@@ -140,7 +139,7 @@ static int add_pair_origins(const HistWish *wish) {
         return r;
 }
 
-/* Nobody has named it. */
+/* Removes the probe's name from the reason, because the user did not choose that name. */
 static void drop_probe(const HistWish *wish, Reason *reason) {
         char named[sizeof(wish->probe) + 16];
         Reason inner = *reason;
@@ -199,7 +198,7 @@ static int set_size(SpecTriggerList *list, const char *text, Reason *reason) {
         const SpecField *field;
         char *end;
 
-        /* strtoull takes signs and blanks. */
+        /* strtoull also accepts signs and blanks. */
         unsigned long long n = strtoull(text, &end, 10);
         if (*text < '0' || *text > '9' || *end)
                 return reason_set(reason,
@@ -251,7 +250,7 @@ static int add_word_origins(Origins *origins,
         return r ?: origins_add(origins, &(Origin){ .option = option }, "triggers[0].%s", list);
 }
 
-/* Of --latency the first key is the time. */
+/* With --latency the first key is the time, so the user's keys begin at the second. */
 static int add_origins(const HistWish *wish) {
         const Origin event = {
                 .option = wish->latency ? "--latency" : "-e",
@@ -263,7 +262,7 @@ static int add_origins(const HistWish *wish) {
         Origins *origins = wish->spec.origins;
 
         int r = wish->filter ? origins_add(origins, &filter, "triggers[0]") : 0;
-        /* The user has not named it. */
+        /* The user did not choose the probe's name. */
         if (r == 0 && wish->probe[0])
                 r = origins_add(origins, &pair, "probe %s", wish->probe);
         r = r ?: origins_add(origins, &event, "triggers[0]");
@@ -301,7 +300,7 @@ static int hist_wish_add_trigger(const HistWish *wish, Spec *spec, Reason *reaso
         return r ?: spec_triggers_end(&list, NULL, reason);
 }
 
-/* Its records are the histogram's alone. */
+/* The probe's records are turned off: only the histogram needs them. */
 static int add_probe(const HistWish *wish, Spec *spec, Reason *reason) {
         if (!wish->probe[0])
                 return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl hist: the histogram of a session as a table, or JSON; empties, halts and continues it;
- * and, told what to count instead of a session, makes one for the moment (hist-run.c). */
+/* ktracectl hist: prints the histogram of a session as a table or JSON; also clears, pauses and
+ * continues it. With an event instead of a session, it creates a session for the run
+ * (hist-run.c). */
 
 #include <errno.h>
 #include <langinfo.h>
@@ -35,7 +36,7 @@ typedef struct HistJob {
         const Context *context;
         HistWish wish;
         bool wants_bars;
-        const char *verb; /* "hist-clear"; NULL: it is shown */
+        const char *verb; /* such as "hist-clear"; NULL: print it */
         bool has_wish;
 } HistJob;
 
@@ -63,7 +64,8 @@ static int hist_print_rows(json_object *rows, void *userdata) {
         };
         int r;
 
-        /* Its event is one that no user has named. */
+        /* The user did not choose the name of the probe's event, so the table shows the option
+         * instead. */
         json_object *head = json_object_is_type(rows, json_type_array)
                                             ? json_object_array_get_idx(rows, 0)
                                             : NULL;
@@ -173,7 +175,7 @@ static int hist_parse_options(HistJob *job,
         return option;
 }
 
-/* Of a session that is there. */
+/* Prints the histogram of an existing session. */
 static int hist_show(HistJob *job, const char *session, const char *name) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *rows = NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A trace that a verb reads: how it is opened and what is said about it on stderr. Called by report
- * and convert. */
+/* Opens a trace for a verb and reports its errors on stderr. Called by report and convert. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +30,7 @@ int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *rea
         return 0;
 }
 
-/* To the end of to. */
+/* Appends the content of `from` to `to`. */
 static int input_append(int to, int from) {
         char buffer[64 * 1024];
 
@@ -50,7 +49,7 @@ static int input_append(int to, int from) {
         }
 }
 
-/* What has been appended at offset is a stream: only streams can be joined. */
+/* Checks that the part at offset is a stream, because only streams can be joined. */
 static int check_part(int all, off_t offset, const char *name, Reason *reason) {
         uint8_t magic[sizeof(STREAM_MAGIC) - 1];
 
@@ -99,7 +98,7 @@ int input_report_failure(const char *name, FILE *out, int code, const Reason *re
         if (code > 0)
                 return message_fail(code, reason);
         if (out && ferror(out)) {
-                /* Nobody else need say so again when the stream is flushed at the end. */
+                /* The error is reported here, so the flush at the end must not report it again. */
                 clearerr(out);
                 message_print("%s: the result cannot be written: %s", name, strerror(-code));
         } else

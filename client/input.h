@@ -4,11 +4,12 @@
 #include "export.h"
 #include "verb.h"
 
-/* Opens a trace to read; path "-": standard input. *ret_name is set in any case. */
+/* Opens a trace to read. path "-" is standard input. Always sets *ret_name. */
 int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *reason);
-/* Several: the streams of one recording in order, put together in a temporary file. */
+/* Opens several streams of one recording, in order, as one temporary file. */
 int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reason *reason);
-/* Tells a failure of export_file from name to out (NULL: none yet) and returns the exit status. */
+/* Reports that export_file failed, with the input's name. out: its output, NULL when not open yet.
+ * Returns the exit status. */
 int input_report_failure(const char *name, FILE *out, int code, const Reason *reason);
-/* Tells what the trace lacks; KT_EXIT_LOST when its end does, else 0. */
+/* Reports what the trace lacks. Returns KT_EXIT_LOST when its end is missing, else 0. */
 int input_report_summary(const Context *context, const char *name, const ExportSummary *summary);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* JSON for standard output. json-c writes strings as they are but for ASCII's control characters;
- * what comes out of a stream or of the names of processes may hold C1 ones, which terminals obey,
- * or bytes that are no UTF-8, which JSON may not have. Used by the exporters and for --json. */
+/* Writes JSON to standard output. json-c escapes only the control characters of ASCII. Text from a
+ * stream or the names of processes may contain C1 control characters, which terminals interpret, or
+ * bytes that are not UTF-8, which JSON does not allow. This file escapes them. Used by the
+ * exporters and for --json. */
 
 #include "json-text.h"
 
@@ -23,7 +24,8 @@ int json_text_print(FILE *out, json_object *object, int flags) {
                 length = utf8_length(text, size);
                 if (length > 0 && c != 0x7f && (c != 0xc2 || (unsigned char)text[1] >= 0xa0))
                         continue;
-                /* Not ASCII, or DEL: inside a string, where escapes are. */
+                /* A byte that is not ASCII, or DEL. It is inside a string, so an escape is
+                 * allowed. */
                 fwrite(plain, 1, (size_t)(text - plain), out);
                 fprintf(out, "\\u%04x", length == 0 ? 0xfffdU : (unsigned char)text[length - 1]);
                 length = length ?: 1;

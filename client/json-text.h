@@ -4,5 +4,5 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-/* As json_object_to_json_string_ext(), and harmless wherever it is shown. 0 or -errno. */
+/* Like json_object_to_json_string_ext(), but safe for terminals. Returns 0 or -errno. */
 int json_text_print(FILE *out, json_object *object, int flags);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl list: the caller's sessions; root's list, and an administrator's, has everybody's. */
+/* ktracectl list: lists the caller's sessions. Root and, with --all-users, administrators see the
+ * sessions of all users. */
 
 #include "administrator.h"
 #include "proxy-session.h"

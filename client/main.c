@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl: finds the verb, hands it the rest of the command line and leaves with its exit status.
- * Owns the table of verbs and the pager. Does not open the bus. */
+/* ktracectl: finds the verb, passes it the rest of the command line and exits with its status. Owns
+ * the table of verbs and the pager. Does not open the bus. */
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "pager.h"
 #include "verb.h"
 
-#define HELP_COLUMN 37 /* where summaries begin */
+#define HELP_COLUMN 37 /* column of the summaries */
 
 static const Verb *const verbs[] = {
         &verb_record,
@@ -98,7 +98,7 @@ static const Verb *verb_find(const char *name) {
         return NULL;
 }
 
-/* A slip of one or two letters. */
+/* Finds a verb that differs by one or two letters. */
 static const char *verb_guess(const char *name) {
         Nearest near = { name, (uint32_t)MIN_OF(strlen(name), 3UL), NULL };
 
@@ -114,7 +114,7 @@ static int verb_run(Context *context, int argc, char **argv) {
         if (context->verb->paged && context->pager)
                 pager_open(&pager, argc, argv);
         status = context->verb->run(context, argc, argv);
-        /* A full disk behind a redirection shows here at the latest. */
+        /* At the latest, a full disk causes an error here when the output is redirected. */
         if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_is_open(&pager) && status == 0) {
                 message_print("cannot write to standard output: %s", strerror(errno));
                 status = KT_EXIT_FAILED;
@@ -123,14 +123,15 @@ static int verb_run(Context *context, int argc, char **argv) {
         return status;
 }
 
-/* A descriptor from 0 to 2 that is closed would be given to the next file that is opened: messages
- * would go into the recording. The file that stands in its place refuses what would be done with
- * it, and the command of `record` does not inherit it. */
+/* When a descriptor from 0 to 2 is closed, the next opened file would get its number, and messages
+ * would be written to the recording. So /dev/null fills the gap. It is opened for the opposite
+ * direction, so that reads of standard input and writes of output fail. The command of `record`
+ * does not inherit it. */
 static int fill_closed_descriptors(void) {
         for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
                 if (fcntl(fd, F_GETFD) >= 0)
                         continue;
-                /* The lowest number that is free is this one. */
+                /* open() returns the lowest free number, which is this one. */
                 if (open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
                         return -errno;
         }
@@ -167,6 +168,6 @@ int main(int argc, char **argv) {
                                 guess ?: "",
                                 guess ? "'?" : "");
         }
-        optind = 0; /* getopt starts anew, also in its hidden state */
+        optind = 0; /* 0 resets also the hidden state of getopt */
         return verb_run(&context, argc, argv);
 }

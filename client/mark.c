@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl mark: a line of text among a session's events. */
+/* ktracectl mark: writes a line of text into a session's events. */
 
 #include <errno.h>
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include "proxy.h"
 #include "verb.h"
 
-/* The words with a blank between two, as echo does. */
+/* Joins the words with blanks, as echo does. */
 static int mark_join(char **words, char **ret) {
         size_t size = 1;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What ktracectl says on stderr. Every verb uses it, nothing else prints an error. A message is one
- * line whatever it quotes: names of files, events and processes are others' text and may hold
- * control characters. A live line on the same terminal is cleared first by its owner, which
- * registers for that. Owns nothing. */
+/* Prints all messages of ktracectl on stderr. A message is always one line, and control characters
+ * are replaced. This is necessary because names of files, events and processes come from other
+ * users. The owner of a live line on the same terminal registers a function that clears it first.
+ * Owns nothing. */
 
 #include "message.h"
 
@@ -13,7 +13,7 @@
 #include "interfaces/utf8.h"
 #include "verb.h"
 
-/* Characters of a text shown around its place, and those behind the place. */
+/* The number of characters around the place, and of those after it. */
 #define PLACE_WIDTH 72
 #define PLACE_AHEAD 24
 
@@ -29,7 +29,7 @@ void message_clean(char *text) {
         for (unsigned char *p = (unsigned char *)text; *p; p++) {
                 if (*p < 0x20 || *p == 0x7f)
                         *p = '?';
-                /* C1 controls in UTF-8: some terminals obey them. */
+                /* C1 control characters in UTF-8: some terminals interpret them. */
                 else if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
                         *p++ = '?', *p = '?';
         }

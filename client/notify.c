@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl stream --notify: a line for each notification of a session, written out at once, as
- * text or as JSON. Called by verb-stream.c. Subscribes, since signals of a session go to its
- * creator alone, and that was another process.
+/* ktracectl stream --notify: prints one line for each notification of a session, as text or JSON,
+ * and flushes it at once. Called by verb-stream.c. It must subscribe, because ktraced sends a
+ * session's signals only to its creator.
  *
- * Relies on signals of one sender coming in order: whatever is told of a session comes before its
- * state `gone`. A reader of ours that has left ends us, as it ends any writer to a pipe. */
+ * Signals of one sender arrive in order, so no notification comes after the state `gone`. When the
+ * reader of our output has left, SIGPIPE ends this process. */
 
 #include "notify.h"
 
@@ -117,7 +117,8 @@ static int print_notice(const Notify *notify, json_object *notice) {
         if (notify->context->json == JSON_OFF)
                 print_text(notice);
         else {
-                /* A line each, however pretty: a reader knows by it where one ends. */
+                /* Always one line, also with --json=pretty: a reader finds the end of an object by
+                 * it. */
                 r = json_text_print(stdout, notice, JSON_C_TO_STRING_PLAIN);
                 (void)putchar('\n');
         }
@@ -166,7 +167,7 @@ static int notify_open(Notify *notify, const char *session, Reason *reason) {
         return proxy_subscribe(notify->proxy, notify->id, reason);
 }
 
-/* How its owner wants sessions to end. */
+/* The session ended as its owner intended. */
 static bool is_good_end(const char *code) {
         static const char *const codes[] = { "destroyed", "stopped", "linger-timeout" };
 

@@ -3,5 +3,5 @@
 
 #include "options.h"
 
-/* Prints what ktraced tells of a session until it ends or ^C. Returns the exit status. */
+/* Prints the notifications of a session until it ends or ^C. Returns the exit status. */
 int notify_run(const Context *context, const char *session);

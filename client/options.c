@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Options: the global ones, taken before and after the verb alike, and getopt_long's refusals as
- * one line each. main and every verb parse with options_next; the verb's own options come back to
- * it. getopt's state (optind) is global: a verb is parsed from optind 0 anew. Does not know what
- * any verb's options mean. */
+/* Parses options. The global options are accepted before and after the verb. An error of
+ * getopt_long becomes a message of one line. main and all verbs call options_next, which returns
+ * the verb's own options to them. getopt's state (optind) is global, so each verb starts again with
+ * optind 0. Does not know the meaning of a verb's options. */
 
 #include "options.h"
 
@@ -51,7 +51,7 @@ void verb_print_help(const Verb *verb) {
                 help_print(stdout, text);
 }
 
-/* Returns whether `option` was one of the global ones; *ret_status is >= 0 when all is said. */
+/* Returns whether `option` is a global option. *ret_status is >= 0 when the program must exit. */
 static bool options_take_global(Context *context, int option, int *ret_status) {
         *ret_status = -1;
         switch (option) {
@@ -82,7 +82,7 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
         case 'h':
         case OPTION_HELP:
                 if (!context->verb)
-                        return false; /* main prints its own */
+                        return false; /* main prints its own help */
                 verb_print_help(context->verb);
                 *ret_status = KT_EXIT_OK;
                 return true;
@@ -95,7 +95,8 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
         }
 }
 
-/* getopt names a bad short option in optopt alone and a bad long one by its place in argv. */
+/* getopt reports a wrong short option in optopt only, and a wrong long option by its index in
+ * argv. */
 static int options_refuse(const Context *context, int option, char **argv) {
         const char *word = argv[optind - 1];
         bool is_long = strncmp(word, "--", 2) == 0;
@@ -122,7 +123,7 @@ int options_next(Context *context,
                 bool ordered = *short_options == '+';
                 int status, option;
 
-                /* The colon makes getopt tell a missing value from an unknown option. */
+                /* With the colon, getopt distinguishes a missing value from an unknown option. */
                 (void)snprintf(accepted,
                                 sizeof(accepted),
                                 "%s:%s",

@@ -14,15 +14,15 @@ typedef enum JsonMode {
         JSON_PRETTY,
 } JsonMode;
 
-/* The options that every verb shares, as given so far. */
+/* The values of the options that all verbs share. */
 typedef struct Context {
-        const struct Verb *verb; /* NULL before it is known */
+        const struct Verb *verb; /* NULL before it is found */
         JsonMode json;
         bool legend;
         bool pager;
         bool quiet;
         bool ask_password;
-        bool administrator; /* sessions of others too, of verbs that manage them */
+        bool administrator; /* also sessions of other users, for verbs that manage sessions */
 } Context;
 
 enum {
@@ -34,10 +34,10 @@ enum {
         OPTION_VARLINK,
         OPTION_HELP,
         OPTION_VERSION,
-        OPTION_VERB, /* a verb's own long options count from here */
+        OPTION_VERB, /* a verb's own long options begin here */
 };
 
-/* Stands first in every verb's `struct option` table. */
+/* The first line of every verb's `struct option` table. */
 /* clang-format off */
 #define OPTIONS_GLOBAL                                                          \
         { "json",            optional_argument, NULL, OPTION_JSON },            \
@@ -50,22 +50,22 @@ enum {
         { "version",         no_argument,       NULL, OPTION_VERSION }
 /* clang-format on */
 
-/* What options_next returns beside a verb's own options. */
-#define OPTIONS_END  (-1) /* optind is at the first argument */
-#define OPTIONS_EXIT (-2) /* all was said; leave with *ret_status */
+/* Results of options_next other than a verb's own options. */
+#define OPTIONS_END  (-1) /* optind is the first argument */
+#define OPTIONS_EXIT (-2) /* exit with *ret_status */
 
-/* getopt_long that takes the global options itself and says what is wrong with any other.
- * short_options: the verb's own and always "hq"; a leading '+' stops at the first argument. */
+/* Like getopt_long, but handles the global options and reports errors. short_options: the verb's
+ * own and always "hq"; with a leading '+' it stops at the first argument. */
 int options_next(Context *context,
                 int argc,
                 char **argv,
                 const char *short_options,
                 const struct option *long_options,
                 int *ret_status);
-/* A verb without options of its own, but for --administrator where it manages sessions:
- * OPTIONS_END, or OPTIONS_EXIT. Refuses fewer than min and more than max arguments. */
+/* For a verb without its own options, except --administrator when it manages sessions. Returns
+ * OPTIONS_END or OPTIONS_EXIT. Refuses fewer than min and more than max arguments. */
 int options_parse(Context *context, int argc, char **argv, int min, int max, int *ret_status);
-/* The check of options_parse for verbs with options: arguments from optind on. */
+/* The check of options_parse, for verbs with options. Arguments begin at optind. */
 int options_count(const Context *context, int argc, char **argv, int min, int max, int *ret_status);
 
 void verb_print_help(const Verb *verb);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Of which words of the command line a place of the spec was made. The daemon and the spec's
- * setters know the place alone ("triggers[0].when column 3: ..."), which nobody wrote who gave
- * --snapshot-on; here the reason is said anew with the option, its text and the column in that.
- * Filled by what makes the spec (spec-options.c, flight.c, hist-wish.c), asked where a refusal is
- * told. What came of a file is told by its place there. Owns its list; the texts are argv's.
- */
+/* Remembers which words of the command line produced each part of the spec. The daemon and the
+ * spec's setters report errors by path ("triggers[0].when column 3: ..."), but a user who gave
+ * --snapshot-on never wrote that path. So this file replaces the path by the option, its text and
+ * the column in that text. Parts that come from a file are named by their place in the file. The
+ * code that makes the spec (spec-options.c, flight.c, hist-wish.c) fills the list; the code that
+ * reports errors reads it. Owns its list; the texts belong to argv. */
 
 #include "origin.h"
 
@@ -49,7 +49,7 @@ static int count_characters(const char *text, size_t size) {
         return n;
 }
 
-/* Where the filter begins in "EVENT if FILTER", as the spec's setters find it. */
+/* Finds the filter in "EVENT if FILTER" in the same way as the spec's setters. */
 static size_t origin_find_filter(const char *text) {
         size_t at = strspn(text, " ");
 
@@ -70,7 +70,8 @@ int origins_add_when(Origins *origins, size_t i, const char *option, const char 
         return origins_add(origins, &origin, "triggers[%zu]", i);
 }
 
-/* A list of things, "keys" and the like, is a place where the reason begins alone: it is a word. */
+/* The path of a list such as "keys" is only one word, so it counts only at the start of the reason
+ * and before a colon. */
 static bool is_at(const Origin *origin, const char *text, const char *at) {
         size_t size = strlen(origin->path);
 
@@ -94,7 +95,8 @@ static const Origin *find_origin(const Origins *origins, const char *text, const
         return found;
 }
 
-/* The first place from `from` on that has an origin. What stands in quotes is somebody's value. */
+/* Finds the first path at or after `from` that has an origin. Skips quoted text, because it is a
+ * value. */
 static const Origin *origin_find_place(const Origins *origins,
                 const char *text,
                 const char *from,
@@ -114,7 +116,7 @@ static const Origin *origin_find_place(const Origins *origins,
         return NULL;
 }
 
-/* The reason says the value itself, as it stands or in quotes. */
+/* Whether the reason continues with the value, with or without quotes. */
 static bool has_value(const char *rest, const char *text, const char *quoted) {
         if (strncmp(rest, ": ", 2) != 0)
                 return false;
@@ -123,7 +125,8 @@ static bool has_value(const char *rest, const char *text, const char *quoted) {
                (strncmp(rest + 2, text, size) == 0 && strchr(": ", rest[2 + size]));
 }
 
-/* "--key "x"", without the value where that follows anyway. */
+/* Prints the option and its value, such as --key "x". Omits the value when the reason continues
+ * with it. */
 static void print_words(const Origin *origin, const char *rest, char *out, size_t size) {
         Quoted quoted = quote(origin->text ?: "");
         bool is_shown = origin->text && !has_value(rest, origin->text, quoted.text);
@@ -138,7 +141,7 @@ static void print_words(const Origin *origin, const char *rest, char *out, size_
                         origin->part ?: "");
 }
 
-/* What is said in place of the path at `at`; returns where what it stands for ends. */
+/* Makes the text that replaces the path at `at`. Returns the end of the replaced text. */
 static const char *origin_format_path(const Origin *origin,
                 const char *at,
                 char words[static WORDS_MAX],
@@ -155,7 +158,7 @@ static const char *origin_format_path(const Origin *origin,
         print_words(origin, rest, words, WORDS_MAX);
         if (sscanf(rest, " column %zu%n", &column, &n) != 1 || column == 0)
                 return rest;
-        /* What the daemon was sent may have had more before it than was typed. */
+        /* The text that was sent may have had a prefix that the user did not type. */
         *ret_column = (size_t)MAX_OF((long long)column + origin->shift, 1LL);
         size_t used = strlen(words);
         (void)snprintf(words + used, WORDS_MAX - used, " column %zu", *ret_column);

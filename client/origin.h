@@ -8,15 +8,15 @@
 
 #define ORIGIN_PATH_MAX 48
 
-/* Words of the command line of which something that is sent to the daemon was made. */
+/* The words of the command line that produced one part of the spec. */
 typedef struct Origin {
         char path[ORIGIN_PATH_MAX]; /* "triggers[0].keys[1]" */
-        bool of_filter;             /* of what is said of the event's filter there, else of all */
-        const char *option;         /* "--key"; NULL: `place` */
-        const char *part; /* "times": what of the text is meant; NULL: nothing of its own */
-        const char *text; /* what the option was given; borrowed; NULL: several */
-        int shift;        /* characters of it before the text of whose columns the daemon speaks */
-        char place[ORIGIN_PATH_MAX]; /* of a file that was given, where this stands in it */
+        bool of_filter;             /* only for errors in the event's filter, else for all errors */
+        const char *option;         /* such as "--key"; NULL: use `place` */
+        const char *part;           /* the part of the text, such as "times"; NULL: all of it */
+        const char *text;           /* the option's value; borrowed; NULL: several */
+        int shift;                  /* characters of text before the part that was sent */
+        char place[ORIGIN_PATH_MAX]; /* the place in the file; used without an option */
 } Origin;
 
 typedef struct Origins {
@@ -25,11 +25,12 @@ typedef struct Origins {
 } Origins;
 
 void origins_done(Origins *origins);
-/* origin without its path. The first that was added for a path counts. */
+/* origin: all but its path. The first origin of a path wins. */
 int origins_add(Origins *origins, const Origin *origin, const char *path_format, ...)
                 _printf_(3, 4);
-/* One "EVENT [if FILTER]" as the key `when` of trigger i; text goes on behind the filter or not. */
+/* Adds "EVENT [if FILTER]" as the key `when` of trigger i. The text may continue after the
+ * filter. */
 int origins_add_when(Origins *origins, size_t i, const char *option, const char *text);
-/* A reason that speaks of a place in what was sent speaks of the words of the command line then.
- * Returns the text in which it names a column, counted from 0 in *ret_column; NULL: none. */
+/* Rewrites a reason that names a part of the spec, so that it names words of the command line.
+ * Returns the text that its column refers to, counted from 0 in *ret_column, or NULL. */
 const char *origins_name(const Origins *origins, Reason *reason, size_t *ret_column);

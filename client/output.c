@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The file that `record`, `stream`, `snapshot` and `spool fetch` write. A .kts file takes the
- * stream directly. The other formats are made of it at the end from a draft in the same directory:
- * a disk that is too small shows while recording, and the draft is kept when the conversion fails.
- * Standard output and files that are not regular get the stream through a Flow.
+/* The output file of `record`, `stream`, `snapshot` and `spool fetch`. A .kts file takes the stream
+ * directly. For another format the stream goes to a draft in the same directory, which is converted
+ * at the end. So a full disk is noticed during the recording, and the draft is kept when the
+ * conversion fails. Standard output and files that are not regular get the stream through a Flow.
  *
- * target.c decides where the file may be and creates it. Owns the target. Knows neither the bus nor
- * sessions.
- */
+ * target.c decides where the file may be, and creates it. Owns the target. Does not use the bus or
+ * sessions. */
 
 #include "output.h"
 
@@ -61,7 +60,7 @@ static int output_open_file(Output *output, const char *path, Reason *reason) {
         return 0;
 }
 
-/* main.c opens a closed standard output for reading. */
+/* main.c opens a closed standard output for reading only. */
 static int output_check_stdout(Reason *reason) {
         int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
@@ -104,14 +103,14 @@ int output_begin(Output *output, Reason *reason) {
 
         if (fd < 0)
                 return 0;
-        /* What an earlier try has left goes. */
+        /* Data of an earlier attempt must go. */
         int r = output_empty(fd);
         return r < 0 ? target_refuse(output->target, -r, reason)
                      : target_check(output->target, reason);
 }
 
 int output_publish(Output *output, Reason *reason) {
-        /* A converted format replaces an older file only once it is whole. */
+        /* A file that needs a conversion replaces an older file only when it is complete. */
         if (!output->regular || output->format != EXPORT_KTS)
                 return 0;
         return target_publish(output->target, reason);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The pager behind a listing on a terminal. main opens it around a verb that says it may be paged.
- * Owns the pager's process and the saved standard output. The command comes from SYSTEMD_PAGER or
- * PAGER, as systemctl has it, and is run by the shell; else less, which shows control characters as
- * ^X (it gets no -r). ktracectl is never installed set-uid: the environment is the caller's own. */
+/* The pager for a listing on a terminal. main opens it for verbs with `paged`. Owns the pager's
+ * process and the saved standard output. The shell runs the command in SYSTEMD_PAGER or PAGER, as
+ * for systemctl. The default is less without -r, so it shows control characters as ^X. ktracectl is
+ * never installed set-uid, so the environment is the caller's own. */
 
 #include "pager.h"
 
@@ -29,7 +29,7 @@ static const char *pager_find_command(void) {
         return command;
 }
 
-/* Only a look ahead: the verb parses and judges its options itself. */
+/* This only looks for words. The verb parses the options itself. */
 static bool pager_is_unwanted(int argc, char **argv) {
         static const char *const words[] = { "--no-pager", "--help", "-h", "--version" };
 
@@ -64,7 +64,7 @@ void pager_open(Pager *pager, int argc, char **argv) {
         pager->stdout_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         (void)dup2(fds[1], STDOUT_FILENO);
         close(fds[1]);
-        /* ^C is for the pager. Its end is ours by SIGPIPE. */
+        /* ^C is for the pager. When the pager ends, SIGPIPE ends this process. */
         (void)signal(SIGINT, SIG_IGN);
 }
 
@@ -76,7 +76,7 @@ void pager_close(Pager *pager) {
         if (!pager_is_open(pager))
                 return;
         (void)fflush(stdout);
-        /* The pager sees the end only once no copy of the pipe is left. */
+        /* The pager gets end-of-file only when all copies of the pipe are closed. */
         if (pager->stdout_fd >= 0)
                 (void)dup2(pager->stdout_fd, STDOUT_FILENO);
         else

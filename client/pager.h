@@ -6,7 +6,7 @@
 
 typedef struct Pager {
         pid_t pid;
-        int stdout_fd; /* where it pointed before */
+        int stdout_fd; /* the original standard output */
 } Pager;
 
 #define PAGER_INIT                         \
@@ -14,9 +14,10 @@ typedef struct Pager {
                 .pid = 0, .stdout_fd = -1, \
         }
 
-/* Puts a pager behind standard output when that is a terminal and argv does not itself say
- * otherwise (--no-pager, --help, -o FILE). Without one, or with PAGER empty or "cat": nothing. */
+/* Connects standard output with a pager when it is a terminal. Does nothing when argv contains
+ * --no-pager, --help, -h or --version, when no pager is installed, or when PAGER is empty or
+ * "cat". */
 void pager_open(Pager *pager, int argc, char **argv);
 bool pager_is_open(const Pager *pager);
-/* Ends the output and waits until the reader has left the pager. */
+/* Ends the output and waits until the user has left the pager. */
 void pager_close(Pager *pager);

@@ -5,14 +5,14 @@
  *
  * The path is walked one component at a time. Each directory is opened relative to the one before,
  * so a later rename changes nothing. A directory is shared when another user can change its names:
- * when its owner is neither root nor the caller, or when its group or everybody may write to it.
+ * when its owner is neither root nor the caller, or when its group or all users may write to it.
  * FUSE servers invent owners and modes, so their directories count as shared. Everything below a
- * name that another user can exchange is shared too. The sticky bit of a directory such as /tmp
+ * name that another user can exchange is shared, too. The sticky bit of a directory such as /tmp
  * protects the names of subdirectories that root or the caller owns (unlink(2), EPERM).
  *
- * In a shared directory no symbolic link is followed and no FIFO, device or socket is used. In no
- * directory is a file of another user replaced. Links in /proc/PID lead past the names of
- * directories, so only the descriptors of this process are accepted there. */
+ * In a shared directory, symbolic links are not followed, and FIFOs, devices and sockets are not
+ * used. A file of another user is never replaced in any directory. Links in /proc/PID bypass the
+ * names of directories, so only the descriptors of this process are accepted there. */
 
 #include "place.h"
 
@@ -27,8 +27,8 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
-#define LINKS_MAX      40             /* as the kernel: path_resolution(7) */
-#define NAME_SIZE      (NAME_MAX + 2) /* a longer name is cut so that it is still too long */
+#define LINKS_MAX      40             /* same as the kernel: path_resolution(7) */
+#define NAME_SIZE      (NAME_MAX + 2) /* a longer name is cut but is still too long */
 #define PROC_ROOT_INO  1              /* include/linux/proc_ns.h */
 #define DIRECTORY_OPEN (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
@@ -112,7 +112,7 @@ static int place_walk_begin(Walk *walk, Reason *reason) {
         return walk_enter(walk, open(walk->rest[0] == '/' ? "/" : ".", DIRECTORY_OPEN), reason);
 }
 
-/* Takes the first component off the rest. False: none is left. */
+/* Takes the first component off the rest. Returns false when none is left. */
 static bool walk_take_name(Walk *walk, char ret[static NAME_SIZE], bool *ret_is_last) {
         const char *name = walk->rest + strspn(walk->rest, "/");
         size_t length = strcspn(name, "/");
@@ -132,7 +132,8 @@ static bool is_own_descriptors(int dir_fd) {
                own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
-/* /proc/PID/cwd, root, exe and the like. Links in the top directory of /proc are plain ones. */
+/* Whether the link is /proc/PID/cwd, root, exe or similar. Links in /proc itself are normal
+ * links. */
 static bool is_process_link(int dir_fd) {
         struct statfs fs;
         struct stat st;
@@ -194,7 +195,7 @@ static int walk_judge_existing(Walk *walk, const struct stat *st, Reason *reason
         return 0;
 }
 
-/* Decides about the last component. ret_is_done: false after a link, whose target comes next. */
+/* Decides about the last component. ret_is_done is false after a link: its target comes next. */
 static int walk_judge(Walk *walk, const char *name, bool *ret_is_done, Reason *reason) {
         Place *place = walk->place;
         struct stat st;
@@ -214,7 +215,7 @@ static int walk_judge(Walk *walk, const char *name, bool *ret_is_done, Reason *r
         return walk_follow(walk, name, reason);
 }
 
-/* Their files look regular but do not store what is written to them. */
+/* Files of these file systems look regular but do not store data. */
 static int walk_check_system(const Walk *walk, Reason *reason) {
         static const long systems[] = { PROC_SUPER_MAGIC,
                 SYSFS_MAGIC,

@@ -20,11 +20,11 @@ typedef struct Place {
         char *path; /* as the user gave it, for messages */
 } Place;
 
-/* KT_E_FAILED with a reason when nothing may be written there. */
+/* Fails with KT_E_FAILED and a reason when the caller may not write there. */
 int place_find(const char *path, Place **ret, Reason *reason);
-/* Whether a new file may take the name now: another user may have used it since place_find. */
+/* Whether a new file may take the name now. Another user may have used it since place_find. */
 int place_check_file(const Place *place, Reason *reason);
-/* KT_E_FAILED with the path and why. */
+/* Returns KT_E_FAILED and sets a reason with the path. */
 int place_refuse_path(const Place *place, const char *why, Reason *reason);
 Place *place_free(Place *place);
 DEFINE_CLEANUP(Place, place_free);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl policy check, explain, reload.
  *
- * check needs no daemon, so that rules can be looked at before they are in force and where nothing
- * runs. But what a rule may say only the daemon's code knows, and the client never includes it: so
- * the daemon's binary is run for this, as ourselves, and does nothing else. explain and reload ask
- * the daemon over the bus. */
+ * check works without a running daemon, so rules can be checked before they are active and on any
+ * machine. Only the daemon's code knows the rules' syntax, and the client does not contain that
+ * code. So check runs the daemon's binary with the caller's rights; in this mode the binary does
+ * nothing else. explain and reload call the daemon over the bus. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static int policy_check(Context *context, int argc, char **argv) {
         }
         words[1] = option;
         (void)execv(KT_DAEMON_BINARY, words);
-        /* Built, and not installed where it was meant to be. */
+        /* The binary is built but not installed in its directory, so it is searched in PATH. */
         if (errno == ENOENT)
                 (void)execvp(words[0], words);
         message_print("cannot run %s: %s", KT_DAEMON_BINARY, strerror(errno));
@@ -48,8 +48,8 @@ static int policy_check(Context *context, int argc, char **argv) {
 
 /* explain */
 
-/* A spec for `record` leaves it to the command line whose command it is: here any process will do,
- * since none is looked at. */
+/* In a spec for `record` the command line supplies the command. This check looks at no process, so
+ * it can use any PID. */
 static int complete_scope(json_object *object) {
         const char *scope;
         char text[32];
@@ -63,8 +63,8 @@ static int complete_scope(json_object *object) {
         return json_object_object_add(object, "scope", json_object_new_string(text));
 }
 
-/* The file's spec, whole and well-formed, as it is sent. The name of a session that was is not
- * asked about: it is taken as long as that one is there. */
+/* Reads the file's spec and completes it, as for sending. Removes the name of an old session,
+ * because the name may still be in use. */
 static int policy_load_spec(const char *path, json_object **ret, Reason *reason) {
         _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
         _cleanup_spec_ Spec *spec = spec_new();
@@ -81,7 +81,7 @@ static int policy_load_spec(const char *path, json_object **ret, Reason *reason)
         return r ?: spec_to_json(spec, ret);
 }
 
-/* A name, or a number. */
+/* Accepts a name or a number. */
 static int find_user(const char *text, uint64_t *ret, Reason *reason) {
         const struct passwd *user = getpwnam(text);
         char *end;
@@ -99,7 +99,7 @@ static int find_user(const char *text, uint64_t *ret, Reason *reason) {
 }
 
 /* "raw_syscalls:sys_enter  (where id == 1)  less: args (words)" */
-/* ktrace-stream(5), "cut", for humans. */
+/* Describes the "cut" of ktrace-stream(5) for humans. */
 static const char *describe_how(json_object *cut) {
         static const struct {
                 const char *how, *text;
@@ -180,7 +180,7 @@ static int format_request(json_object *request, char **ret) {
                                : 0;
 }
 
-/* As one writes it: "EVENT if FILTER do ACTION TARGET times N". */
+/* Writes the trigger as a user does: "EVENT if FILTER do ACTION TARGET times N". */
 static int format_trigger(json_object *trigger, char **ret) {
         static const char *const parts[][2] = { { "when", "" },
                 { "filter", " if " },
@@ -225,7 +225,7 @@ static size_t policy_count(json_object *answer, const char *key) {
         return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 }
 
-/* Policy has nothing against it. */
+/* Policy allows the spec: all reasons are features that the kernel lacks. */
 static bool is_up_to_kernel(json_object *answer) {
         return policy_count(answer, "lacks") > 0 &&
                policy_count(answer, "lacks") == policy_count(answer, "reasons");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Records to lines on a FILE. Called by the exporters, of files and live. Owns one line that grows
- * to the longest seen; counts events and losses. The two formats are export-text.c and
- * export-json.c. */
+/* Prints records as lines on a FILE. The exporters call it for files and for live streams. Owns one
+ * line buffer, which grows to the longest line. Counts events and losses. export-text.c and
+ * export-json.c contain the two formats. */
 
 #include <errno.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "export-json.h"
 #include "export-text.h"
 
-/* No record makes a longer line, whatever it says. */
+/* Upper limit of a line: the content of records is not trusted. */
 #define LINE_MAX_SIZE ((size_t)16 * 1024 * 1024)
 
 void printer_init(Printer *printer, ExportFormat format, FILE *out, Decode *decode) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl probes load: all definitions of a file, in one call, all or none. The file is as those
- * of the catalogue are; the daemon judges what it says. */
+/* ktracectl probes load: sends all definitions of a file in one call, which defines all or none.
+ * The file has the format of the catalogue. The daemon checks its contents. */
 
 #include "probes-load.h"
 

@@ -3,5 +3,5 @@
 
 #include "verb.h"
 
-/* The exit status. */
+/* Returns the exit status. */
 int probes_load_run(const Context *context, const char *path);

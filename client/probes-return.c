@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A function's arguments when it returns, on kernels that do not know them there any more (before
- * 6.9): one probe takes them when it is called, another one what it returns, and a pair of the two
- * by the thread gives one event again. All three are the user's own, and are told.
+/* Records a function's arguments when it returns, on kernels before 6.9, which do not support this.
+ * It defines three probes: the first records the arguments at the call, the second records the
+ * return value, and the third is a pair that combines both by thread into one event. All three
+ * belong to the user, and all three are reported.
  *
- * A function that calls itself in the same thread gives the arguments of the inner call. */
+ * When a function calls itself in the same thread, the event has the inner arguments. */
 
 #include "probes-return.h"
 
@@ -14,7 +15,7 @@
 #define ARGS_MAX  128
 #define NAME_MAX_ 96
 
-/* What is made of a definition. */
+/* The three probes that replace a definition. */
 typedef struct Parts {
         const DefinitionMessage *whole;
         char call_name[NAME_MAX_], return_name[NAME_MAX_];
@@ -31,13 +32,12 @@ bool probes_return_is_meant(const DefinitionMessage *d, int r, const Reason *rea
 
         for (size_t i = 0; i < d->n_args; i++)
                 has_arguments = has_arguments || !is_of_return(d->args[i]);
-        /* The daemon's word for a kernel that refuses just that. */
+        /* The daemon uses this text when the kernel refuses exactly this feature. */
         return r == KT_E_KERNEL_REFUSED && d->is_return && d->file < 0 && has_arguments &&
                d->n_args <= ARGS_MAX && strstr(reason->text, "arguments when it returns");
 }
 
-/* How a number is shown is the pair's to say again: by what was asked for, or the field's own type.
- */
+/* The pair must repeat the format of a number: the requested format or that of the field's type. */
 static const char *get_show(const char *arg, json_object *field) {
         static const char *const shows[] = {
                 "be16", "be32", "be64", "ip4", "x8", "x16", "x32", "x64"
@@ -54,7 +54,7 @@ static const char *get_show(const char *arg, json_object *field) {
         return NULL;
 }
 
-/* "NAME = from.NAME : be16" of the field with that number. */
+/* Makes "NAME = from.NAME : be16" from the field with this index. */
 static int add_pair_arg(Parts *parts, json_object *fields, size_t index, const char *arg) {
         json_object *field = json_object_array_get_idx(fields, index);
         const char *name = json_object_get_string(json_object_object_get(field, "name")) ?: "";
@@ -134,7 +134,7 @@ static int probes_return_send_pair(Proxy *proxy, Parts *parts, char **ret_event,
 }
 
 static void remove_part(Proxy *proxy, const char *name) {
-        Reason reason = {}; /* what matters was told before */
+        Reason reason = {}; /* other errors were already reported */
 
         (void)proxy_order(proxy, NULL, "RemoveProbe", name, &reason);
 }

@@ -3,9 +3,11 @@
 
 #include "definition-message.h"
 
-/* Was a definition refused because the kernel knows no arguments at a function's return? */
+/* Whether a definition was refused because the kernel cannot record arguments at a function's
+ * return. */
 bool probes_return_is_meant(const DefinitionMessage *definition, int r, const Reason *reason);
-/* The same as a pair of two probes, NAME_call and NAME_return: all three or none. */
+/* Defines the same event as a pair of two probes, NAME_call and NAME_return. Defines all three or
+ * none. */
 int probes_return_add(Proxy *proxy,
                 const DefinitionMessage *definition,
                 char **ret_event,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Probes in programs and libraries, as far as no daemon is needed: the markers that a file has, and
- * where in it a symbol or a line of the source lies, also to define a probe there. For the user's
- * convenience: the daemon believes none of it. Called by probes.c; files are read by elf-reader.c's
- * child. */
+/* Probes in programs and libraries, for tasks that need no daemon: lists the markers of a file, and
+ * finds the place of a symbol or source line in it, also to define a probe there. This is only for
+ * the user's convenience: the daemon does not trust the results. Called by probes.c. The child of
+ * elf-reader.c reads the files. */
 
 #include "probes-user.h"
 
@@ -28,7 +28,7 @@ static uint64_t probes_user_get_number(json_object *object, const char *key) {
         return json_object_get_uint64(json_object_object_get(object, key));
 }
 
-/* Places are read in hexadecimal. */
+/* Users read addresses in hexadecimal. */
 static int show_hexadecimal(json_object *object, const char *key) {
         char text[24];
 
@@ -81,7 +81,7 @@ int probes_user_list(const Context *context, const char *file) {
 
 /* resolve */
 
-/* "main+4", "ns::f(int) (_ZN2ns1fEi)". */
+/* Makes "main+4" or "ns::f(int) (_ZN2ns1fEi)". */
 static int make_title(json_object *place) {
         const char *symbol = probes_user_get_text(place, "symbol"),
                    *name = probes_user_get_text(place, "name");
@@ -230,7 +230,7 @@ int probes_user_place(const char *text, char **ret_on, int *ret_file, Reason *re
         int r = elf_place_parse(text, &place, reason);
         r = r ?: make_on(text, &place, ret_on, reason);
         if (r == 0) {
-                /* A FIFO without a writer would hold us. */
+                /* Without O_NONBLOCK, opening a FIFO that has no writer would block. */
                 *ret_file = open(place.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
                 if (*ret_file < 0)
                         r = reason_set(reason,

@@ -4,9 +4,10 @@
 #include "interfaces/error.h"
 #include "options.h"
 
-/* What 'ktracectl probes' does with programs and libraries, whose files it reads itself. The first
- * two return the exit status. */
+/* The commands of 'ktracectl probes' for programs and libraries. The client reads those files
+ * itself. The first two functions return the exit status. */
 int probes_user_list(const Context *context, const char *file);
 int probes_user_resolve(const Context *context, const char *place);
-/* The place as AddProbe wants it, and the program itself, opened with the user's own rights. */
+/* Gets the place in the form that AddProbe expects, and the program, opened with the user's own
+ * rights. */
 int probes_user_place(const char *text, char **ret_on, int *ret_file, Reason *reason);

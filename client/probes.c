@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl probes: what can be probed, and the probes that there are. It is asked of the daemon,
- * which alone reads what the kernel tells of its functions; programs and libraries are read here
- * (probes-user.c). What the daemon finds wrong with an
- * argument it tells by its number and a column; the text is here, so the place is shown here. */
+/* ktracectl probes: lists what can be probed and which probes exist. The daemon answers for the
+ * kernel, because only it can read the kernel's information about functions. The client itself
+ * reads programs and libraries (probes-user.c). When an argument is wrong, the daemon returns its
+ * index and a column. Only the client has the text, so it prints the place. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "table.h"
 #include "verb.h"
 
-/* add, a name, and the most arguments that a definition takes. */
+/* "add", a name, and the maximum number of arguments of a definition. */
 #define WORDS_MAX 130
 
 enum {
@@ -34,7 +34,7 @@ enum {
         OPTION_USDT,
 };
 
-/* The daemon takes 3, and tells so. */
+/* The daemon accepts 3 and reports more as an error. */
 #define KEYS_MAX 8
 
 typedef struct ProbeOptions {
@@ -50,7 +50,7 @@ static const char *probes_get_text(json_object *object, const char *key) {
 
 /* resolve */
 
-/* In two columns, without what a terminal would act on. */
+/* Replaces control characters, because the line goes to a terminal. */
 static void probes_print_line(const char *line) {
         char text[1024];
 
@@ -116,8 +116,8 @@ static int probes_resolve(const Context *context,
 
 /* add, remove */
 
-/* "probe x: args[2] column 5: …": the argument, the key or the raw definition, with a caret below
- * the place. */
+/* For "probe x: args[2] column 5: …", prints the argument, the key or the raw definition, with a
+ * caret under the place. */
 static int report_refusal(int r, const Reason *reason, const DefinitionMessage *definition) {
         int status = message_fail(r, reason);
         const char *key = strstr(reason->text, "key["), *place = strstr(reason->text, "args["),
@@ -207,7 +207,7 @@ static int load_list(json_object **ret, Reason *reason) {
         return r;
 }
 
-/* "dport u16 (__be16)" a line. */
+/* Makes one line for each field, such as "dport u16 (__be16)". */
 static int join_fields(json_object *probe) {
         json_object *fields = json_object_object_get(probe, "fields");
         json_object *lines = json_object_new_array();
@@ -232,7 +232,7 @@ static int join_fields(json_object *probe) {
         return json_object_object_add(probe, "fields", lines);
 }
 
-/* In hexadecimal, as they are written. */
+/* Shows the places in hexadecimal, as users write them. */
 static int show_places(json_object *probe) {
         json_object *places = json_object_object_get(probe, "places"), *lines;
 
@@ -278,7 +278,7 @@ static void print_probe(json_object *probe) {
                 table_print_object(probe, columns, ELEMENTSOF(columns));
 }
 
-/* Each reason once: that of a kernel without kprobes is the same for most. */
+/* Prints each reason once: without kprobes in the kernel, most probes have the same reason. */
 static void report_unavailable(json_object *list) {
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *probe = json_object_array_get_idx(list, i);
@@ -395,7 +395,7 @@ static int probes_execute(const Context *context,
                 char **argv) {
         static const struct {
                 const char *what;
-                int min, max; /* words, itself included */
+                int min, max; /* number of words, including the command */
                 int (*run)(const Context *, const ProbeOptions *, int, char **);
         } words[] = {
                 { "add", 2, WORDS_MAX, probes_add },

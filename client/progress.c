@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The line that `record` keeps up to date on a terminal, from the daemon's GetStatistics, asked for
- * asynchronously and never twice at a time. It goes away for a message (tell.h) and at the end.
- * Owns its timer and the pending call. Counts nothing itself. */
+/* The live line of `record` on a terminal. The data comes from the daemon's GetStatistics, which is
+ * called asynchronously, one call at a time. The line is cleared for a message (message.h) and at
+ * the end. Owns its timer and the pending call. Does not count events itself. */
 
 #include "progress.h"
 
@@ -61,7 +61,7 @@ static void on_statistics(int result, const Reason *reason, json_object *answer,
         json_object *statistics = json_object_object_get(answer, "statistics");
 
         progress->pending = proxy_pending_free(progress->pending);
-        /* A session that cannot say any more ends anyway. */
+        /* When the call fails, the session is about to end, so the error is ignored. */
         if (result == 0 && statistics)
                 progress_draw(progress, statistics);
 }

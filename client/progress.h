@@ -3,10 +3,11 @@
 
 #include "proxy.h"
 
-/* The live line of a recording on a terminal: elapsed, events, bytes, lost; once a second. */
+/* The live line of a recording on a terminal: time, events, bytes, lost events. Updated once per
+ * second. */
 typedef struct Progress Progress;
 
-/* proxy must be attached. */
+/* The proxy must be attached. */
 int progress_new(Proxy *proxy, const char *session, Progress **ret);
 /* Clears the line. */
 Progress *progress_free(Progress *progress);
