@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A thread that closes what the event loop must not. A client may put a descriptor of anything into
- * its connection. Never taking it out does not help: the kernel drops it with the socket, in the
- * task that closes that, and where nobody else has it open drops the file with it. A TCP socket
- * with SO_LINGER set and a reader that does not read then sleeps for as long as its maker said, up
- * to 18 hours; other files have their own ways. So sockets that were seen to carry descriptors end
- * up here, and only those: whoever hangs the thread keeps waiting others who did the same.
+/* A thread that closes sockets whose close may block. A client may send any descriptor over its
+ * connection. Even if we never receive it, the kernel drops it with the socket, in the task that
+ * closes the socket, and releases the file if no other descriptor refers to it. A TCP socket with
+ * SO_LINGER set and a peer that does not read then blocks for as long as its creator chose, up to
+ * 18 hours; other files can block in other ways. So sockets that carried descriptors are closed
+ * here, and only those: a client that blocks the thread delays only other clients that also sent
+ * descriptors.
  *
- * The thread sleeps where it can be killed, and a process that ends does not linger (tcp_close). It
- * is made when the first socket comes, with all signals blocked. */
+ * The thread sleeps in a killable state, and a process that exits does not linger (tcp_close). The
+ * thread is created for the first socket, with all signals blocked. */
 
 #include "varlink/closer.h"
 
@@ -34,9 +35,9 @@ struct VarlinkCloser {
         pthread_mutex_t lock;
         pthread_cond_t wake;
         pthread_t thread;
-        struct ClosingList open, closed; /* under the lock, as all below */
+        struct ClosingList open, closed; /* protected by the lock, like all below */
         bool has_thread, is_busy;
-        bool is_abandoned; /* the thread frees all when it comes back */
+        bool is_abandoned; /* the thread frees everything when close() returns */
 };
 
 static void free_list(struct ClosingList *list) {
@@ -106,7 +107,7 @@ VarlinkCloser *varlink_closer_free(VarlinkCloser *closer) {
         closer->is_abandoned = true;
         pthread_cond_signal(&closer->wake);
         pthread_mutex_unlock(&closer->lock);
-        /* From here on it is the thread's, where there is one. */
+        /* If a thread exists, it owns the closer from here on. */
         if (!has_thread)
                 free_all(closer);
         else if (is_busy)

@@ -3,16 +3,17 @@
 
 #include "interfaces/cleanup.h"
 
-/* Closes sockets in whose queue somebody else's descriptors lie. */
+/* Closes sockets whose queue contains descriptors of a client. */
 typedef struct VarlinkCloser VarlinkCloser;
 
-/* It is closed, some time ago: called by varlink_closer_reap, in its thread. */
+/* Called by varlink_closer_reap, in its caller's thread, some time after the socket was closed. */
 typedef void (*VarlinkClosed)(void *userdata);
 
 int varlink_closer_new(VarlinkCloser **ret);
-/* What is not closed yet stays open until the process ends; nobody is called. */
+/* Sockets that are not closed yet stay open until the process ends; their `closed` is not
+ * called. */
 VarlinkCloser *varlink_closer_free(VarlinkCloser *closer);
 DEFINE_CLEANUP(VarlinkCloser, varlink_closer_free);
-/* Consumes sock; without memory it stays open for ever, and nobody is called. */
+/* Consumes sock. If memory is short, the socket stays open and `closed` is never called. */
 void varlink_closer_add(VarlinkCloser *closer, int sock, VarlinkClosed closed, void *userdata);
 void varlink_closer_reap(VarlinkCloser *closer);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One client. Made by the server for whom it lets in; closes itself, in a turn of the loop of its
- * own and never while somebody is in one of the functions of server.h.
+/* One connection of a client. Created by the server when it admits the client. Closes itself in an
+ * event-loop turn of its own, never while a function of server.h is running.
  *
- * One message is handled in a turn of the loop, so that connections take turns. While a call waits
- * for its answer, or a whole message for its turn, nothing is read: what a client pipelines stays
- * in the kernel's buffer, of which it has one per connection. A client that has shut down its half
- * is answered what it asked; one that has left is closed at once, with what it still asked behind a
- * call that waits.
+ * Handles one message per turn of the loop, so that connections take turns. While a call waits for
+ * its answer, or a complete message waits to be handled, nothing is read: further pipelined calls
+ * stay in the kernel's buffer, one per connection. A client that shut down its sending side still
+ * gets the answers to its calls. A client that has left is closed at once, together with the calls
+ * queued after a waiting call.
  *
- * Descriptors that a client sends are never taken out of the socket. A first look at the data
- * (MSG_PEEK) without room for descriptors tells by MSG_CTRUNC that there are some, and stops with
- * the bytes that they came with; what was looked at without that is then taken, to the byte. recv()
- * alone would drop the descriptors in this thread, and to drop the last one of a file can take
- * hours: closer.c. */
+ * Descriptors that a client sends are never received. A first look at the data (MSG_PEEK), without
+ * room for descriptors, shows by MSG_CTRUNC that the data carries some, and stops after the bytes
+ * that they came with. If it does not, exactly the bytes seen are received. A plain recv() would
+ * drop the descriptors in this thread, and dropping the last descriptor of a file can take hours:
+ * see closer.c. */
 
 #include "varlink/connection.h"
 
@@ -33,8 +33,8 @@
 #define ROOM_MIN ((size_t)4096)
 #define ROOM_MAX (VARLINK_MESSAGE_MAX + 1)
 
-/* Tells the user's account what waits here now. A short call is free, so that one of a user's
- * programs cannot keep all others out. */
+/* Updates the user's account of the bytes that wait on this connection. Up to ROOM_MIN input bytes
+ * are free, so that one program of a user cannot block all others of that user. */
 static bool account(VarlinkConnection *connection) {
         size_t n = MAX_OF(connection->in_room, ROOM_MIN) - ROOM_MIN + connection->out.n_bytes;
 
@@ -43,7 +43,7 @@ static bool account(VarlinkConnection *connection) {
         return connection->user->n_bytes <= VARLINK_USER_BYTES_MAX;
 }
 
-/* Who is at a step looks itself, at its end. */
+/* During a step no wakeup is needed: step() checks at its end. */
 static void wake(VarlinkConnection *connection) {
         if (!connection->is_stepping)
                 varlink_server_add_ready(connection->server, connection);
@@ -57,7 +57,7 @@ void varlink_connection_break(VarlinkConnection *connection, const char *reason)
         wake(connection);
 }
 
-/* The other end is gone, or says so: no news for the journal. */
+/* The client has left or is leaving, which is normal and not logged. */
 static void leave(VarlinkConnection *connection) {
         connection->is_broken = true;
         wake(connection);
@@ -77,7 +77,7 @@ void varlink_connection_send(VarlinkConnection *connection, const char *text, si
         if (r == 0)
                 r = varlink_outbox_flush(&connection->out, connection->fd);
         (void)account(connection);
-        /* A single answer may be as long as it is: it is there already. */
+        /* A single long answer may exceed VARLINK_OUT_MAX: it already exists in memory. */
         if (r < 0)
                 leave(connection);
         else if ((!has_room && connection->out.n_bytes > 0) ||
@@ -93,7 +93,7 @@ void varlink_connection_finish(VarlinkConnection *connection) {
         wake(connection);
 }
 
-/* The end of the first message, or NULL. */
+/* Returns the end of the first message, or NULL. */
 static char *connection_find_end(VarlinkConnection *connection) {
         size_t n = connection->in_end - connection->in_seen;
         char *end = n > 0 ? memchr(connection->in + connection->in_seen, '\0', n) : NULL;
@@ -124,7 +124,7 @@ static int connection_make_room(VarlinkConnection *connection) {
         return account(connection) || room <= ROOM_MIN ? 0 : -EDQUOT;
 }
 
-/* What was long enough to need room of its own is over. */
+/* Frees the buffer of a long message after it was handled. */
 static void give_back_room(VarlinkConnection *connection) {
         if (connection->in_begin < connection->in_end || connection->in_room <= ROOM_MIN)
                 return;
@@ -134,7 +134,8 @@ static void give_back_room(VarlinkConnection *connection) {
         (void)account(connection);
 }
 
-/* Bytes that can be taken without descriptors; 0: the end, -EBADMSG: there are some. */
+/* Returns the number of bytes that can be received without descriptors; 0: end of the stream;
+ * -EBADMSG: the data carries descriptors. */
 static ssize_t connection_look(int sock, char *data, size_t size) {
         struct iovec iov = { .iov_base = data, .iov_len = size };
         struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -196,7 +197,7 @@ static void connection_handle(VarlinkConnection *connection, const VarlinkMessag
                                 connection->server, call, message->method, message->parameters);
 }
 
-/* The first message, which ends there. */
+/* Handles the first message, which ends at `end`. */
 static void handle_message(VarlinkConnection *connection, const char *end) {
         const char *text = connection->in + connection->in_begin;
         VarlinkMessage message = {};
@@ -212,8 +213,8 @@ static void handle_message(VarlinkConnection *connection, const char *end) {
         varlink_message_clear(&message);
 }
 
-/* What the loop is to wake us for. While a call waits reading is left on until there is something
- * to be read: who waits for an answer costs no system call. */
+/* Sets the events to wait for. While a call waits for its answer, EPOLLIN stays enabled until data
+ * arrives, so that a waiting client costs no system call. */
 static void listen_to(VarlinkConnection *connection, bool reads) {
         uint32_t events = (reads ? EPOLLIN : 0) |
                           (varlink_outbox_is_empty(&connection->out) ? 0 : EPOLLOUT);
@@ -224,7 +225,8 @@ static void listen_to(VarlinkConnection *connection, bool reads) {
                 (void)sd_event_source_set_io_events(connection->io, events);
 }
 
-/* Out of its user's time nothing is done for it, it is not even seen to leave. */
+/* If the user has used up its time, the connection is not served at all; even a hangup is not
+ * noticed. */
 static bool pause_when_due(VarlinkConnection *connection) {
         VarlinkServer *server = connection->server;
 
@@ -236,9 +238,10 @@ static bool pause_when_due(VarlinkConnection *connection) {
         return connection->is_paused;
 }
 
-/* Descriptors that lie unread in a socket are counted by the kernel as root's, who can have so many
- * on their way at a time (unix(7), ETOOMANYREFS), those that wait here as ours. Who has not read
- * theirs gets no more; nothing wakes us when they are, so it is looked for. */
+/* The kernel limits the descriptors in flight per user (unix(7), ETOOMANYREFS) and counts those
+ * that lie unread in a socket as root's; descriptors in our outbox count as ours. So a client with
+ * too many unread descriptors gets no further answers. No event reports that the client has read
+ * them, so a timer checks again. */
 static bool pause_while_unread(VarlinkConnection *connection) {
         int unread = 0;
 
@@ -256,8 +259,8 @@ static bool pause_while_unread(VarlinkConnection *connection) {
         return true;
 }
 
-/* One step, and what the next one waits for. Whoever calls this lets go of the connection.
- * is_admitted: its user has time in this turn. */
+/* Makes one step and sets up the wait for the next one. May free the connection: the caller must
+ * not use it afterwards. is_admitted: its user has time in this turn. */
 static void step(VarlinkConnection *connection, bool is_admitted) {
         char *end = connection_find_end(connection);
 
@@ -270,7 +273,7 @@ static void step(VarlinkConnection *connection, bool is_admitted) {
         connection->is_stepping = false;
         if (!connection->call && !end && connection->is_at_end &&
                         varlink_outbox_is_empty(&connection->out))
-                connection->is_broken = true; /* half a message is none */
+                connection->is_broken = true; /* an incomplete message is ignored */
         if (connection->is_broken) {
                 varlink_connection_close(connection);
                 return;
@@ -286,7 +289,7 @@ void varlink_connection_step(VarlinkConnection *connection) {
         step(connection, false);
 }
 
-/* A message that is here or being handled comes first. */
+/* Reads if no message is waiting or being handled, and the user has time. */
 static bool read_when_due(VarlinkConnection *connection) {
         connection->is_ahead = connection->call || connection_find_end(connection);
         if (connection->is_broken || connection->is_ahead || connection->is_at_end ||
@@ -306,7 +309,8 @@ static int connection_on_io(sd_event_source *source, int fd, uint32_t revents, v
                         leave(connection);
                 (void)account(connection);
         }
-        /* Nobody is there who could read an answer. What came before is still done, in order. */
+        /* The client cannot read any answer. Calls that arrived before are still handled, in
+         * order. */
         if ((revents & (EPOLLHUP | EPOLLERR)) && (connection->call || connection->is_at_end))
                 leave(connection);
         else if (revents & (EPOLLIN | EPOLLHUP | EPOLLERR))

@@ -8,31 +8,31 @@
 #include "varlink/outbox.h"
 #include "varlink/server.h"
 
-/* What is shared by the files of the server; the floor above knows server.h alone. */
+/* Declarations shared by the files of the server. The floor above uses only server.h. */
 
-/* Who has connections, or sockets that are being closed. */
+/* A user with connections, or with sockets that are being closed. */
 typedef struct VarlinkUser {
         TAILQ_ENTRY(VarlinkUser) entry;
         VarlinkServer *server;
         uid_t uid;
         size_t n_connections;
-        size_t n_bytes; /* that wait in them */
+        size_t n_bytes; /* waiting in all of them */
 } VarlinkUser;
 
 struct VarlinkServer {
         VarlinkOptions options;
         VarlinkCloser *closer;
         int fd;
-        char *path; /* where we have bound it; NULL: was given */
+        char *path; /* path that we bound; NULL: the socket was passed to us */
         sd_event_source *io;
-        sd_event_source *timer; /* on: somebody is let wait */
-        int wake_fd;            /* eventfd: readable while somebody is ready */
+        sd_event_source *timer; /* enabled while a connection waits */
+        int wake_fd;            /* eventfd: readable while `ready` is not empty */
         sd_event_source *wake;
         TAILQ_HEAD(, VarlinkUser) users;
         TAILQ_HEAD(, VarlinkConnection) connections;
-        TAILQ_HEAD(, VarlinkConnection) ready; /* have something to do without being told */
-        size_t n_counted;                      /* connections of others than uid 0 */
-        uint64_t told_usec;                    /* the last complaint in the journal */
+        TAILQ_HEAD(, VarlinkConnection) ready; /* have work to do without an event */
+        size_t n_counted;                      /* connections of users other than uid 0 */
+        uint64_t told_usec;                    /* time of the last warning in the journal */
         size_t n_untold;
 };
 
@@ -42,42 +42,42 @@ struct VarlinkConnection {
         VarlinkUser *user;
         int fd;
         sd_event_source *io;
-        /* What came: done, then whole messages or the beginning of one (known to be none up to
-         * in_seen). */
+        /* Input: handled bytes, then complete messages or the start of one (no end of a message
+         * before in_seen). */
         char *in;
         size_t in_room, in_begin, in_seen, in_end;
         VarlinkOutbox out;
-        size_t n_bytes;    /* of in and out, as told to the user */
-        size_t n_fds_out;  /* sent since all was read */
-        VarlinkCall *call; /* that waits for its answer */
+        size_t n_bytes;    /* of in and out, as counted for the user */
+        size_t n_fds_out;  /* sent since the client last read everything */
+        VarlinkCall *call; /* the call that waits for its answer */
         void *userdata;
-        bool is_told;   /* on_connect went well */
+        bool is_told;   /* on_connect succeeded */
         bool is_at_end; /* the client sends no more */
-        bool is_broken; /* is closed in the next turn */
-        bool is_ahead;  /* sends before it is answered: left in the socket until then */
-        bool is_paused; /* its user has called too much */
+        bool is_broken; /* to be closed in the next turn */
+        bool is_ahead;  /* has sent data before its answer: not read until then */
+        bool is_paused; /* its user is out of time */
         bool is_ready;  /* in the server's list */
         bool is_stepping;
 };
 
 struct VarlinkCall {
-        VarlinkConnection *connection; /* NULL: gone */
+        VarlinkConnection *connection; /* NULL: the connection is closed */
         bool more, oneway;
 };
 
-/* Consumes fd, also where it fails. */
+/* Consumes fd, also on failure. */
 int varlink_connection_new(VarlinkServer *server, VarlinkUser *user, int fd);
-/* Tells of it. */
+/* Calls on_disconnect. */
 void varlink_connection_close(VarlinkConnection *connection);
-/* Its turn has come. */
+/* Called by the server when it is the turn of this connection. */
 void varlink_connection_step(VarlinkConnection *connection);
-/* Looks again whether it may go on. */
+/* Resumes a paused connection, which then checks again whether it may continue. */
 void varlink_connection_resume(VarlinkConnection *connection);
-/* It is closed in the next turn, since `reason`. */
+/* Closes the connection in the next turn and logs `reason`. */
 void varlink_connection_break(VarlinkConnection *connection, const char *reason);
-/* The text of a message with its NUL. Consumes fd. */
+/* Sends a message; text includes its NUL. Consumes fd. */
 void varlink_connection_send(VarlinkConnection *connection, const char *text, size_t size, int fd);
-/* Its call is answered. */
+/* Called when its call is answered. */
 void varlink_connection_finish(VarlinkConnection *connection);
 
 void varlink_connection_set_userdata(VarlinkConnection *connection, void *userdata);

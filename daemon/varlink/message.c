@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads what a client sent: one JSON object with the keys that the protocol has for a call, each of
- * its type, once. Called by the connection for each message when its turn has come. What is wrong
- * here has no answer in the protocol, so the connection ends; whether there is such a method, and
- * takes these parameters, is not looked at here.
+/* Parses a message of a client: one JSON object with the keys that the protocol defines for a call,
+ * each with its type and at most once. Called by the connection for each message when it is
+ * handled. The protocol has no answer to a malformed message, so the connection ends. Whether the
+ * method exists and accepts these parameters is not checked here.
  *
- * The text is hostile. What it may cost is in server.h. */
+ * The text is hostile. server.h defines how much it may cost. */
 
 #include "varlink/message.h"
 

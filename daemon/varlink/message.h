@@ -5,14 +5,14 @@
 
 #include "interfaces/json.h"
 
-/* A call as it came. */
+/* A parsed call. */
 typedef struct VarlinkMessage {
         json_object *object;     /* owns the rest */
-        const char *method;      /* has a dot, and something on both sides of it */
+        const char *method;      /* contains a dot with text before and after it */
         json_object *parameters; /* NULL: none */
         bool more, oneway, upgrade;
 } VarlinkMessage;
 
-/* text: without its NUL. 0, KT_E_INVALID_SPEC with the reason, -ENOMEM. */
+/* text: without its NUL. Returns 0, KT_E_INVALID_SPEC with the reason, or -ENOMEM. */
 int varlink_message_parse(const char *text, size_t size, VarlinkMessage *ret, Reason *reason);
 void varlink_message_clear(VarlinkMessage *message);

@@ -3,7 +3,7 @@
 
 #include "varlink/visitor.h"
 
-/* A parameter that the table says is there. */
+/* Returns a parameter that the method's table requires. */
 static inline const char *methods_get_text(json_object *parameters, const char *name) {
         return json_object_get_string(json_object_object_get(parameters, name));
 }

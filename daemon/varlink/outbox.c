@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Messages on their way to one client, owned by its connection. Each is sent by itself, so that a
- * descriptor goes with the first byte of its own message and with none of its neighbours': the
- * kernel keeps what was sent together in one buffer, and a reader gets no more of the next one once
- * it has met descriptors. How much may wait here is the connection's matter. */
+/* The messages waiting to be sent to one client, owned by its connection. Each message is sent
+ * separately, so that a descriptor goes with the first byte of its own message only: the kernel
+ * keeps data of one send call in one buffer, and a reader that received descriptors gets no data of
+ * the next buffer in the same call. The connection limits how much may wait here. */
 
 #include "varlink/outbox.h"
 
@@ -16,7 +16,7 @@
 struct VarlinkOut {
         TAILQ_ENTRY(VarlinkOut) entry;
         size_t size, sent;
-        int fd; /* -1: none, or gone with the first byte */
+        int fd; /* -1: none, or sent with the first byte */
         char text[];
 };
 

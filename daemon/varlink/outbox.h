@@ -7,17 +7,17 @@
 
 typedef struct VarlinkOut VarlinkOut;
 
-/* What a client has not read yet. */
+/* The messages that the client's socket has not accepted yet. */
 typedef struct VarlinkOutbox {
         TAILQ_HEAD(, VarlinkOut) messages;
-        size_t n_bytes; /* of those that wait */
+        size_t n_bytes; /* waiting to be sent */
 } VarlinkOutbox;
 
 void varlink_outbox_init(VarlinkOutbox *outbox);
 void varlink_outbox_clear(VarlinkOutbox *outbox);
-/* text with its NUL. Consumes fd (-1: none), also where it fails. -ENOMEM. */
+/* text includes its NUL. Consumes fd (-1: none), also on failure. Returns 0 or -ENOMEM. */
 int varlink_outbox_add(VarlinkOutbox *outbox, const char *text, size_t size, int fd);
-/* Sends what the socket takes. 0, -errno: it is broken. */
+/* Sends as much as the socket accepts. Returns 0, or -errno if the socket is broken. */
 int varlink_outbox_flush(VarlinkOutbox *outbox, int sock);
 
 static inline bool varlink_outbox_is_empty(const VarlinkOutbox *outbox) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What all methods have in common: how a call went becomes the answer. The one place where error
- * codes turn into Varlink errors, which have the names that they have on the bus, and where a
- * failure of ours of them is logged. Used by the methods beside it. */
+/* Turns the result of a call into its answer, for all methods. The only place that maps error codes
+ * to Varlink errors, which have the same names as on the bus, and that logs internal failures of
+ * these methods. Used by the method files of this folder. */
 #include "varlink/reply.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ void reply_refuse(VarlinkCall *call, int result, const Reason *reason) {
         char name[128];
 
         if (result < 0)
-                /* Ours: the caller gets no detail of it. */
+                /* An internal failure: the details go to the log, not to the caller. */
                 log_errno(result,
                                 LOG_ERR,
                                 NULL,
@@ -80,7 +80,7 @@ void reply_with_nothing(VarlinkCall *call, Request *request _unused_) {
 }
 
 typedef struct Later {
-        Waiting waiting; /* the first: it is found by it */
+        Waiting waiting; /* must be the first member */
         VarlinkCall *call;
         Reply reply;
 } Later;

@@ -3,26 +3,26 @@
 
 #include "varlink/visitor.h"
 
-/* Each answers the call, which is gone then. */
+/* Each function answers the call and frees it. */
 void reply_refuse(VarlinkCall *call, int result, const Reason *reason);
-/* {key: value}. Consumes value; NULL: there was no memory for it. */
+/* Answers {key: value}. Consumes value; NULL means that memory was short. */
 void reply_value(VarlinkCall *call, const char *key, json_object *value);
-/* result: how making the value went. */
+/* result: the result of creating the value. */
 void reply_result(VarlinkCall *call,
                 int result,
                 const char *key,
                 json_object *value,
                 const Reason *reason);
-/* {key: 0}, and the fd, which is consumed. */
+/* Answers {key: 0} with the fd. Consumes fd. */
 void reply_fd(VarlinkCall *call, const char *key, int fd);
 void reply_empty(VarlinkCall *call);
 
-/* Answers a call whose request went well. */
+/* Answers a call whose request succeeded. */
 typedef void (*Reply)(VarlinkCall *call, Request *request);
 void reply_with_nothing(VarlinkCall *call, Request *request);
 
-/* A request that answers the call when it is done. 0: the call is the request's; else it is still
- * to be answered. parameters: what the call came with. */
+/* Makes a request that answers the call when it completes. Returns 0 if the request owns the call;
+ * otherwise the caller must still answer it. parameters: those of the call. */
 int reply_later(VarlinkDoor *door,
                 VarlinkCall *call,
                 json_object *parameters,

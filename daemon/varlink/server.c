@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A Varlink service of our own, for systemd's library has none before version 257. Made by the
- * manager; knows nothing of tracing. Owns the listening socket and what clients have, counts it by
- * user, and lets in who has room: a user who opens connections without end has those of nobody
- * else, nor more memory than VARLINK_USER_BYTES_MAX.
+/* A Varlink server, because systemd's library has none before version 257. Created by the manager;
+ * knows nothing about tracing. Owns the listening socket and the clients' connections, accounts
+ * them per user, and admits clients within the limits: a user that opens connections without limit
+ * cannot take those of other users, nor more memory than VARLINK_USER_BYTES_MAX.
  *
- * Nothing here waits for a client. What it complains of in the journal it says once a second. */
+ * Never blocks on a client. Logs at most one warning per second. */
 
 #include "varlink/server.h"
 
@@ -25,8 +25,8 @@
 #define SECOND     UINT64_C(1000000)
 #define WAIT_USEC  (SECOND / 20)
 #define DRAIN_SIZE 4096
-/* Who comes behind as many waits until there is room: a longer queue can be filled as well, and
- * takes longer to get through. */
+/* Further clients wait in connect(2) until there is room. A longer queue could be filled as well,
+ * and would take longer to process. */
 #define BACKLOG 128
 
 static uint64_t server_get_now_usec(void) {
@@ -70,9 +70,9 @@ void varlink_server_wait(VarlinkServer *server) {
         (void)sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
 }
 
-/* Of an event source that is on in each turn of the loop (sd_event_add_defer) sd-event thinks that
- * it has waited the longest, always: who has sent much at once would come before all others. This
- * one is a socket like theirs. */
+/* A socket is used as wakeup, not sd_event_add_defer: sd-event regards a deferred source that is
+ * always enabled as the one that waited longest, so a client that sent many calls at once would
+ * always come before all others. The eventfd has the same priority as the clients' sockets. */
 void varlink_server_add_ready(VarlinkServer *server, VarlinkConnection *connection) {
         if (connection->is_ready)
                 return;
@@ -94,7 +94,8 @@ static int on_wake(sd_event_source *source, int fd, uint32_t revents, void *user
         VarlinkConnection *connection = TAILQ_FIRST(&server->ready);
         eventfd_t n;
 
-        /* The last one of a list that it adds itself to again wakes us again. */
+        /* When this is the last connection of the list, clear the eventfd. If the connection adds
+         * itself to the list again, that sets the eventfd again. */
         if (!connection || !TAILQ_NEXT(connection, ready_entry))
                 (void)eventfd_read(fd, &n);
         if (!connection)
@@ -130,7 +131,7 @@ static VarlinkUser *get_user(VarlinkServer *server, uid_t uid) {
         return user;
 }
 
-/* One socket less. */
+/* Called when one socket of this user is closed. */
 static void leave_user(void *userdata) {
         VarlinkUser *user = userdata;
 
@@ -140,8 +141,8 @@ static void leave_user(void *userdata) {
         free(user);
 }
 
-/* Takes everything out of the queue of a socket that nothing more can come into. false: somebody's
- * descriptors are in it, and stay. */
+/* Empties the receive queue of a socket that was shut down. Returns false if a client's descriptors
+ * are in the queue; they stay there. */
 static bool server_drain(int sock) {
         char data[DRAIN_SIZE];
         ssize_t n;
@@ -161,7 +162,7 @@ static bool server_drain(int sock) {
         }
 }
 
-/* The kernel drops what lies in the queue with the socket. */
+/* Closing a socket drops its queue, so a queue with descriptors goes to the closer. */
 void varlink_server_close_socket(VarlinkServer *server, VarlinkUser *user, int sock) {
         (void)shutdown(sock, SHUT_RDWR);
         if (server_drain(sock)) {
@@ -188,11 +189,12 @@ static void varlink_server_admit(VarlinkServer *server, int fd) {
                         size == sizeof(credentials) && credentials.uid != (uid_t)-1;
 
         varlink_closer_reap(server->closer);
-        /* Who is not known has an account of nobody's, and is let go. */
+        /* A client without credentials is accounted to uid -1 and disconnected. */
         user = get_user(server, is_known ? credentials.uid : (uid_t)-1);
         if (!user)
-                return; /* out of memory: closing it might block, a lost descriptor does not */
-        /* To let somebody in takes time, too: who comes and goes without end has had theirs. */
+                return; /* out of memory: close() might block, a leaked descriptor does not */
+        /* Admitting a client takes time too, so a user that connects all the time is refused when
+         * out of time. */
         bool is_let_in = is_known && varlink_server_may_call(server, user->uid) &&
                          server_has_room(server, user);
         user->n_connections++;
@@ -204,8 +206,8 @@ static void varlink_server_admit(VarlinkServer *server, int fd) {
         varlink_server_close_socket(server, user, fd);
 }
 
-/* All who wait: somebody behind a crowd that comes and goes would wait for the others' calls, too,
- * if there was one of each in a turn. */
+/* Accepts all waiting clients. With one client per turn, a client queued after many short-lived
+ * connections would also wait for all of their calls. */
 static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
         VarlinkServer *server = userdata;
 
@@ -216,7 +218,8 @@ static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *us
                         varlink_server_admit(server, sock);
                 } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
                                 errno == ENOBUFS) {
-                        /* It would wake us again and again. */
+                        /* The socket stays readable and would wake us in every turn: try again
+                         * later. */
                         log_errno(-errno, LOG_WARNING, NULL, "varlink: cannot take a connection");
                         (void)sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
                         varlink_server_wait(server);
@@ -304,7 +307,7 @@ int varlink_server_listen_fd(VarlinkServer *server, int fd) {
         if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) < 0 ||
                         getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) < 0)
                 return -errno;
-        /* Of others the kernel does not know who is there. */
+        /* The kernel provides peer credentials only for AF_UNIX stream sockets. */
         if (type != SOCK_STREAM || domain != AF_UNIX)
                 return -EPROTOTYPE;
         if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
@@ -330,7 +333,7 @@ static int bind_path(const char *path) {
                 return -errno;
         if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
                 return -errno;
-        /* The umask keeps others out until here. */
+        /* Until here the umask has kept other users out. */
         if (chmod(path, 0666) < 0)
                 return -errno;
         return TAKE_FD(fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From a message's method to its handler: what the tables of interfaces decide is decided here, and
- * org.varlink.service is answered, which every Varlink service has. Called by the connection for
- * one call at a time. Handlers get what the table of their parameters says and nothing else. */
+/* Maps the method of a message to its handler: checks the call against the tables of the
+ * interfaces, and answers org.varlink.service, which every Varlink service has. Called by the
+ * connection for one call at a time. Handlers get only parameters that their table allows. */
 
 #include "varlink/service.h"
 
@@ -152,7 +152,7 @@ static const VarlinkParameter *find_parameter(const VarlinkMethod *method, const
         return NULL;
 }
 
-/* The first one that is not as the table says, or NULL. */
+/* Returns the first parameter that does not match the table, or NULL. */
 static const char *find_wrong(const VarlinkMethod *method, json_object *parameters) {
         json_object_object_foreach(parameters, key, value) {
                 (void)value;

@@ -3,7 +3,7 @@
 
 #include "varlink/connection.h"
 
-/* Hands a call to its handler, or answers it. */
+/* Passes a call to its handler, or answers it. */
 void varlink_service_dispatch(VarlinkServer *server,
                 VarlinkCall *call,
                 const char *method,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The answers to a call. Used by handlers at any time; a call lives until its last answer and does
- * not mind that its connection has gone. What a client does not read is the connection's matter:
- * nothing here closes one at once, so that nobody is called back from here. */
+/* Sends the answers to a call. Handlers may use it at any time; a call lives until its last answer,
+ * even if its connection has closed. The connection limits the data that a client does not read. No
+ * function here closes a connection at once, so none of them calls back into the handlers. */
 
 #include "varlink/varlink-call.h"
 
@@ -28,7 +28,8 @@ static const char *varlink_call_print(json_object *parameters) {
                         parameters, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
-/* Texts may come from anywhere, and a client that is as strict as we are would end here. */
+/* Texts may contain invalid UTF-8, and a client that checks as strictly as we do would
+ * disconnect. */
 static void varlink_call_clean(char *text, size_t size) {
         for (size_t i = 0, n; i < size; i += n) {
                 n = utf8_length(text + i, size - i);
@@ -39,7 +40,7 @@ static void varlink_call_clean(char *text, size_t size) {
         }
 }
 
-/* Consumes fd. error: NULL for none. */
+/* Consumes fd. error may be NULL. */
 static void send_answer(VarlinkCall *call,
                 const char *error,
                 json_object *parameters,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* org.ktrace1 over Varlink: the table of its methods, who is connected, and who is told what a
- * session does. Made by the manager, beside the bus and with the same verbs below; it needs no bus,
- * so it can be there before. Documented in interfaces/org.ktrace1.varlink; a test compares that
- * with the table, and with what the bus has.
+/* Serves org.ktrace1 over Varlink: the table of its methods, the connected clients, and the
+ * subscriptions to sessions. Created by the manager, beside the bus door; both use the same verbs
+ * of the floors below. It needs no bus, so it can start earlier. Documented in
+ * interfaces/org.ktrace1.varlink; a test compares that file with the table, and with the bus
+ * interface.
  *
- * A connection is a peer of auth's from accept(2) until it is closed. It is told of a session by a
- * call of its own, Subscribe, which goes on until the session is gone: Varlink knows no message
- * that nobody has asked for. So what is told goes to those who subscribed, and a session's creator
- * is none of them by being that. */
+ * A connection is a peer in auth's table from accept(2) until it is closed. A client receives the
+ * events of a session through its own call, Subscribe, which lasts until the session is gone,
+ * because Varlink has no unsolicited messages. So events go only to subscribers; the creator of a
+ * session is not subscribed automatically. */
 #include "varlink/varlink-door.h"
 
 #include <errno.h>
@@ -167,7 +168,7 @@ const Peer *visitor_get_peer(const VarlinkDoor *door, const VarlinkCall *call) {
         return auth_find_peer(door->auth, visitor->name);
 }
 
-/* {key: value}; consumes value. Without memory nobody is told. */
+/* Returns {key: value}; consumes value. If memory is short, no message is sent. */
 static json_object *make_news(const char *key, json_object *value) {
         _cleanup_json_ json_object *news = json_object_new_object();
 
@@ -198,7 +199,7 @@ int visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, Session *session, Re
         return 0;
 }
 
-/* Consumes news. Nothing here closes a connection, so the list stays as it is. */
+/* Consumes news. Sending does not close a connection, so the list does not change. */
 static void send_news(VarlinkDoor *door, const Session *session, json_object *news) {
         bool is_last = session_get_state(session) == SESSION_GONE;
         Visitor *visitor;

@@ -4,18 +4,19 @@
 #include "door/desk.h"
 #include "varlink/server.h"
 
-/* The Varlink face of the daemon: org.ktrace1, as interfaces/org.ktrace1.varlink has it. */
+/* The Varlink interface of the daemon: org.ktrace1, as in interfaces/org.ktrace1.varlink. */
 typedef struct VarlinkDoor VarlinkDoor;
 
-/* All are borrowed and must outlive the door. Nobody can connect yet. */
+/* All pointers are borrowed and must outlive the door. Clients cannot connect before
+ * varlink_door_open. */
 int varlink_door_new(sd_event *event, Desk *desk, Auth *auth, VarlinkDoor **ret);
-/* Lets people in, over the listening socket `fd` (consumed), or where that is -1 over one that is
- * bound at `path`. Once. */
+/* Starts listening on the socket `fd` (consumed), or, if fd is -1, on a socket bound at `path`.
+ * Called once. */
 int varlink_door_open(VarlinkDoor *door, int fd, const char *path);
 VarlinkDoor *varlink_door_free(VarlinkDoor *door);
 DEFINE_CLEANUP(VarlinkDoor, varlink_door_free);
 
-/* To the connections that have subscribed to this session. */
+/* Sent to the connections that subscribed to this session. */
 void varlink_door_send_state(VarlinkDoor *door, const Session *session);
 void varlink_door_send_notice(VarlinkDoor *door, const Session *session, json_object *notice);
 void varlink_door_send_ended(VarlinkDoor *door,
@@ -23,10 +24,11 @@ void varlink_door_send_ended(VarlinkDoor *door,
                 const char *code,
                 const char *reason);
 
-/* What it serves: for a test that compares it with the documents. */
+/* For a test that compares the interface with its documents. */
 const VarlinkInterface *varlink_door_get_interface(void);
 
-/* Whoever calls, with facts of now; NULL: has left. */
+/* Returns the caller with current facts; NULL: it has left. */
 const Peer *visitor_get_peer(const VarlinkDoor *door, const VarlinkCall *call);
-/* From now on the call is answered with what happens in the session. 0: it is the visitor's. */
+/* The call is from now on answered with the events of the session. Returns 0 if the visitor owns
+ * the call. */
 int visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, Session *session, Reason *reason);

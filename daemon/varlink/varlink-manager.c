@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The methods of org.ktrace1 that the bus has at the manager object, but for those about probes:
- * read the parameters, find the caller, ask the session floor, answer. Their types are checked by
- * the table (varlink-door.c). Every method may be called by anyone, because policy decides. */
+/* The methods of org.ktrace1 that the bus has at the manager object, except those about probes:
+ * read the parameters, find the caller, ask the session floor, answer. The table (varlink-door.c)
+ * checks the types of the parameters. Any user may call each method; policy decides. */
 #include "varlink/varlink-manager.h"
 
 #include <errno.h>
@@ -53,12 +53,12 @@ void varlink_create_session(VarlinkCall *call, json_object *parameters, void *us
                 reply_refuse(call, r, &reason);
                 return;
         }
-        /* Both are the session floor's now. */
+        /* The session floor owns both now. */
         spec = NULL;
         request = NULL;
 }
 
-/* Key "as-user" of a question, which is no part of the spec. */
+/* Reads the key "as-user" of CheckSession, which is not part of the spec. */
 static int take_as_user(json_object *spec, uid_t *ret, Reason *reason) {
         json_object *value;
 
@@ -100,7 +100,7 @@ void varlink_check_session(VarlinkCall *call, json_object *parameters, void *use
                 reply_refuse(call, r, &reason);
                 return;
         }
-        /* Both are the session floor's now. */
+        /* The session floor owns both now. */
         spec = NULL;
         request = NULL;
 }
@@ -139,7 +139,7 @@ static void varlink_manager_append_session(Session *session, void *userdata) {
         if (r == 0 && json_object_array_add(listing->list, object) < 0)
                 r = -ENOMEM;
         if (r == 0)
-                object = NULL; /* the list's */
+                object = NULL; /* owned by the list */
         listing->result = r;
 }
 
@@ -262,7 +262,7 @@ static void varlink_manager_call_privileged(VarlinkDoor *door,
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
-                request = NULL; /* answered, or polkit's */
+                request = NULL; /* answered, or owned by polkit */
 }
 
 void varlink_reload(VarlinkCall *call, json_object *parameters, void *userdata) {

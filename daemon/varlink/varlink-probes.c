@@ -36,7 +36,7 @@ void varlink_resolve_function(VarlinkCall *call, json_object *parameters, void *
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
-                request = NULL; /* the verb's now */
+                request = NULL; /* owned by the verb now */
 }
 
 static int varlink_probes_read_file(json_object *object, uint32_t *ret, Reason *reason) {
@@ -55,7 +55,8 @@ static int varlink_probes_read_file(json_object *object, uint32_t *ret, Reason *
         return 0;
 }
 
-/* As a catalogue has them, and the file that was handed in, which no catalogue has. */
+/* Reads the keys of a catalogue's definition and the file descriptor, which a catalogue does not
+ * have. */
 static int read_definition(json_object *object, Definition **ret, Reason *reason) {
         _cleanup_(definition_free_cleanup) Definition *definition = NULL;
         uint32_t file = 0;
@@ -91,7 +92,7 @@ void varlink_add_probe(VarlinkCall *call, json_object *parameters, void *userdat
                 reply_refuse(call, r, &reason);
                 return;
         }
-        /* Both are the session floor's now. */
+        /* The session floor owns both now. */
         definition = NULL;
         request = NULL;
 }
@@ -112,7 +113,7 @@ static void varlink_probes_answer_added_all(VarlinkCall *call, Request *request)
         reply_value(call, "events", TAKE_PTR(events));
 }
 
-/* Each of the list, judged as AddProbe's. */
+/* Reads each definition of the list; the checks are those of AddProbe. */
 static int varlink_probes_read_definitions(json_object *list,
                 Definition ***ret,
                 size_t *ret_n,
@@ -174,7 +175,7 @@ void varlink_add_probes(VarlinkCall *call, json_object *parameters, void *userda
                 reply_refuse(call, r, &reason);
                 return;
         }
-        /* They and the request are the session floor's now. */
+        /* The session floor owns them and the request now. */
         request = NULL;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The methods of org.ktrace1 that are about one session, which their parameter `session` names by
- * its id. For whom it exists, and what they may do with it, the desk says as for the bus. */
+ * its id. As for the bus, the desk decides who can see a session and what they may do with it. */
 #include "varlink/varlink-session.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "varlink/reply.h"
 #include "varlink/varlink-door.h"
 
-/* KT_E_*: the answer. */
+/* KT_E_* is the answer to the call. */
 static int varlink_session_get_session(const VarlinkDoor *door,
                 const VarlinkCall *call,
                 json_object *parameters,
@@ -49,7 +49,7 @@ static void varlink_session_call_verb(VarlinkDoor *door,
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
-                request = NULL; /* the session floor's now */
+                request = NULL; /* owned by the session floor now */
 }
 
 void varlink_start(VarlinkCall *call, json_object *parameters, void *userdata) {
@@ -92,7 +92,7 @@ static void answer_stream(VarlinkCall *call, Request *request) {
         reply_fd(call, "stream", TAKE_FD(request->fd));
 }
 
-/* The one option that there may be (NULL: none), a flag. */
+/* Reads the only known option (NULL: none), a flag. */
 static int read_flag(json_object *parameters, const char *known, bool *ret, Reason *reason) {
         json_object *options = json_object_object_get(parameters, "options");
 
@@ -174,7 +174,7 @@ void varlink_configure(VarlinkCall *call, json_object *parameters, void *userdat
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
-                request = NULL; /* the session floor's now */
+                request = NULL; /* owned by the session floor now */
 }
 
 void varlink_mark(VarlinkCall *call, json_object *parameters, void *userdata) {
@@ -270,7 +270,7 @@ void varlink_get_histogram(VarlinkCall *call, json_object *parameters, void *use
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
-                request = NULL; /* the session floor's now */
+                request = NULL; /* owned by the session floor now */
 }
 
 void varlink_get_metadata(VarlinkCall *call, json_object *parameters, void *userdata) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The methods of org.ktrace1 that are about what is recorded on disk: read the parameters, find the
- * caller, ask the session floor, answer when the disk has. */
+/* The methods of org.ktrace1 that are about recordings on disk: read the parameters, find the
+ * caller, ask the session floor, answer when the disk operation is complete. */
 #include "varlink/varlink-spool.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ void varlink_list_spool(VarlinkCall *call, json_object *parameters, void *userda
                 request = NULL;
 }
 
-/* "file", a name or a number; NULL: all. */
+/* Reads the option "file", a name or a number; NULL: all files. */
 static int varlink_spool_read_file(json_object *options, const char **ret, Reason *reason) {
         if (!options)
                 return 0;

@@ -6,7 +6,7 @@
 #include "interfaces/names.h"
 #include "varlink/varlink-door.h"
 
-/* Somebody who is connected: the userdata of the connection. */
+/* A connected client: the userdata of its connection. */
 typedef struct Visitor {
         VarlinkDoor *door;
         char *name;                     /* in auth's table */
