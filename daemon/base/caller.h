@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The process that has made a call. All zero: it is not known. */
+/* The process that made a call. All zero: not known. */
 typedef struct Caller {
-        pid_t pid; /* as we see it */
+        pid_t pid; /* in our pid namespace */
         uint64_t start_time;
 } Caller;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The service manager's store of descriptors, as this process uses it. Made by the manager, used by
- * the session floor. The daemon's state of what they mean is elsewhere (work/store.c): a
- * descriptor without a state is let go, a state without its descriptor is told.
+/* The service manager's descriptor store, as this process uses it. Created by the manager, used by
+ * the session floor. The state that belongs to the descriptors is kept elsewhere (work/store.c): a
+ * descriptor without a state is closed, and a state without its descriptor is reported.
  *
- * systemd takes a socket or a pipe out by itself when its other end has gone; a file that is pinned
- * (O_PATH) cannot be watched so, and is refused where that is not renounced. A message that is on
- * its way when we are killed may be lost: then the descriptor is. */
+ * systemd removes a socket or a pipe from the store when its other end is closed. A pinned file
+ * (O_PATH) cannot be polled, and systemd refuses it unless polling is disabled. If the daemon is
+ * killed while a message is on its way, the message, and with it the descriptor, may be lost. */
 
 #include "base/fd-store.h"
 

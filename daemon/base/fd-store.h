@@ -3,21 +3,22 @@
 
 #include "interfaces/cleanup.h"
 
-/* Descriptors that outlive this process: in the service manager's hands (sd_notify(3), FDSTORE=1),
- * under names that need not be unique. Without a service manager it is always empty. */
+/* Descriptors that outlive this process: the service manager keeps them (sd_notify(3), FDSTORE=1),
+ * under names that need not be unique. Without a service manager the store is always empty. */
 typedef struct FdStore FdStore;
 
-/* Takes what the last process has left; once, before anything else looks at LISTEN_FDS. */
+/* Takes the descriptors that the previous process left. Called once, before any other use of
+ * LISTEN_FDS. */
 int fd_store_new(FdStore **ret);
 FdStore *fd_store_free(FdStore *store);
 DEFINE_CLEANUP(FdStore, fd_store_free);
-/* A copy is kept; fd stays the caller's. A full store, or none: it does not outlive us, that is
- * all. All of these take NULL for none. */
+/* Stores a copy; the caller keeps fd. If the store is full or missing, the descriptor does not
+ * outlive the process; this is not an error. All functions here accept NULL as the store. */
 void fd_store_put(FdStore *store, const char *name, int fd);
-/* The next of this name that was left, the caller's from now on; it stays in the store. -1: none.
- */
+/* Returns the next stored descriptor with this name, which the caller owns; it also stays in the
+ * store. -1: none. */
 int fd_store_take(FdStore *store, const char *name);
-/* What was left and nobody has taken is closed and forgotten. */
+/* Closes the stored descriptors that were not taken and removes them from the store. */
 void fd_store_close_rest(FdStore *store);
-/* All of this name. */
+/* Removes all descriptors with this name. */
 void fd_store_forget(FdStore *store, const char *name);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reading, writing and passing of file descriptors: the loops that every floor would otherwise
- * write by itself, and get wrong once. Called from any floor and any thread; holds no state.
+/* Reads, writes and passes file descriptors: the loops that every floor needs and that are easy to
+ * get wrong. Called from any floor and any thread; holds no state.
  *
- * It relies on SOCK_SEQPACKET keeping message boundaries, on MSG_TRUNC and MSG_CTRUNC telling that
- * something did not fit, and on SCM_MAX_FD: the kernel passes at most 253 fds in one message.
+ * It relies on SOCK_SEQPACKET keeping message boundaries, on MSG_TRUNC and MSG_CTRUNC reporting
+ * that a message did not fit, and on SCM_MAX_FD: the kernel passes at most 253 fds in one message.
  *
- * It does not wait: fd_send and fd_receive answer -EAGAIN. fd_write_all and fd_read_all on a
- * non-blocking fd return -EAGAIN with what was done lost: they are for files, memfds and fresh
- * pipes. */
+ * It does not wait: fd_send and fd_receive return -EAGAIN. On a non-blocking fd, fd_write_all and
+ * fd_read_all return -EAGAIN and the data handled so far is lost: they are for files, memfds and
+ * new pipes. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +108,8 @@ int fd_memfd_sealed(const char *name, const void *data, size_t size) {
         int r = fd_write_all(fd, data, size);
         if (r < 0)
                 return r;
-        /* The offset travels with the fd: its receiver starts to read at the beginning. */
+        /* The file offset is shared with the receiver, which must start to read at the
+         * beginning. */
         if (lseek(fd, 0, SEEK_SET) < 0)
                 return -errno;
         if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
@@ -149,8 +150,8 @@ static void close_many(const int *fds, size_t n_fds) {
                 close(fds[i]);
 }
 
-/* Takes the fds out of the message; they are the caller's from here on. SO_PASSCRED and the like
- * may have put other things beside them. */
+/* Extracts the fds from the message; the caller owns them. With SO_PASSCRED and similar options the
+ * message may contain other control data. */
 static size_t fd_take_fds(struct msghdr *message, int fds[static SCM_MAX_FD]) {
         size_t n = 0;
 
@@ -166,8 +167,8 @@ static size_t fd_take_fds(struct msghdr *message, int fds[static SCM_MAX_FD]) {
 }
 
 ssize_t fd_receive(int sock, void *data, size_t size, int *fds, size_t max_fds, size_t *ret_n_fds) {
-        /* Room for all that the kernel can pass, whatever the caller wants: what does not fit is
-         * closed by us and told, never half taken. */
+        /* Room for as many fds as the kernel can pass, even if the caller wants fewer: surplus fds
+         * are then closed and reported here, never truncated by the kernel. */
         union {
                 struct cmsghdr header;
                 char bytes[CMSG_SPACE(sizeof(int) * SCM_MAX_FD) + CMSG_SPACE(256)];

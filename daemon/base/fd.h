@@ -14,11 +14,11 @@ int fd_write_all(int fd, const void *data, size_t size);
 int fd_read_all(int fd, size_t max, char **ret, size_t *ret_size);
 /* openat + fd_read_all; O_RDONLY|O_CLOEXEC|O_NOFOLLOW. */
 int fd_read_file_at(int dirfd, const char *path, size_t max, char **ret, size_t *ret_size);
-/* fstat(2) by the system call of that name, which takes no path. Some C libraries use
- * newfstatat(2), and a seccomp filter cannot see whether its path is empty. */
+/* Calls fstat(2), which takes no path. Some C libraries use newfstatat(2) instead, and a seccomp
+ * filter cannot check that its path is empty. */
 int fd_stat(int fd, struct stat *ret);
-/* A directory of our own that no other user may write to; no link at its name is followed. -EPERM:
- * another user owns it or may write to it. */
+/* Opens a directory that our user owns and no other user may write to; does not follow a symbolic
+ * link. -EPERM: another user owns it or may write to it. */
 int fd_open_own_directory(int dirfd, const char *path, int *ret);
 /* A memfd with the data, sealed against any change. */
 int fd_memfd_sealed(const char *name, const void *data, size_t size);

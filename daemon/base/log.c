@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The daemon's and the consumer's log: the journal with structured fields (KTRACE_SESSION,
- * KTRACE_INSTANCE, KTRACE_UID), or plain lines on stderr. Called at the edges only (method
- * dispatch, event-source callbacks, main), from any thread: level and target are atomics, a line is
- * one write or one datagram.
+/* The log of the daemon and the consumer: the journal with structured fields (KTRACE_SESSION,
+ * KTRACE_INSTANCE, KTRACE_UID), or plain lines on stderr. Called only at the edges (method
+ * dispatch, event-source callbacks, main), from any thread: level and target are atomics, and a
+ * line is one write or one datagram.
  *
  * It relies on systemd setting JOURNAL_STREAM to "DEVICE:INODE" of the stream that it connected to
- * the journal (systemd.exec(5)); only when stderr is that very file is the journal meant.
+ * the journal (systemd.exec(5)). The journal is used only if stderr is that file.
  *
- * It does not trust messages: they quote names and texts of callers, so control characters become
- * '?' and nobody can forge a second line or move a terminal's cursor. A log line that cannot be
- * written is lost: there is nobody left to tell. */
+ * It does not trust messages: they quote names and texts of callers. Control characters become '?',
+ * so that a caller cannot forge a second line or move a terminal's cursor. A log line that cannot
+ * be written is lost, because no other place exists to report it. */
 
 #include <errno.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@
 
 #define LINE_SIZE_MAX   2048
 #define FIELD_SIZE_MAX  128
-#define RECORD_SIZE_MAX 512 /* of a field of log_record */
+#define RECORD_SIZE_MAX 512 /* size of a log_record field */
 #define N_FIELDS_MAX    5
 
 static _Atomic LogTarget log_target = LOG_TARGET_CONSOLE;
@@ -124,7 +124,7 @@ typedef struct Record {
         size_t n;
 } Record;
 
-/* `line` is "MESSAGE=..." as the journal wants it. */
+/* `line` is "MESSAGE=...", the journal's format. */
 static void write_journal(int level,
                 const LogContext *context,
                 const Record *record,

@@ -14,14 +14,14 @@ typedef enum LogTarget {
         _LOG_TARGET_N,
 } LogTarget;
 
-/* What the next log lines of the event loop are about; structured journal fields. */
+/* The subject of a log line, as structured journal fields. */
 typedef struct LogContext {
         const char *session;  /* id, or NULL */
         const char *instance; /* or NULL */
         unsigned uid;         /* owner, or (unsigned)-1 */
 } LogContext;
 
-/* One more field of the journal's: "KTRACE_RULE" and what it is. */
+/* An additional journal field, such as "KTRACE_RULE", and its value. */
 typedef struct LogField {
         const char *name;
         const char *value; /* NULL: leave it out */
@@ -42,8 +42,8 @@ void log_write(int level, const LogContext *context, const char *format, ...) _p
  * well. */
 int log_errno(int r, int level, const LogContext *context, const char *format, ...) _printf_(4, 5);
 
-/* With fields of its own, LOG_FIELDS_MAX at most, for a program that reads the journal. On the
- * console the text alone. */
+/* Logs with additional fields, at most LOG_FIELDS_MAX, for programs that read the journal. The
+ * console gets only the text. */
 void log_record(int level,
                 const LogContext *context,
                 const LogField *fields,

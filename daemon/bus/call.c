@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What all methods have in common: how a call went becomes the answer. The one place where error
- * codes turn into D-Bus errors and where a failure of ours of them is logged; used by the objects
- * beside it. Owns the message while a request is under way (door/waiting.c). */
+/* Turns the result of a call into its answer, for all methods. The only place that maps error codes
+ * to D-Bus errors and that logs internal failures of these methods. Used by the objects of this
+ * folder. Owns the message while a request is open (door/waiting.c). */
 #include "bus/call.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "bus/variant.h"
 
 typedef struct Call {
-        Waiting waiting; /* the first: it is found by it */
+        Waiting waiting; /* must be the first member */
         sd_bus_message *m;
         CallAnswer answer;
 } Call;
@@ -21,7 +21,7 @@ int call_refuse(sd_bus_message *m, int result, const Reason *reason) {
         const char *text = entry->text;
 
         if (result < 0)
-                /* Ours: the caller gets no detail of it. */
+                /* An internal failure: the details go to the log, not to the caller. */
                 log_errno(result,
                                 LOG_ERR,
                                 NULL,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What Configure is asked for over D-Bus: a{sv} with one key. The message comes from anyone: here
- * is only what D-Bus adds, its types; what a change may be door/change.c says. */
+/* Reads a Configure request from D-Bus: a{sv} with one key. The message is untrusted. This file
+ * handles only D-Bus types; door/change.c checks the change. */
 
 #include "bus/change-reader.h"
 
@@ -20,7 +20,7 @@ static int change_reader_read_patterns(sd_bus_message *m,
                 return reason_set(reason, KT_E_INVALID_SPEC, "%s: a list of names is wanted", key);
         if (r >= 0)
                 r = sd_bus_message_read_strv(m, &change->patterns);
-        if (r >= 0 && !change->patterns) /* none at all: nothing changes */
+        if (r >= 0 && !change->patterns) /* an empty list: no change */
                 change->patterns = calloc(1, sizeof(char *));
         if (r < 0 || !change->patterns)
                 return r < 0 ? r : -ENOMEM;

@@ -5,5 +5,5 @@
 
 #include "door/change.h"
 
-/* Configure's a{sv}. KT_E_* with the reason, or -errno. */
+/* Reads Configure's a{sv}. Fails with KT_E_* and the reason, or -errno. */
 int change_read(sd_bus_message *m, Change *change, Reason *reason);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* AddProbe's a{sv} -> Definition, whose setters judge each value; here is only what D-Bus adds: its
- * types. The message comes from anyone: each container is entered by the type that was read, and
- * what is not known is refused, not skipped. */
+/* Converts AddProbe's a{sv} to a Definition, whose setters check each value. This file handles only
+ * D-Bus types. The message is untrusted: each container is entered with the type that was read, and
+ * unknown keys are refused, not skipped. */
 #include "bus/definition-reader.h"
 
 #include <errno.h>

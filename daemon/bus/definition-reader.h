@@ -5,5 +5,6 @@
 
 #include "define/definition.h"
 
-/* AddProbe's a{sv}: a complete definition, or KT_E_* with the reason, or -errno. */
+/* Reads AddProbe's a{sv} into a complete definition. Fails with KT_E_* and the reason, or
+ * -errno. */
 int definition_read_message(sd_bus_message *m, Definition **ret, Reason *reason);

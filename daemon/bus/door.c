@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Puts the D-Bus objects up and takes them down. Made by the manager after auth, whose filter has
- * to see each message before the objects do. Owns the slots. */
+/* Adds the D-Bus objects to the bus and removes them. Created by the manager after auth, whose
+ * filter must see each message before the objects. Owns the slots. */
 #include "bus/door.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "bus/manager-object.h"
 #include "bus/session-object.h"
 
-/* Before auth's filter: what is asked there for each message is not to be had for nothing. */
+/* Runs before auth's filter, because that filter's work for each message must also be limited. */
 static int door_on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         Door *door = userdata;
         const Peer *peer = call_get_peer(door, m);
@@ -29,14 +29,14 @@ static int door_on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_
 static int door_on_turn(sd_event_source *source _unused_, void *userdata) {
         const Door *door = userdata;
 
-        /* An error is the connection's own matter, which sees it next. */
+        /* The bus connection reports an error itself, at its next processing. */
         (void)sd_bus_process(door->bus, NULL);
         return 0;
 }
 
-/* Messages that were put back into sd-bus's queue (auth.c) it comes back to by a timer, which goes
- * behind everything else of the loop in each turn anew: with enough going on elsewhere, never. They
- * get a place among the others. */
+/* sd-bus processes the messages that were put back into its queue (auth.c) by a timer, and sd-event
+ * puts that timer after all other sources in each turn: if the loop is busy, they would never be
+ * handled. This deferred source gives them a turn among the others. */
 static int after_turn(sd_event_source *source _unused_, void *userdata) {
         Door *door = userdata;
         int enabled = SD_EVENT_OFF;

@@ -3,10 +3,10 @@
 
 #include "door/desk.h"
 
-/* The D-Bus face of the daemon: the objects that it shows and the signals that it sends. */
+/* The D-Bus interface of the daemon: its objects and signals. */
 typedef struct Door Door;
 
-/* Puts the objects on the bus. All are borrowed and must outlive the door. */
+/* Adds the objects to the bus. All pointers are borrowed and must outlive the door. */
 int door_new(sd_bus *bus, Desk *desk, Door **ret);
 Door *door_free(Door *door);
 DEFINE_CLEANUP(Door, door_free);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* org.freedesktop.LogControl1, as org.freedesktop.LogControl1(5) describes it and `systemctl
- * log-level` speaks it. Anyone may read, root may write. */
+/* Implements org.freedesktop.LogControl1, see org.freedesktop.LogControl1(5), which `systemctl
+ * service-log-level` uses. Any user may read, only root may write. */
 #include "bus/log-control.h"
 
 #include "base/log.h"

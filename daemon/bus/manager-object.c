@@ -55,7 +55,7 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
                 r = admission_create(door->desk, request, spec, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        /* Both are the session floor's now. */
+        /* The session floor owns both now. */
         spec = NULL;
         request = NULL;
         return 1;
@@ -83,7 +83,7 @@ static int method_check_session(sd_bus_message *m, void *userdata, sd_bus_error 
                 r = registry_check(door->desk->registry, request, &asked, spec, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        /* Both are the session floor's now. */
+        /* The session floor owns both now. */
         spec = NULL;
         request = NULL;
         return 1;
@@ -255,7 +255,7 @@ static int manager_object_call_privileged(Door *door, sd_bus_message *m, Privile
                 r = ask(door->desk, request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        request = NULL; /* answered, or polkit's */
+        request = NULL; /* answered, or owned by polkit */
         return 1;
 }
 

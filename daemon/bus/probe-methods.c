@@ -37,7 +37,7 @@ int method_resolve_function(sd_bus_message *m, void *userdata, sd_bus_error *ret
                                 &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        request = NULL; /* the verb's now */
+        request = NULL; /* owned by the verb now */
         return 1;
 }
 
@@ -59,7 +59,7 @@ int method_add_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error)
                 r = probe_admission_add(door->desk, request, definition, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        /* Both are the session floor's now. */
+        /* The session floor owns both now. */
         definition = NULL;
         request = NULL;
         return 1;
@@ -80,7 +80,7 @@ static int probe_methods_answer_added_all(sd_bus_message *m, Request *request) {
         return r < 0 ? r : sd_bus_message_send(reply);
 }
 
-/* Each of the list, judged as AddProbe's. */
+/* Reads each definition of the list; the checks are those of AddProbe. */
 static int probe_methods_read_definitions(sd_bus_message *m,
                 Definition ***ret,
                 size_t *ret_n,
@@ -132,7 +132,7 @@ int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
                 definitions_free(definitions, n);
                 return call_refuse(m, r, &reason);
         }
-        /* They and the request are the session floor's now. */
+        /* The session floor owns them and the request now. */
         request = NULL;
         return 1;
 }

@@ -2,13 +2,14 @@
 /* /org/ktrace1/session/<id>, interface org.ktrace1.Session, and its signals. Documented in
  * interfaces/org.ktrace1.Session.xml.
  *
- * A session exists for its owner, for root, and for a connection that polkit lets manage sessions,
- * which can look at it, stop it and end it, but neither start nor read it. Everybody else gets
- * NoSuchSession, as for a session that has ended or never was: the find handler looks it up as the
- * caller, so calls, property reads and introspection all end there, and the enumerator lists what
- * the caller may see. Signals go to the unique names of the creator and of those connections of the
- * owner's that asked for them, since a broadcast reaches whoever has a match for it. There are no
- * properties, because PropertiesChanged would be a broadcast too. */
+ * A session is visible to its owner, to root, and to a connection that polkit allows to manage
+ * sessions; the latter may look at it, stop it and end it, but neither start nor read it. All other
+ * callers get NoSuchSession, as for a session that has ended or never existed: the find handler
+ * looks the session up on behalf of the caller, so calls, property reads and introspection all end
+ * there, and the enumerator lists only visible sessions. Signals are sent to the unique names of
+ * the creator and of those connections of the owner that subscribed, because a broadcast would
+ * reach every connection with a match for it. There are no properties, because PropertiesChanged
+ * would also be a broadcast. */
 #include "bus/session-object.h"
 
 #include <errno.h>
@@ -28,15 +29,14 @@
 #include "session/session-run.h"
 #include "session/window-look.h"
 
-/* The last part of a path; "" where it is no session's. */
+/* Returns the last part of a path; "" if it is not a session's path. */
 static const char *session_object_get_id(const char *path) {
         size_t prefix = strlen(KT_SESSION_PREFIX "/");
 
         return strncmp(path, KT_SESSION_PREFIX "/", prefix) == 0 ? path + prefix : "";
 }
 
-/* There are no properties. sd-bus drops the error that is found for such a call and answers
- * IOError. */
+/* There are no properties. For such a call sd-bus drops our error and answers IOError. */
 static bool is_about_property(sd_bus_message *message) {
         return sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "Get") >
                                0 ||
@@ -55,7 +55,7 @@ static int on_find(sd_bus *bus,
         Reason reason;
         Session *session;
 
-        if (!*session_object_get_id(path)) /* where the sessions are */
+        if (!*session_object_get_id(path)) /* the parent of the sessions */
                 return 0;
         int r = desk_find_session(door->desk,
                         peer,
@@ -67,7 +67,7 @@ static int on_find(sd_bus *bus,
                 return 0; /* UnknownObject */
         if (r != 0)
                 return sd_bus_error_setf(ret_error, error_get(r)->bus_name, "%s", reason.text);
-        /* The door, not the session: handlers look it up again and have both. */
+        /* Return the door, not the session: handlers look the session up again and need both. */
         *ret_found = door;
         return 1;
 }
@@ -123,7 +123,7 @@ static int on_enumerate(sd_bus *bus,
         return 0;
 }
 
-/* KT_E_*: the answer. */
+/* KT_E_* is the answer to the call. */
 static int session_object_get_session(Door *door,
                 sd_bus_message *m,
                 Purpose purpose,
@@ -154,7 +154,7 @@ static int session_object_call_verb(Door *door,
                 r = verb(session, request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        request = NULL; /* the session floor's now */
+        request = NULL; /* owned by the session floor now */
         return 1;
 }
 
@@ -173,7 +173,7 @@ static int method_destroy(sd_bus_message *m, void *userdata, sd_bus_error *ret_e
 }
 
 static int answer_fd(sd_bus_message *m, Request *request) {
-        /* The message gets a copy; the request's goes with the request. */
+        /* The message duplicates the fd; the request's own is closed with the request. */
         return sd_bus_reply_method_return(m, "h", request->fd);
 }
 
@@ -228,7 +228,7 @@ static int method_configure(sd_bus_message *m, void *userdata, sd_bus_error *ret
                 r = change_apply(session, &change, request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        request = NULL; /* the session floor's now */
+        request = NULL; /* owned by the session floor now */
         return 1;
 }
 
@@ -316,7 +316,7 @@ static int method_get_histogram(sd_bus_message *m, void *userdata, sd_bus_error 
                 r = session_get_histogram(session, name, request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        request = NULL; /* the session floor's now */
+        request = NULL; /* owned by the session floor now */
         return 1;
 }
 
@@ -424,7 +424,7 @@ int session_object_add(Door *door, sd_bus_slot **ret_vtable, sd_bus_slot **ret_e
                         door->bus, ret_enumerator, KT_SESSION_PREFIX, on_enumerate, door);
 }
 
-/* A signal on its way to all that are told of the session. */
+/* A signal to be sent to all subscribers of the session. */
 typedef struct Signal {
         Door *door;
         const Session *session;
@@ -457,11 +457,11 @@ static void on_peer(const char *peer, void *userdata) {
                 .uid = session_get_uid(signal->session) };
         char path[sizeof(KT_SESSION_PREFIX "/") + KT_ID_DIGITS];
 
-        if (*peer != ':') /* comes by another door */
+        if (*peer != ':') /* peer of another door */
                 return;
         snprintf(path, sizeof(path), "%s/%s", KT_SESSION_PREFIX, context.session);
         int r = send_signal(signal, path, peer);
-        /* Without a bus nobody is left to be told. */
+        /* Without a bus connection there are no receivers. */
         if (r < 0 && r != -ENOTCONN)
                 log_errno(r, LOG_WARNING, &context, "Cannot send signal %s", signal->member);
 }

@@ -7,7 +7,7 @@
 
 int session_object_add(Door *door, sd_bus_slot **ret_vtable, sd_bus_slot **ret_enumerator);
 
-/* To the session's creator and to who subscribed, while they are on the bus. */
+/* Sent to the session's creator and to the subscribers, while they are on the bus. */
 void door_send_state(Door *door, Session *session);
 void door_send_notice(Door *door, Session *session, json_object *notice);
 void door_send_ended(Door *door, Session *session, const char *code, const char *reason);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* CreateSession's and CheckSession's a{sv} -> Spec. Which keys there are, and what their values may
- * be, is the spec's own table; here is only what D-Bus adds: its types. Every integer type is taken
- * for a number, since callers' bindings pick one by themselves; nothing else is converted. The
- * message comes from anyone: each container is entered by the type that was read, and what is not
- * known is refused, not skipped. */
+/* Converts the a{sv} of CreateSession and CheckSession to a Spec. The spec's own table defines the
+ * keys and their values; this file handles only D-Bus types. Every integer type is accepted as a
+ * number, because language bindings choose one on their own; no other types are converted. The
+ * message is untrusted: each container is entered with the type that was read, and unknown keys are
+ * refused, not skipped. */
 #include "bus/spec-reader.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define AS_USER "as-user"
 
-/* The signature in words, for the one who wrote the call. */
+/* Returns the signature in words, for an error message. */
 const char *spec_describe_signature(const char *signature) {
         switch (*signature) {
         case 's':
@@ -41,8 +41,8 @@ const char *spec_describe_signature(const char *signature) {
         }
 }
 
-/* sd-bus tells success by any number that is not negative; positive ones are the caller's errors
- * here. */
+/* sd-bus returns any non-negative number on success; here positive codes are errors of the
+ * caller. */
 int spec_own_result(int r) {
         return r < 0 ? r : 0;
 }
@@ -118,7 +118,7 @@ typedef struct Entry {
         const SpecField *field;
         const char *name, *filter;
         bool has_flag, is_off, has_triggers;
-        SpecTriggerList triggers; /* its name may come behind them */
+        SpecTriggerList triggers; /* its name may come after them */
 } Entry;
 
 static int refuse_entry_type(const Entry *entry,
@@ -331,7 +331,7 @@ static int read_spool(sd_bus_message *m, Spec *spec, const SpecField *field, Rea
         return r < 0 ? r : spec_own_result(sd_bus_message_exit_container(m));
 }
 
-/* The contents of the variant of one key. */
+/* Reads the contents of the variant of one key. */
 static int spec_reader_read_value(sd_bus_message *m,
                 const SpecField *field,
                 const char *signature,
@@ -411,7 +411,7 @@ static int read_as_user(sd_bus_message *m, uid_t *ret, Reason *reason) {
         return 0;
 }
 
-/* as_user: NULL where there is no such key. */
+/* as_user: NULL if this call has no such key. */
 static int spec_reader_read_key(sd_bus_message *m, Spec *spec, uid_t *as_user, Reason *reason) {
         const char *key, *signature;
         int r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The methods of org.ktrace1.Manager that are about what is recorded on disk: read the arguments,
- * find the caller, ask the session floor, answer when the disk has. Used by manager-object.c, which
- * has the table. */
+/* The methods of org.ktrace1.Manager that are about recordings on disk: read the arguments, find
+ * the caller, ask the session floor, answer when the disk operation is complete. Used by
+ * manager-object.c, which has the table. */
 #include "bus/spool-methods.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ int method_list_spool(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         return 1;
 }
 
-/* "file", a name or a number. */
+/* Reads the option "file", a name or a number. */
 static int spool_methods_read_file(sd_bus_message *m,
                 char file[static FILE_MAX + 1],
                 Reason *reason) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Triggers of a spec as a call has them: a part of spec-reader.c. Only types are judged here; which
- * keys there are and what they may be is said by spec-trigger.c. */
+/* Reads the triggers of a spec from a call, for spec-reader.c. Only types are checked here;
+ * spec-trigger.c defines the keys and their values. */
 
 #include "bus/trigger-reader.h"
 
@@ -30,7 +30,7 @@ static int read_words(sd_bus_message *m,
         return r < 0 ? r : spec_own_result(sd_bus_message_exit_container(m));
 }
 
-/* What is in the variant of a key. */
+/* Reads the contents of the variant of a key. */
 static int trigger_reader_read_value(sd_bus_message *m,
                 SpecTriggerList *list,
                 const SpecField *field,

@@ -5,5 +5,5 @@
 
 #include "interfaces/spec-trigger.h"
 
-/* An aa{sv}: each of its triggers with its keys. Does not end the list. */
+/* Reads an aa{sv}: each trigger with its keys. Does not end the list. */
 int trigger_read_list(sd_bus_message *m, SpecTriggerList *list, Reason *reason);

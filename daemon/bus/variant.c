@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Answers are made as JSON by the floors below, so that each door can carry them; here JSON becomes
- * what D-Bus carries. Knows types only, no keys. A list takes its type from its first entry:
- * answers are written by us, a mixed list is a mistake of ours and is refused. */
+/* Converts JSON answers to D-Bus types. The floors below create answers as JSON, so that each door
+ * can send them. Knows only types, no keys. The first entry of a list defines the list's type: we
+ * write the answers ourselves, so a mixed list is a bug and is refused. */
 #include "bus/variant.h"
 
 #include <errno.h>

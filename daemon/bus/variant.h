@@ -9,5 +9,5 @@
  * whose value is null is left out. 0; -EINVAL for any other list and for text that is not UTF-8;
  * -errno. */
 int variant_append_object(sd_bus_message *m, json_object *o);
-/* A list of objects as aa{sv}. */
+/* Appends a list of objects as aa{sv}. */
 int variant_append_list(sd_bus_message *m, json_object *list);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* CreateSession where policy leaves the last word to polkit. The session floor says so before it
- * makes anything; then polkit is asked, request and spec lie here, and on its yes the same request
- * goes down once more. Everything is looked up again by then: the caller (still on the bus, its
- * seat and unit as they are now), the rules, the events, the quota. The session floor compares the
- * new grant with the one that was asked about.
+/* CreateSession when policy leaves the decision to polkit. The session floor reports this before it
+ * creates anything. Then polkit is asked while request and spec are kept here, and if polkit allows
+ * it the same request is passed down again. Everything is checked again at that time: the caller
+ * (still connected, its current seat and unit), the rules, the events, the quota. The session floor
+ * compares the new grant with the one that polkit was asked about.
  *
- * Used by the doors. Owns request and spec while polkit is asked. A caller who leaves
- * meanwhile gets nothing: auth withdraws the question. */
+ * Used by the doors. Owns request and spec while polkit is asked. If the caller leaves during that
+ * time, auth cancels the question and nothing is created. */
 #include "door/admission.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define EVENTS_SHOWN_MAX 160 /* bytes; a dialog is read by humans */
 
 typedef struct Admission {
-        Desk *desk; /* not touched but on a yes: the desk may be gone when the daemon ends */
+        Desk *desk; /* used only on a yes: the desk may be freed when the daemon ends */
         Request *request;
         Spec *spec;
 } Admission;
@@ -47,7 +47,7 @@ static int admission_admit(Admission *admission, Reason *reason) {
         r = session_create(admission->desk->registry, admission->request, admission->spec, reason);
         if (r != 0)
                 return r;
-        admission->request = NULL; /* the session floor's now */
+        admission->request = NULL; /* owned by the session floor now */
         admission->spec = NULL;
         return 0;
 }
@@ -56,7 +56,7 @@ static void admission_on_polkit(int result, const Reason *said, void *userdata) 
         _cleanup_(admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
-        if (result != KT_E_CANCELLED) /* nobody has answered, and the desk may be gone */
+        if (result != KT_E_CANCELLED) /* no answer to record, and the desk may be freed */
                 desk_record_polkit(admission->desk,
                                 admission->request,
                                 admission->request->wanted->polkit_action,
@@ -90,7 +90,7 @@ static void admission_describe_events(const Spec *spec, Reason *ret) {
                 reason_set(ret, 0, "%s", text);
 }
 
-/* What polkit says to whom it asks; $(…) are the details beside it. */
+/* The message of polkit's dialog; $(…) refers to the details. */
 static const char *get_message(SpecScope scope) {
         if (scope == SCOPE_SYSTEM)
                 return "Authentication is required to trace the whole system: $(ktrace.events)";
@@ -110,7 +110,7 @@ static int admission_ask_polkit(Admission *admission, Reason *reason) {
                 return r;
         reason_set(&scope_text, 0, "%.200s", scope);
         admission_describe_events(spec, &events);
-        /* Whoever decides by this text decides about all of it. */
+        /* The text must cover the whole request, because the decision is about all of it. */
         spec_summarize_rest(spec, &events);
         snprintf(owner, sizeof(owner), "%" PRIu32, (uint32_t)request->subject.uid);
         const PolkitDetail details[] = {
@@ -131,7 +131,7 @@ static int admission_ask_polkit(Admission *admission, Reason *reason) {
                         admission->desk->auth, &query, admission_on_polkit, admission, reason);
 }
 
-/* Request.ask: takes over request and spec on 0. */
+/* Request.ask: owns request and spec if it returns 0. */
 static int admission_ask(Request *request, Spec *spec, Reason *reason) {
         Desk *desk = ((const Waiting *)request->userdata)->desk;
 
@@ -143,7 +143,7 @@ static int admission_ask(Request *request, Spec *spec, Reason *reason) {
         *admission = (Admission){ desk, request, spec };
         int r = admission_ask_polkit(admission, reason);
         if (r != 0)
-                free(admission); /* not what is in it */
+                free(admission); /* its members stay the caller's */
         return r;
 }
 

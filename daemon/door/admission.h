@@ -3,6 +3,6 @@
 
 #include "door/desk.h"
 
-/* session_create for the caller, who is asked by polkit first where policy wants that. The
- * same contract: 0 and both are taken over, or the answer. */
+/* As session_create, but asks polkit first if policy requires it. The same contract: returns 0 and
+ * owns both, or returns the answer. */
 int admission_create(Desk *desk, Request *request, Spec *spec /* consumed on 0 */, Reason *reason);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What Configure is asked for, as both doors judge it. It comes from anyone: what is not known is
- * refused, not skipped. Whether the session can do it is the session floor's to say. */
+/* Checks a Configure request, for both doors. The request is untrusted: unknown keys are refused,
+ * not skipped. The session floor decides whether the session supports the change. */
 
 #include "door/change.h"
 

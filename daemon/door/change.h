@@ -6,18 +6,18 @@
 
 #include "session/session.h"
 
-/* What Configure is asked for: one of them, since a plan is one change. */
+/* A Configure request: exactly one change, because each plan makes one change. */
 typedef struct Change {
-        char **patterns; /* of events to be turned on or off; NULL: it is about something else */
+        char **patterns; /* events to turn on or off; NULL: another kind of change */
         bool on;
-        const char *hist_verb; /* "hist-clear", …; static; NULL: it is about the buffer */
-        const char *hist;      /* which one; of the message */
+        const char *hist_verb; /* "hist-clear", …; static; NULL: another kind of change */
+        const char *hist;      /* the histogram; owned by the message */
         uint64_t buffer_kb;
 } Change;
 
 void change_clear(Change *change);
 
-/* For who reads one, by its kind of message: what is the key about? */
+/* The type of a key's value, for the readers of each message type. */
 typedef enum ChangeKind {
         CHANGE_EVENTS, /* a list of names */
         CHANGE_BUFFER, /* a number */
@@ -26,9 +26,9 @@ typedef enum ChangeKind {
 
 /* KT_E_UNKNOWN_KEY with the reason. */
 int change_set_key(Change *change, const char *key, ChangeKind *ret, Reason *reason);
-/* Are those that were read too many, or too long? */
+/* Checks the number and the lengths of the patterns that were read. */
 int change_check_patterns(const Change *change, const char *key, Reason *reason);
-/* All of it from Varlink's JSON; what hist points to is the object's. */
+/* Reads a whole change from Varlink's JSON; `hist` points into the object. */
 int change_from_json(json_object *object, Change *change, Reason *reason);
-/* As the verbs of session.h. */
+/* Contract as for the verbs of session.h. */
 int change_apply(Session *session, const Change *change, Request *request, Reason *reason);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What all doors share, so that a user has one measure however many of them they use, and is told
- * the same at each: who waits for an answer, how much of the loop's time each user's calls have
- * taken, whose sessions are within reach of whom, what polkit said. Made by the manager, used by
- * the doors and by the files beside it. Knows neither D-Bus nor Varlink, and owns no caller: those
- * are auth's. */
+/* The state that all doors share, so that the limits of a user hold across all doors and each door
+ * gives the same answers: the waiting calls, the loop time that each user's calls have used, which
+ * users can reach which sessions, and the audit of polkit's answers. Created by the manager, used
+ * by the doors and the other files of this folder. Knows neither D-Bus nor Varlink, and does not
+ * own the callers: auth does. */
 #include "door/desk.h"
 #include "interfaces/quote.h"
 #include "session/registry.h"
@@ -40,7 +40,7 @@ static void desk_take_time(Desk *desk) {
         desk->is_paced = false;
 }
 
-/* After each turn of the loop, in which calls of one user were handled at most. */
+/* Called after each turn of the loop; one turn handles calls of at most one user. */
 static int desk_on_turn(sd_event_source *source _unused_, void *userdata) {
         desk_take_time(userdata);
         return 0;
@@ -110,8 +110,9 @@ void desk_record_polkit(Desk *desk,
                 int result,
                 const Reason *said,
                 const Spec *spec) {
-        /* polkit wants a password, and this call forbids to ask for one: nothing is decided yet. A
-         * client that may ask calls again, and that answer is recorded. */
+        /* polkit requires a password, but this call does not allow a dialog, so no decision was
+         * made. A client that allows dialogs calls again, and the answer to that call is
+         * recorded. */
         if (result == KT_E_AUTH_REQUIRED && !waiting_may_prompt(request))
                 return;
         audit_write(registry_get_audit(desk->registry),

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How much of the event loop's time the calls of one user may take. While the loop handles one
- * call, every other caller waits. Calls are not counted but measured, since some cost fifty times
- * what others do. The whole time is charged: a call that took a second leaves its user without time
- * for as long as a second is worth. Used by the doors before any handler sees a call; a refusal
- * costs next to nothing.
+/* Limits the event-loop time that the calls of one user may use. While the loop handles one call,
+ * every other caller waits. Calls are measured, not counted, because some cost fifty times as much
+ * as others. The full time is charged: after a call that took a second, its user is refused until
+ * the allowed share adds up to one second. Used by the doors before a handler sees the call; a
+ * refusal costs almost no time.
  *
- * A user who is not in the table has not called for some time. Where more users are busy than the
- * table holds, the one who has used least gives way, so that the table needs no memory. */
+ * A user without an entry in the table has not called for some time. If more users are active than
+ * the table holds, the user that has used least loses its entry, so that the table has a fixed
+ * size. */
 
 #include "door/pace.h"
 
@@ -17,7 +18,7 @@
 
 #define USEC_PER_SEC UINT64_C(1000000)
 
-/* That user's place, or the one to be given to them. */
+/* Returns the index of the user's entry, or of the entry to replace. */
 static size_t pace_find_place(const Pace *pace, uid_t uid) {
         size_t least = 0;
 
@@ -30,7 +31,7 @@ static size_t pace_find_place(const Pace *pace, uid_t uid) {
         return least;
 }
 
-/* How far ahead of the time they are. */
+/* Returns the time that the user has used in advance of its share. */
 static uint64_t pace_get_debt_usec(const Pace *pace, size_t at, uid_t uid, uint64_t now_usec) {
         bool is_ahead = pace->users[at].uid == uid && pace->users[at].due_usec > now_usec;
 

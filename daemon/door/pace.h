@@ -7,7 +7,8 @@
 
 #define PACE_USERS 64
 
-/* When each user's calls would be done at the pace that is allowed; {}: nobody has called. */
+/* For each user, the time at which the calls so far would be complete at the allowed pace. {}: no
+ * calls yet. */
 typedef struct Pace {
         struct {
                 uid_t uid;
@@ -15,9 +16,10 @@ typedef struct Pace {
         } users[PACE_USERS];
 } Pace;
 
-/* Has this user any time left? */
+/* Returns true if the user has time left. */
 bool pace_has_left(const Pace *pace, uid_t uid, uint64_t now_usec);
-/* A call has taken so much. usec_per_sec: of the loop's time, and as much in one go. */
+/* Charges the time of a call. usec_per_sec: the allowed loop time per second, and the allowed
+ * burst. */
 void pace_take(Pace *pace,
                 uid_t uid,
                 uint64_t spent_usec,

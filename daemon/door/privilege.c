@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Methods that root may call, and everybody else when polkit says so. Reload: what it does is the
- * manager's (DoorHandlers). Administrate: auth marks the connection, and only it; desk_get_reach
- * tells what that is good for. Used by the doors; owns the request while polkit is asked. A
- * caller who leaves meanwhile has not asked: auth withdraws the question. */
+/* The methods that root may call, and other users if polkit allows it. Reload is done by the
+ * manager (DoorHandlers). Administrate marks the caller's connection in auth, and only that
+ * connection; desk_get_reach defines what it may do. Used by the doors. Owns the request while
+ * polkit is asked. If the caller leaves during that time, auth cancels the question and nothing is
+ * done. */
 #include "door/privilege.h"
 
 #include <errno.h>
 
 typedef struct Privilege {
         const char *action;
-        /* 0: the request is answered, or will be. */
+        /* Returns 0 if the request is or will be answered. */
         int (*use)(Desk *desk, Request *request, Reason *reason);
 } Privilege;
 
 typedef struct Asking {
-        Desk *desk; /* not touched but on a yes: the desk may be gone when the daemon ends */
+        Desk *desk; /* used only on a yes: the desk may be freed when the daemon ends */
         Request *request;
         const Privilege *privilege;
 } Asking;
@@ -59,7 +60,7 @@ static int privilege_ask(Desk *desk, Request *request, const Privilege *privileg
         *asking = (Asking){ desk, request, privilege };
         int r = auth_ask_polkit(desk->auth, &query, privilege_on_polkit, asking, reason);
         if (r == 0)
-                asking = NULL; /* the question's now */
+                asking = NULL; /* owned by the question now */
         return r;
 }
 

@@ -3,8 +3,8 @@
 
 #include "door/desk.h"
 
-/* Manager.Reload and Manager.Administrate for the caller: root, and those whom polkit allows.
- * 0: `request` is taken over and answered in time. Else it stays the caller's, and this is the
- * answer. */
+/* Manager.Reload and Manager.Administrate for the caller: root, and users that polkit allows.
+ * Returns 0 if `request` is taken over; it is answered later. Otherwise the caller keeps the
+ * request, and the return value is the answer. */
 int privilege_reload(Desk *desk, Request *request, Reason *reason);
 int privilege_administrate(Desk *desk, Request *request, Reason *reason);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* AddProbe where it takes more than one step. A program's file is looked into first, so that all
- * that follows is about what was found there. Where policy leaves the last word to polkit, the
- * session floor says so before anything is defined; then polkit is asked, request and definition
- * lie here, and on its yes the same definition goes down once more and is judged anew, by the
- * caller and the rules as they are then.
+/* AddProbe when it takes more than one step. For a probe in a program, the file is examined first,
+ * so that all later checks apply to what was found in it. If policy leaves the decision to polkit,
+ * the session floor reports this before it defines anything. Then polkit is asked while request and
+ * definition are kept here, and if polkit allows it the same definition is passed down again and is
+ * checked again, with the current caller and rules.
  *
- * Used by the doors. A caller who leaves meanwhile gets nothing: auth withdraws the question,
- * and the look is over. */
+ * Used by the doors. If the caller leaves during that time, auth cancels the question, the
+ * examination ends, and nothing is defined. */
 #include "door/probe-admission.h"
 #include "probes/probe-verbs.h"
 #include "session/registry.h"
@@ -19,7 +19,7 @@
 #define SHOWN_MAX 300 /* bytes of a definition; a dialog is read by humans */
 
 typedef struct Admission {
-        Desk *desk; /* not touched but on a yes: the desk may be gone when the daemon ends */
+        Desk *desk; /* used only on a yes: the desk may be freed when the daemon ends */
         Request *request;
         Definition *definition;
 } Admission;
@@ -46,7 +46,7 @@ static int probe_admission_admit(Admission *admission, Reason *reason) {
                         reason);
         if (r != 0)
                 return r;
-        admission->request = NULL; /* the session floor's now */
+        admission->request = NULL; /* owned by the session floor now */
         admission->definition = NULL;
         return 0;
 }
@@ -61,7 +61,7 @@ static void probe_admission_on_polkit(int result, const Reason *said, void *user
         _cleanup_(probe_admission_free_cleanup) Admission *admission = userdata;
         Reason reason = *said;
 
-        if (result != KT_E_CANCELLED) /* nobody has answered, and the desk may be gone */
+        if (result != KT_E_CANCELLED) /* no answer to record, and the desk may be freed */
                 desk_record_polkit(admission->desk, admission->request, ACTION, result, said, NULL);
         admission->request->is_authorized = result == 0;
         if (result == 0)
@@ -123,7 +123,7 @@ static void probe_admission_on_inspected(int result,
                 reason = (Reason){ "" };
                 result = probe_admission_ask(admission, &reason);
                 if (result == 0) {
-                        admission = NULL; /* the question's now */
+                        admission = NULL; /* owned by the question now */
                         return;
                 }
         }
@@ -131,7 +131,7 @@ static void probe_admission_on_inspected(int result,
                 probe_admission_refuse(admission, result, &reason);
 }
 
-/* Takes the admission when it returns 0. */
+/* Owns the admission if it returns 0. */
 static int probe_admission_begin(Admission *admission, Reason *reason) {
         const Definition *d = admission->definition;
 
@@ -147,7 +147,7 @@ static int probe_admission_begin(Admission *admission, Reason *reason) {
                         admission->definition,
                         reason);
         if (r == 0)
-                free(admission); /* what is in it is the session floor's */
+                free(admission); /* its members are owned by the session floor */
         if (r != KT_E_AUTH_REQUIRED)
                 return r;
         *reason = (Reason){ "" };
@@ -162,6 +162,6 @@ int probe_admission_add(Desk *desk, Request *request, Definition *definition, Re
         *admission = (Admission){ desk, request, definition };
         int r = probe_admission_begin(admission, reason);
         if (r != 0)
-                free(admission); /* not what is in it, which is the caller's */
+                free(admission); /* its members stay the caller's */
         return r;
 }

@@ -3,6 +3,6 @@
 
 #include "door/desk.h"
 
-/* probe_set_define, and polkit where a rule wants it. Takes request and definition when it
- * returns 0: the request is answered then. */
+/* As probe_set_define, but asks polkit first if a rule requires it. Owns request and definition if
+ * it returns 0; the request is answered later. */
 int probe_admission_add(Desk *desk, Request *request, Definition *definition, Reason *reason);

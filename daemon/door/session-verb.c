@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The verbs of a session that differ by what the client gets, in the one form that a door's table
- * of methods calls. Used by the doors. */
+/* Gives the session verbs that differ in the client's descriptor one common form, which a door's
+ * table of methods can call. Used by the doors. */
 #include "door/session-verb.h"
 
 #include "session/session-snapshot.h"

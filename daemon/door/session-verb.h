@@ -3,8 +3,8 @@
 
 #include "session/session.h"
 
-/* What a method does with its session: as session.h has them, and those that take the kind of the
- * client's end. */
+/* A verb on a session: those of session.h, and one for each kind of descriptor that the client
+ * gets. */
 typedef int (*Verb)(Session *session, Request *request, Reason *reason);
 
 int verb_open_pipe(Session *session, Request *request, Reason *reason);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A call becomes a Request, and how it went becomes the answer, whatever door it came by. The list
- * of those that wait is the desk's: it counts what each user has waiting. Owns, until the answer,
- * what the door remembers of the call. */
+/* Turns a call into a Request, and its result into the answer, for every door. The desk owns the
+ * list of waiting calls and counts them per user. Owns the door's data of the call until the
+ * answer. */
 #include "door/waiting.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void waiting_on_done(Request *request, int result, const Reason *reason) 
         waiting_free(request);
 }
 
-/* Before any work is done for it. root serves itself. */
+/* Checks the limit before any work is done for the call. root has no limit. */
 static int waiting_check_number(const Desk *desk, uid_t uid, Reason *reason) {
         uint64_t limit = registry_get_limits(desk->registry)->max_calls_per_uid, n = 0;
         const Waiting *waiting;

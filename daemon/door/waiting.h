@@ -10,11 +10,11 @@ typedef struct Desk Desk;
 typedef struct Waiting Waiting;
 typedef TAILQ_HEAD(WaitingList, Waiting) WaitingList;
 
-/* A call that waits for its answer. A door puts it first into what it remembers of the call, and
- * fills in the first part. */
+/* A call that waits for its answer. A door's call data must begin with it, and the door fills in
+ * the first part. */
 struct Waiting {
         bool may_prompt; /* polkit may ask a human */
-        /* 0: the request says what there is to answer. Exactly once. */
+        /* Called exactly once. result 0: the request contains the answer. */
         void (*answer)(Waiting *waiting, Request *request, int result, const Reason *reason);
         void (*free)(Waiting *waiting);
 
@@ -23,11 +23,11 @@ struct Waiting {
         TAILQ_ENTRY(Waiting) others;
 };
 
-/* A request that answers the call when it is done, from that peer (NULL: nobody).
- * KT_E_LIMIT_REACHED when as many of this user wait already. Consumes `waiting`, whatever it
- * returns. */
+/* Creates a request from this peer (NULL: not known) that answers the call when it completes. Fails
+ * with KT_E_LIMIT_REACHED if the user has too many waiting calls. Always consumes `waiting`, also
+ * on failure. */
 int waiting_new(Desk *desk, const Peer *peer, Waiting *waiting, Request **ret, Reason *reason);
-/* Of a request that waiting_new made: both. */
+/* Frees a request that waiting_new made, and its waiting call. */
 Request *waiting_free(Request *request);
 DEFINE_CLEANUP(Request, waiting_free);
 bool waiting_may_prompt(const Request *request);
