@@ -12,8 +12,7 @@ typedef struct ArmReport {
         size_t n_joined;         /* joined while it ran, except as children */
         size_t n_left_out;       /* may not be listed although in the scope */
         char left_out[256];      /* why the first of them was left out */
-        size_t n_unread_cgroups; /* delegated cgroups in the scope, not read: too many, or no access
-                                  */
+        size_t n_unread_cgroups; /* delegated, in the scope: too many, or no access */
 } ArmReport;
 
 /* The kernel's PID_MAX_LIMIT: no task ever has it. It ensures that the pid list is never empty,

@@ -8,7 +8,7 @@
  * processes. */
 bool scope_has_newcomers(const Spec *spec);
 
-/* The user for whom the cgroup tree is searched. */
+/* The user of a search in the cgroup tree. */
 typedef struct ScopeViewer {
         uid_t uid;
         bool sees_all; /* may name units of other users */

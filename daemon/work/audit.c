@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Decisions as records of the journal: one each, with a MESSAGE_ID that the catalog explains and
- * fields that a program can select by. Written by the session floor where it decides, by the doors
- * for polkit's answers and by the manager for reloads; in the event loop.
+/* Writes decisions as records to the journal, one for each, with a MESSAGE_ID that the catalog
+ * explains and fields that a program can select by. The session floor calls it for its decisions,
+ * the doors for polkit's answers, and the manager for reloads, all in the event loop.
  *
- * Denials cost their user nothing, so DENIALS_MAX of one user in WINDOW_USEC are recorded one by
- * one; the rest are counted, and the count is a record when the time is over. What was allowed is
- * never left out: it takes the kernel longer than the journal, and nobody shall hide behind
- * noise. */
+ * A denial costs its user nothing, so only DENIALS_MAX denials of a user in WINDOW_USEC get a
+ * record each. Further ones are counted, and the count is recorded when the window ends. Permitted
+ * actions are always recorded: each takes the kernel longer than the journal, and an attacker must
+ * not be able to hide a permitted action in noise. */
 
 #include "work/audit.h"
 
@@ -23,11 +23,11 @@
 #define DENIALS_MAX   10
 #define WINDOW_USEC   (UINT64_C(30) * 1000 * 1000)
 #define EVENTS_SHOWN  256 /* bytes */
-#define SPEAKERS_MAX  64  /* users at a time; the one who was first makes room */
+#define SPEAKERS_MAX  64  /* users at a time; a new one replaces the oldest */
 #define SCOPE_SHOWN   "%.200s"
 #define NAME_SIZE_MAX 64
-#define NAMES_MAX     64 /* users at a time; the one that was asked for first makes room */
-/* A user may get a name, or another one. */
+#define NAMES_MAX     64 /* users at a time; a new one replaces the oldest */
+/* Names expire, because a user may get a name or another name. */
 #define NAME_USEC    (UINT64_C(10) * 60 * 1000 * 1000)
 #define NO_NAME_USEC (UINT64_C(60) * 1000 * 1000)
 
@@ -40,15 +40,15 @@ typedef struct Speaker {
 
 typedef struct UserName {
         uid_t uid;
-        uint64_t until_usec; /* then it is asked for again */
+        uint64_t until_usec; /* the name is looked up again after this */
         char name[NAME_SIZE_MAX];
 } UserName;
 
 struct Audit {
         sd_event *event;
-        UserName names[NAMES_MAX]; /* kept: the user database may be elsewhere and slow */
+        UserName names[NAMES_MAX]; /* cached: the user database may be remote and slow */
         size_t n_names;
-        sd_event_source *timer; /* on while something is counted */
+        sd_event_source *timer; /* enabled while a count is not recorded */
         Speaker speakers[SPEAKERS_MAX];
         size_t n_speakers;
 };
@@ -197,8 +197,8 @@ static void forget_name(Audit *audit, size_t i) {
         memmove(&audit->names[i], &audit->names[i + 1], (audit->n_names - i) * sizeof(UserName));
 }
 
-/* The number where the user database has no name. Not the reentrant function: the event loop's
- * thread alone asks. */
+/* Returns the number if the user database has no name. getpwuid is safe here, because only the
+ * event loop's thread calls it. */
 static UserName ask_user_name(uid_t uid, uint64_t now_usec) {
         const struct passwd *user = getpwuid(uid);
         UserName ret = { .uid = uid, .until_usec = now_usec + (user ? NAME_USEC : NO_NAME_USEC) };
@@ -210,7 +210,7 @@ static UserName ask_user_name(uid_t uid, uint64_t now_usec) {
         return ret;
 }
 
-/* A copy, since the next call may move the names. */
+/* Returns a copy, because the next call may move the names. */
 static UserName get_user_name(Audit *audit, uid_t uid) {
         uint64_t now_usec = audit_get_now(audit);
         size_t i = 0;
@@ -260,7 +260,7 @@ static void write_record(Audit *audit, const AuditRecord *record) {
         if (record->spec) {
                 format_events(record->spec, &events);
                 if (spec_format_scope(record->spec, &scope) < 0)
-                        scope = NULL; /* told without it rather than not at all */
+                        scope = NULL; /* the record is written without it */
         }
         if (record->by) {
                 snprintf(by, sizeof(by), "%u", *record->by);
@@ -294,7 +294,7 @@ static void write_record(Audit *audit, const AuditRecord *record) {
                         by_whom);
 }
 
-/* Of a window that is over. */
+/* Writes the count of a window that has ended. */
 static void write_suppressed(Speaker *speaker) {
         const LogField fields[] = {
                 { "MESSAGE_ID", AUDIT_ID_SUPPRESSED },

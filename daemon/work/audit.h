@@ -5,8 +5,8 @@
 
 #include "interfaces/spec.h"
 
-/* MESSAGE_ID of each kind of record; their texts are in units/ktrace.catalog. Contract: never used
- * again for anything else. */
+/* MESSAGE_ID of each kind of record; their texts are in units/ktrace.catalog. Public contract: an
+ * id is never reused for another kind. */
 #define AUDIT_ID_CREATE_ALLOWED     "a4b27a71ac4a471abbd6b797664a68e2"
 #define AUDIT_ID_CREATE_DENIED      "1a8c2326fa374af3aa43d7faa482a3fb"
 #define AUDIT_ID_START_DENIED       "f521966e71244f03841b739a267b8548"
@@ -30,11 +30,11 @@ typedef enum AuditKind {
         AUDIT_START_DENIED,
         AUDIT_POLKIT_ALLOWED,
         AUDIT_POLKIT_DENIED,
-        AUDIT_MANAGED, /* a session, by somebody else than its owner */
+        AUDIT_MANAGED, /* a session, by another user than its owner */
         AUDIT_RELOADED,
         AUDIT_RELOAD_FAILED,
-        AUDIT_ADOPTED,      /* of the daemon before this one */
-        AUDIT_INTERFERENCE, /* and the session goes on */
+        AUDIT_ADOPTED,      /* a session of the last daemon */
+        AUDIT_INTERFERENCE, /* the session continues */
         AUDIT_ENDED_POLICY,
         AUDIT_ENDED_GUARD,
         AUDIT_ENDED_LIMIT,
@@ -43,26 +43,27 @@ typedef enum AuditKind {
         _AUDIT_KIND_N,
 } AuditKind;
 
-/* Who, what, by which rule. NULL and (uid_t)-1: not known, or none. */
+/* The user, the action and the rule. NULL and (uid_t)-1: unknown, or none. */
 typedef struct AuditRecord {
         AuditKind kind;
         uid_t uid;
-        const uid_t *by;     /* who did it, where `uid` is the session's owner */
-        const char *command; /* Subject's, of who did it; "" too: not known */
+        const uid_t *by;     /* the acting user, if `uid` is the session's owner */
+        const char *command; /* command of the acting subject; "": unknown */
         const char *session; /* id */
         const char *rule;
-        const char *text; /* why, for people */
-        const Spec *spec; /* its scope and events are told */
+        const char *text; /* the reason, as text for people */
+        const Spec *spec; /* its scope and events are recorded */
 } AuditRecord;
 
 typedef struct Audit Audit;
 
 int audit_new(sd_event *event, Audit **ret);
-/* Writes what is still counted. */
+/* Writes the counts that are not recorded yet. */
 Audit *audit_free(Audit *audit);
 DEFINE_CLEANUP(Audit, audit_free);
-/* Users' names are asked for again. Called when the rules are loaded. */
+/* Drops the cached user names. Called when the rules are loaded. */
 void audit_forget_names(Audit *audit);
 void audit_write(Audit *audit, const AuditRecord *record);
-/* Of a session that ends for this code; false: nothing to be recorded. */
+/* Finds the kind for a session that ends with this code. Returns false if the end is not
+ * recorded. */
 bool audit_find_end(const char *code, AuditKind *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What all children of the daemon have in common: how they begin, and that nobody waits for their
- * end. Used by spawn.c and opener.c. */
+/* The common part of all children of the daemon: how they start, and how they are reaped without a
+ * wait. Used by spawn.c and opener.c. */
 
 #include "work/child.h"
 
@@ -18,7 +18,7 @@ void child_settle(int fd) {
         sigset_t none;
 
         for (int i = 1; i < _NSIG; i++)
-                (void)signal(i, SIG_DFL); /* what the daemon ignores; SIGKILL and the like refuse */
+                (void)signal(i, SIG_DFL); /* reset ignored ones; SIGKILL, SIGSTOP fail */
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         int null = open("/dev/null", O_RDWR);
@@ -39,11 +39,11 @@ static int on_child_exit(sd_event_source *source,
         siginfo_t info;
 
         (void)waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG); /* only to reap */
-        return sd_event_source_set_floating(source, false); /* the last reference, closes fd */
+        return sd_event_source_set_floating(source, false); /* the last reference; closes fd */
 }
 
-/* By pidfd: a SIGCHLD handler would take the exits of the buffer-growing children from the worker
- * thread. */
+/* Uses the pidfd, because a SIGCHLD handler would also take the exits of the buffer-growing
+ * children from the worker thread. */
 int child_reap_later(sd_event *event, int pidfd) {
         sd_event_source *source;
         _cleanup_close_ int fd = fcntl(pidfd, F_DUPFD_CLOEXEC, 3);
@@ -54,7 +54,7 @@ int child_reap_later(sd_event *event, int pidfd) {
         if (r < 0)
                 return r;
         (void)sd_event_source_set_io_fd_own(source, true);
-        fd = -1; /* the source's */
+        fd = -1; /* owned by the source */
         r = sd_event_source_set_floating(source, true);
         sd_event_source_unref(source);
         return r < 0 ? r : 0;

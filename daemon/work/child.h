@@ -3,8 +3,8 @@
 
 #include <systemd/sd-event.h>
 
-/* In a forked child, and safe there: no signal of the daemon's is ignored or blocked, fd becomes 3,
- * and nothing else of the daemon's is open but standard error. Exits where that fails. */
+/* To be called in a forked child; safe there. Resets ignored and blocked signals, moves fd to 3,
+ * and closes all other descriptors except standard error. Exits if that fails. */
 void child_settle(int fd);
-/* Its end is taken by the loop, whenever it comes. */
+/* The event loop reaps the child when it exits. */
 int child_reap_later(sd_event *event, int pidfd);

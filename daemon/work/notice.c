@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* All that a session tells its owner on its own: each kind has one place where it waits, so what
- * comes faster than it is told is counted there, and nothing here grows. Made by session-notice.c,
- * in the event loop; a door carries what is told and knows nothing of what it means.
+/* The notices that a session sends to its owner. Each kind has one slot. A notice that arrives
+ * faster than the session may send is counted in its slot, so memory use does not grow. Made by
+ * session-notice.c, in the event loop. A door delivers the notices and does not interpret them.
  *
- * The first of anything is told at once. Then the session is silent for PACE_USEC, and what came
- * meanwhile follows as one notice of each kind (and of each trigger), a few in one go and all in
- * turn. An owner with many sessions that tell waits longer: BUSY_MAX of them have the full pace, so
- * that one user costs the bus about BUSY_MAX * BURST messages each PACE_USEC at the very most,
- * whatever is traced.
+ * The first notice is sent immediately. Then the session sends nothing for PACE_USEC. Occurrences
+ * during the pause are merged into one notice of each kind (and of each trigger). After the pause a
+ * few notices are sent at a time, and all slots take turns. If an owner has many sessions that send
+ * notices, the pauses are longer: BUSY_MAX of them have the full pace. So one user causes at most
+ * about BUSY_MAX * BURST messages on the bus in each PACE_USEC, whatever is traced.
  *
- * To add a kind: this file, the module that finds it, Notified in the XML, and org.ktrace1(5);
- * tests/session/test-notice.c, tests/e2e/notify.sh. */
+ * To add a kind, change this file, the module that detects it, Notified in the XML, org.ktrace1(5),
+ * tests/session/test-notice.c and tests/e2e/notify.sh. */
 
 #include "work/notice.h"
 
@@ -30,17 +30,17 @@
 typedef enum Kind {
         KIND_LOST_EVENTS,
         KIND_SNAPSHOT_TAKEN,
-        KIND_NOTIFY, /* and one for each further trigger */
+        KIND_NOTIFY, /* and one slot for each further trigger */
 } Kind;
 
 typedef struct Times {
         uint64_t monotonic_nsec, realtime_nsec;
 } Times;
 
-/* Where what is not told yet is put together. */
+/* Collects the occurrences that were not reported yet. */
 typedef struct Slot {
-        uint64_t n_waiting; /* occurrences */
-        Times times;        /* of the first of them */
+        uint64_t n_waiting; /* occurrences not reported yet */
+        Times times;        /* of the first occurrence */
         uint64_t count, total;
         const char *event;
         uint32_t pid;
@@ -48,17 +48,17 @@ typedef struct Slot {
 
 struct Notices {
         NoticesOptions options;
-        sd_event_source *timer; /* on: silent until then */
+        sd_event_source *timer; /* enabled during a pause */
         uint64_t sequence;
         Slot *slots; /* by Kind; KIND_NOTIFY + trigger */
         size_t n_slots, next;
-        uint64_t *lost, *lost_told; /* of each CPU */
+        uint64_t *lost, *lost_told; /* for each CPU */
 };
 
 static uint64_t get_nsec(clockid_t clock) {
         struct timespec now = {};
 
-        (void)clock_gettime(clock, &now); /* cannot fail with these */
+        (void)clock_gettime(clock, &now); /* cannot fail for these clocks */
         return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -148,7 +148,7 @@ static void notice_report(Notices *notices, json_object *object) {
         notices->options.tell(object, notices->options.userdata);
 }
 
-/* What cannot be told for want of memory waits on, and is counted. */
+/* Without memory for the notice, the slot keeps its occurrences and counts further ones. */
 static int report_slot(Notices *notices, size_t i) {
         _cleanup_json_ json_object *object = json_object_new_object();
         Slot *slot = &notices->slots[i];
@@ -167,7 +167,7 @@ static int report_slot(Notices *notices, size_t i) {
         return 0;
 }
 
-/* Up to `most` of those that wait, beginning behind the last that was told. */
+/* Reports up to `most` waiting slots, starting after the last reported one. */
 static size_t report_waiting(Notices *notices, size_t most) {
         size_t n = 0, first = notices->next;
 

@@ -7,7 +7,7 @@
 
 #include "interfaces/cleanup.h"
 
-/* What is told with a reason: why a session ends, before its end, and what it can do no more. */
+/* Notices with a reason: why a session is about to end, or which function it has lost. */
 typedef enum NoticeReason {
         NOTICE_GUARD_FIRED,
         NOTICE_INTERFERENCE,
@@ -16,17 +16,18 @@ typedef enum NoticeReason {
         NOTICE_SPOOL_WAITS,
 } NoticeReason;
 
-/* What is told the owner of a session while it goes on. */
+/* The notices to the owner of a running session. */
 typedef struct Notices Notices;
 
 typedef struct NoticesOptions {
         sd_event *event;
         const char *session; /* id; borrowed */
         unsigned n_cpus;
-        /* {"kind","session","sequence","monotonic-nsec","realtime-nsec","merged",…}; the caller's
-         */
+        /* notice: {"kind","session","sequence","monotonic-nsec","realtime-nsec","merged",…}. The
+         * caller keeps it. */
         void (*tell)(json_object *notice, void *userdata);
-        /* Of the same owner: those that have told something just now, this one included. */
+        /* Returns the number of this owner's sessions that have just sent a notice, including this
+         * one. */
         size_t (*count_busy)(void *userdata);
         void *userdata;
 } NoticesOptions;
@@ -36,31 +37,34 @@ Notices *notices_free(Notices *notices);
 DEFINE_CLEANUP(Notices, notices_free);
 bool notices_are_busy(const Notices *notices);
 
-/* What has been told, for the daemon that comes after this one; and there. What waits is left out:
- * it is counted anew. */
+/* Save and load the numbers that were reported, for the next daemon. Waiting occurrences are not
+ * saved, because the next daemon counts them again. */
 int notices_save(const Notices *notices, json_object **ret);
 int notices_load(Notices *notices, json_object *object);
-/* Hits of this trigger that were told. */
+/* Returns the total hits of this trigger, including those not reported yet. */
 uint64_t notices_get_hits(const Notices *notices, unsigned trigger);
 
-/* NULL is fine, below. */
-/* lost: of each CPU, since the beginning. Less than before: it began anew. */
+/* The functions below accept NULL. */
+/* lost: for each CPU, since the start of the trace. A smaller value than before means that the
+ * count was reset. */
 void notices_take_losses(Notices *notices, const uint64_t *lost);
 void notices_take_snapshot(Notices *notices);
-/* A trigger's event has come `n` times more, last in process pid. Triggers count from 0; the name
- * is borrowed. */
+/* A trigger's event has occurred `n` more times, last in process pid. Triggers count from 0. The
+ * name is borrowed. */
 void notices_take_hits(Notices *notices,
                 unsigned trigger,
                 const char *event,
                 uint64_t n,
                 uint32_t pid);
-/* What waits is told now. */
+/* Reports all waiting occurrences now. */
 void notices_flush(Notices *notices);
-/* Told at once, behind all that waits. limit: its name and value, of NOTICE_LIMIT_HIT. */
+/* Reports the reason immediately, after all waiting occurrences. limit: name of the limit and its
+ * value, for NOTICE_LIMIT_HIT. */
 void notices_take_reason(Notices *notices,
                 NoticeReason kind,
                 const char *text,
                 const char *limit,
                 uint64_t value);
-/* What others have changed while it goes on: told at once, with all that `details` has. */
+/* Reports a change that another program has made to the running session, immediately and with all
+ * members of `details`. */
 void notices_take_changes(Notices *notices, const char *text, json_object *details);

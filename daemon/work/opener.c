@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Opens a file of root's choice for the inspector, which has no right to. Opening may wait for ever
- * where a file server keeps silent; so a child does it, which keeps nothing of the daemon's open
- * and ends by itself. Called by the session floor in the event loop. */
+/* Opens a file that root has named, because the inspector has no right to open it. The open may
+ * block for ever if a file server does not respond. So a child does it, which inherits no
+ * descriptor of the daemon and ends by itself. Called by the session floor in the event loop. */
 
 #include "work/opener.h"
 
@@ -17,9 +17,10 @@
 #include "base/fd.h"
 #include "work/child.h"
 
-#define LIFE_SEC 5 /* the daemon has given up by then */
+#define LIFE_SEC 5 /* longer than the daemon waits for it */
 
-/* Looked at before it is opened: to open a device does things, to open a FIFO waits. */
+/* Checks the file before it opens it: opening a device has side effects, and opening a FIFO
+ * blocks. */
 static int open_regular(const char *path, int *ret) {
         char name[32];
         struct stat status;
@@ -34,7 +35,8 @@ static int open_regular(const char *path, int *ret) {
         return *ret < 0 ? -errno : 0;
 }
 
-/* Only what is safe after a fork of a process with threads; snprintf() of a number is. */
+/* Calls only functions that are safe after a fork of a process with threads. snprintf() of a number
+ * is. */
 static _Noreturn void opener_run_child(const char *path, int sock) {
         int fd = -1;
 

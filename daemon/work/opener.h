@@ -3,7 +3,7 @@
 
 #include <systemd/sd-event.h>
 
-/* Starts a child that opens the regular file of that path, as the daemon sees it, and sends it over
- * the socket as a client of OpenProbeFile would; or, without it, a byte that is the errno. Never
- * blocks. sock stays the caller's. */
+/* Starts a child that opens the regular file at that path, as the daemon resolves it. The child
+ * sends the file over the socket as a client of OpenProbeFile would. If the open fails, it sends
+ * one byte without a descriptor: the errno. Never blocks. The caller keeps sock. */
 int opener_start(sd_event *event, const char *path, int sock);

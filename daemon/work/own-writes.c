@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Counts the plans of ours that write to a session's instance, from the moment before they are
- * submitted until they are over. interference.c and ledger.c watch the instance for writes of other
- * programs, and inotify does not report who wrote. A write of ours that they do not know of
- * looks like a write of another program, and ends a fenced session.
+/* Counts our own plans that write to a session's instance, from before they are submitted until
+ * they have ended. interference.c and ledger.c watch the instance for writes of other programs, and
+ * inotify does not report the writing process. An own write that they do not know of looks like a
+ * write of another program, and ends a fenced session.
  *
- * No verb of a session has to remember this. plan_init() requires the OwnWrites of the instance
- * that the plan writes to, or NULL for a plan that writes to none, and worker.c begins and ends
- * them. The session owns it; a plan that is in flight keeps it alive. */
+ * The verbs of a session need not handle this. plan_init() requires the OwnWrites of the instance
+ * that the plan writes to, or NULL for a plan that writes to none, and worker.c calls begin and
+ * end. The session owns the OwnWrites; a plan in flight keeps it alive. */
 
 #include "work/own-writes.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 struct OwnWrites {
-        OwnWritesHandler handler; /* NULL: its session is gone */
+        OwnWritesHandler handler; /* NULL: its session was freed */
         void *userdata;
         unsigned n_plans; /* in flight */
 };

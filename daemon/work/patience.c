@@ -39,7 +39,7 @@ static uint64_t patience_get_now(void) {
 }
 
 int task_times_parse(const char *stat, const char *schedstat, TaskTimes *ret) {
-        const char *name_end = strrchr(stat, ')'); /* the name may have anything in it */
+        const char *name_end = strrchr(stat, ')'); /* the name may contain any character */
         TaskTimes times = {};
         char state;
 
@@ -61,7 +61,7 @@ static int patience_read_text(pid_t pid, const char *name, char **ret) {
         return fd_read_file_at(AT_FDCWD, path, FILE_MAX, ret, NULL);
 }
 
-/* Where nothing is known, it returns times of which all counts. */
+/* If the times are unknown, it returns times that all count. */
 static TaskTimes patience_look(const Patience *patience) {
         _cleanup_free_ char *stat = NULL, *schedstat = NULL;
         TaskTimes times;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Decides whose step is next. Users take turns step by step, and each user has only one plan under
- * way at a time: a user with thirty plans delays another user by one step. Used by the worker for
- * plans that wait for the kernel, and by turns.c for plans that take time in the event loop. */
+/* Decides which step runs next. Users take turns step by step, and only one plan of each user is
+ * running at a time: a user with thirty plans delays another user by one step. Used by the worker
+ * for plans that wait for the kernel, and by turns.c for plans that take time in the event loop. */
 
 #include "work/plan-queue.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A plan: steps in order, undone in reverse when one fails or the plan is cancelled. Run by the
- * worker thread (or by a test, step by step); knows nothing of sessions or the kernel. A step's
- * undo cannot fail: what it cannot undo is logged by the step itself and left to `ktracectl
- * verify`. */
+/* A plan: steps that run in order, and are undone in reverse if one fails or the plan is cancelled.
+ * Run by the worker thread (or by a test, step by step). It does not know sessions or the kernel. A
+ * step's undo cannot fail: the step itself logs the state that it could not undo, and `ktracectl
+ * verify` finds that state later. */
 
 #include "work/plan.h"
 

@@ -10,30 +10,28 @@
 #include "interfaces/error.h"
 #include "work/own-writes.h"
 
-/* Returned by a step that has more to do: it is called again, after other users' steps had their
- * turn. */
+/* Returned by an unfinished step. The step is called again after steps of other users have run. */
 #define PLAN_AGAIN INT_MAX
 
 typedef struct PlanStep {
         const char *name;
         int (*apply)(void *context, Reason *reason);
-        void (*undo)(void *context); /* also after a step that failed half-way; NULL: nothing to
-                                        undo */
+        void (*undo)(void *context); /* also called if the step itself failed; NULL: no undo */
 } PlanStep;
 
-/* A list of kernel steps that happens as a whole or not at all. The owner fills the first part,
- * submits it to the Worker, and may only cancel it until `done`. */
+/* A list of kernel steps that succeeds completely or is undone. The owner fills the first part and
+ * submits it to the Worker. Until `done`, the owner may only cancel it. */
 typedef struct Plan {
-        uid_t uid;         /* for whom: users take turns */
+        uid_t uid;         /* users take turns */
         bool urgent;       /* goes before the user's other waiting plans */
-        OwnWrites *writes; /* of the instance that the steps write to; NULL: they write to none */
+        OwnWrites *writes; /* of the instance that the steps write to; NULL: none */
         const PlanStep *steps;
         size_t n_steps;
         void *context;
         void (*done)(struct Plan *plan, int result, const Reason *reason); /* in the event loop */
         void *userdata;
 
-        size_t at;      /* the step that is next */
+        size_t at;      /* the next step */
         size_t n_begun; /* steps called at least once */
         atomic_bool cancelled;
         int result;
@@ -41,11 +39,12 @@ typedef struct Plan {
         TAILQ_ENTRY(Plan) queue;
 } Plan;
 
-/* writes: of the session's instance that the steps write to. NULL only where they do not write to a
- * session's instance: what such a plan writes there is taken for another program's. */
+/* writes: of the session's instance that the steps write to. It may be NULL only if they write to
+ * no session's instance. Otherwise such a write is mistaken for a write of another program. */
 void plan_init(Plan *plan, const PlanStep *steps, size_t n_steps, OwnWrites *writes);
-/* Runs one step. True when the plan is over; then `result` is set and a failed one is undone. */
+/* Runs one step. Returns true when the plan has ended. Then `result` is set, and a failed plan is
+ * undone. */
 bool plan_advance(Plan *plan);
-/* From any thread. The plan ends with KT_E_CANCELLED before its next step, unless that was the
- * last. */
+/* May be called from any thread. The plan ends with KT_E_CANCELLED before its next step, unless the
+ * current step is the last. */
 void plan_cancel(Plan *plan);

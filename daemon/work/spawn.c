@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The daemon's side of a consumer: starts one and passes messages. Under systemd it connects to
- * ktrace-consumer.socket, and systemd makes the process: supervised, limited, and not a child of
- * ours. Elsewhere it forks the same binary, which changes its user itself. Used by the session
- * floor in the event loop.
+/* The daemon's side of a consumer: starts a consumer and passes messages. Under systemd the daemon
+ * connects to ktrace-consumer.socket, and systemd starts the process: supervised, limited, and not
+ * as a child of the daemon. Without systemd the daemon forks the same binary, which changes its
+ * user itself. Used by the session floor in the event loop.
  *
- * Nobody here waits for a process: one that hangs in the kernel stays hanging beyond SIGKILL. A
- * child that is still there when its Consumer is freed is reaped by an event source that floats
- * until then. */
+ * The daemon never waits for a process here, because a process that hangs in the kernel does not
+ * end even after SIGKILL. If a child still exists when its Consumer is freed, a floating event
+ * source reaps it later. */
 
 #include "work/spawn.h"
 
@@ -26,15 +26,16 @@
 struct Consumer {
         int fd;
         pid_t pid;
-        int pidfd; /* of a forked one; -1: systemd's */
+        int pidfd; /* of a forked process; -1: started by systemd */
         sd_event_source *source;
         bool expects_fd;
-        int message_fd; /* of the message that is being handled; -1: none */
+        int message_fd; /* of the current message; -1: none */
         const ConsumerHandlers *handlers;
         void *userdata;
 };
 
-/* Systemd's is no child of ours: the kernel says who has sent it. */
+/* A process started by systemd is not a child of the daemon. The kernel reports its pid with a
+ * message. */
 static void note_sender(Consumer *consumer, struct msghdr *header) {
         for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
                 struct ucred sender;
@@ -48,8 +49,9 @@ static void note_sender(Consumer *consumer, struct msghdr *header) {
         }
 }
 
-/* Without room for fds unless one is expected: the kernel drops what a consumer gone bad would send
- * along. Had we received it, to close it could hang us. */
+/* Provides space for fds only if one is expected. Otherwise the kernel drops descriptors that a
+ * malicious consumer sends. If the daemon received such a descriptor, closing it could block the
+ * daemon. */
 static ssize_t spawn_receive(Consumer *consumer, ControlMessage *message) {
         if (consumer->expects_fd) {
                 size_t n_fds = 0;
@@ -85,21 +87,21 @@ static int consumer_on_io(sd_event_source *source _unused_,
         ControlMessage message;
 
         ssize_t n = spawn_receive(consumer, &message);
-        /* A consumer that leaves with a message of ours unread resets the connection: told once,
-         * before what it has sent. */
+        /* If a consumer exits before it has read all our messages, the connection is reset. The
+         * kernel reports this once, before the messages that the consumer has sent. */
         if (n == -EAGAIN || n == -EINTR || n == -ECONNRESET)
                 return 0;
         if (n == sizeof(message) && message.version == CONTROL_VERSION) {
                 consumer->handlers->on_message(consumer, &message, consumer->userdata);
                 return 0;
         }
-        /* Closed, or not our build: either way it is over. */
+        /* The socket was closed, or the consumer is of another build. Both end the connection. */
         (void)sd_event_source_set_enabled(consumer->source, SD_EVENT_OFF);
         consumer->handlers->on_closed(consumer, consumer->userdata);
         return 0;
 }
 
-/* In the child: only what is safe between fork and exec. */
+/* Runs in the child. Calls only functions that are safe between fork and exec. */
 static _Noreturn void spawn_run_child(const ConsumerLauncher *launcher, int fd) {
         char *const argv[] = {
                 (char *)"ktrace-consumer", (char *)"--user", (char *)launcher->user, NULL
@@ -163,11 +165,11 @@ static int fork_consumer(const ConsumerLauncher *launcher, Consumer *consumer, R
         consumer->pidfd = (int)syscall(SYS_pidfd_open, consumer->pid, 0);
         if (consumer->pidfd < 0)
                 return -errno;
-        /* The exit may come long after the Consumer is freed. */
+        /* The process may exit long after the Consumer is freed. */
         return child_reap_later(launcher->event, consumer->pidfd);
 }
 
-/* -ENOENT or -ECONNREFUSED: no systemd here. */
+/* Fails with -ENOENT or -ECONNREFUSED if systemd is not running here. */
 static int connect_consumer(const ConsumerLauncher *launcher, int *ret_fd) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         struct ucred peer;
@@ -183,7 +185,8 @@ static int connect_consumer(const ConsumerLauncher *launcher, int *ret_fd) {
                 return -errno;
         if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
                 return -errno;
-        /* Who listens: systemd made the socket before it was anybody's. */
+        /* SO_PEERCRED returns the credentials of the listener, because systemd made the socket
+         * before the process existed. */
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
                 return -errno;
         if (peer.uid != 0)
@@ -195,7 +198,7 @@ static int connect_consumer(const ConsumerLauncher *launcher, int *ret_fd) {
 static int watch_consumer(sd_event *event, Consumer *consumer) {
         const int on = 1;
 
-        /* What is told of the sender takes all the room: see spawn_receive(). */
+        /* The sender's credentials take all the space: see spawn_receive(). */
         if (setsockopt(consumer->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
                 return -errno;
         int r = sd_event_add_io(
@@ -292,7 +295,7 @@ void consumer_kill(Consumer *consumer) {
                                 consumer->pidfd,
                                 SIGKILL,
                                 NULL,
-                                0); /* gone: as wanted */
+                                0); /* an error means that it has already ended */
         (void)shutdown(consumer->fd, SHUT_WR);
 }
 

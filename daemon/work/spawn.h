@@ -7,54 +7,55 @@
 #include "interfaces/control.h"
 #include "interfaces/error.h"
 
-/* How consumers come to be. */
+/* How to start consumers. */
 typedef struct ConsumerLauncher {
         sd_event *event;
         const char *binary;      /* path of ktrace-consumer, for the fork */
-        const char *user;        /* what the forked one changes to; never root */
+        const char *user;        /* the user of a forked process; never root */
         const char *socket_path; /* of ktrace-consumer.socket; NULL or absent: fork */
 } ConsumerLauncher;
 
 /* The daemon's end of one running consumer. */
 typedef struct Consumer Consumer;
 
-/* The owner's callbacks, from the event loop. on_closed comes once and last: the process has closed
- * its socket; the owner frees the Consumer in it or later. */
+/* The owner's callbacks, called from the event loop. on_closed is called once, as the last
+ * callback, when the process has closed its socket. The owner frees the Consumer in it or later. */
 typedef struct ConsumerHandlers {
         void (*on_message)(Consumer *consumer, const ControlMessage *message, void *userdata);
         void (*on_closed)(Consumer *consumer, void *userdata);
 } ConsumerHandlers;
 
-/* Starts a process or an instance of the systemd unit. Never blocks. KT_E_NO_CONSUMER (no such
- * user, user is root, no binary) with the reason. */
+/* Starts a process or an instance of the systemd unit. Never blocks. Fails with KT_E_NO_CONSUMER
+ * (no such user, user is root, no binary) and the reason. */
 int consumer_spawn(const ConsumerLauncher *launcher,
                 const ConsumerHandlers *handlers,
                 void *userdata,
                 Consumer **ret,
                 Reason *reason);
-/* One that a daemon before this one has spawned. fd: its control socket; consumed on 0. */
+/* Takes over a consumer that an earlier daemon has started. fd: its control socket; consumed on
+ * 0. */
 int consumer_adopt(sd_event *event,
                 int fd,
                 const ConsumerHandlers *handlers,
                 void *userdata,
                 Consumer **ret);
-/* The control socket; borrowed. */
+/* Returns the control socket; borrowed. */
 int consumer_get_fd(const Consumer *consumer);
-/* Queues nothing: -EAGAIN when the socket is full, which a healthy consumer never lets happen. fds
- * stay the caller's. */
+/* Sends without a queue. Fails with -EAGAIN if the socket is full; a healthy consumer never lets it
+ * fill up. The caller keeps fds. */
 int consumer_send(Consumer *consumer, const ControlMessage *message, const int *fds, size_t n_fds);
-/* One message of those to come may bring a descriptor, which on_message may take (-1: it brought
- * none); what is not taken is closed with the Consumer, so only one whose close(2) waits for nobody
- * may be expected. What others bring never reaches us. */
+/* Allows one later message to contain a descriptor. on_message may take it (-1: there was no
+ * descriptor). A descriptor that is not taken is closed with the Consumer, so it may be expected
+ * only if its close(2) cannot block. Descriptors in other messages never reach the daemon. */
 void consumer_expect_fd(Consumer *consumer);
 int consumer_take_fd(Consumer *consumer);
-/* Ends it: SIGKILL where it is a child, the end of its control socket elsewhere. on_closed follows
- * when the process is gone; one that hangs in the kernel never comes to that. */
+/* Ends the process: a child by SIGKILL, another one by closing its control socket. on_closed
+ * follows when the process has ended. It is never called for a process that hangs in the kernel. */
 void consumer_kill(Consumer *consumer);
-/* Kills it and forgets about it. */
+/* Kills the process and frees the Consumer. */
 Consumer *consumer_free(Consumer *consumer);
-/* Closes the daemon's end in peace: the process drains what it has to its sink and exits by itself
- * within its own time limit. */
+/* Closes the daemon's end without a kill: the process writes its remaining data to its sink and
+ * exits by itself within its own time limit. */
 Consumer *consumer_release(Consumer *consumer);
 DEFINE_CLEANUP(Consumer, consumer_free);
 DEFINE_CLEANUP(Consumer, consumer_release);

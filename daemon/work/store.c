@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Files of what is kept over a restart of the daemon, in a directory that is root's alone and lives
- * in memory. Used by keep.c. Written beside and renamed, so that a daemon that is killed leaves the
- * old text or the new one. Nothing is synced: what they speak of does not outlive the machine. */
+/* Files with the state that survives a restart of the daemon, in a directory in memory that only
+ * root can access. Used by keep.c. Each file is written under another name and renamed, so that a
+ * killed daemon leaves either the old or the new text. Nothing is synced, because the sessions and
+ * probes do not survive a restart of the machine. */
 
 #include "work/store.h"
 
@@ -107,7 +108,7 @@ static void store_visit_file(Store *store, const char *path, void *userdata) {
         size_t size = strlen(path), suffix = strlen(SUFFIX);
         char name[NAME_MAX + 1];
         Reason reason = {};
-        int r = -EINVAL; /* of a save that was not finished, or not ours */
+        int r = -EINVAL; /* an unfinished save, or not our file */
 
         if (size > suffix && strcmp(path + size - suffix, SUFFIX) == 0)
                 r = store_load_file(store, path, &object, &reason);
@@ -124,7 +125,7 @@ static void store_visit_file(Store *store, const char *path, void *userdata) {
 
 typedef void (*FileHandler)(Store *store, const char *path, void *userdata);
 
-/* In the order of their names. */
+/* Visits the files in the order of their names. */
 static void each_file(Store *store, FileHandler handle, void *userdata) {
         struct dirent **entries = NULL;
         int n = store ? scandirat(store->fd, ".", &entries, NULL, alphasort) : 0;

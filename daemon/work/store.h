@@ -5,21 +5,21 @@
 
 #include "interfaces/error.h"
 
-/* The directory of what is kept over a restart of the daemon, one file a session; not over one of
- * the machine. All take NULL for none. */
+/* The directory for state that survives a restart of the daemon, with one file for each session.
+ * The state does not survive a restart of the machine. All functions accept NULL for no store. */
 typedef struct Store Store;
 
 int store_new(const char *path, Store **ret);
 Store *store_free(Store *store);
 DEFINE_CLEANUP(Store, store_free);
-/* As a whole or not at all. name: without a '/'. */
+/* Saves the file completely or not at all. name: without a '/'. */
 int store_save(Store *store, const char *name, json_object *object);
 void store_remove(Store *store, const char *name);
-/* -ENOENT, and what json_load_fd says. */
+/* Fails with -ENOENT, and with the codes of json_load_fd. */
 int store_load(Store *store, const char *name, json_object **ret);
-/* All of them. */
+/* Removes all files. */
 void store_clear(Store *store);
-/* Calls visit for each file; one that cannot be read is removed, with a line in the journal. */
+/* Calls visit for each file. A file that cannot be read is removed and logged. */
 void store_visit(Store *store,
                 void (*visit)(const char *name, json_object *object, void *userdata),
                 void *userdata);

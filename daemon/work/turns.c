@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Long work in the event loop, a step of a plan in each turn. Between two steps the loop serves
- * whatever else is ready, so a call that takes a second delays another user's call by one
- * step only, which is 2 ms. Used for decisions, which need the rules, the probes and the sessions,
- * and so cannot run in the worker thread.
+/* Long work in the event loop: one step of a plan in each turn. Between two steps the loop serves
+ * other ready sources, so a call that takes a second delays another user's call by only one step,
+ * which is 2 ms. Used for decisions. They need the rules, the probes and the sessions, so they
+ * cannot run in the worker thread.
  *
- * Users take turns (plan-queue.c). The steps of a user who has used up the time that calls of one
- * user may take wait until there is time again.
+ * Users take turns (plan-queue.c). There is a limit for the time that the calls of one user may
+ * take. The steps of a user who has reached it wait until time is available again.
  *
- * The wake-up is an eventfd and no source of sd_event_add_defer: sd-event serves the source that
+ * The wake-up is an eventfd, not a source of sd_event_add_defer: sd-event serves the source that
  * has waited longest, and a source that is always ready would come first in every turn. */
 
 #include "work/turns.h"
@@ -39,7 +39,7 @@ static uint64_t turns_get_cpu_usec(void) {
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* The first user in the queue who has time left. */
+/* Returns the plan of the first user in the queue who has time left. */
 static Plan *turns_find_next(const Turns *turns) {
         Plan *plan;
 

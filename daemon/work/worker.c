@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The worker thread: runs plans one step at a time, so that the event loop never waits on RCU (8 to
- * 100 ms a step). The session floor submits plans and is told in the event loop, through an
- * eventfd, when one is over.
+/* The worker thread: runs plans one step at a time, so the event loop never waits for RCU (8 to 100
+ * ms in each step). The session floor submits plans. When a plan has ended, an eventfd wakes the
+ * event loop.
  *
  * Users take turns step by step (plan-queue.c).
  *
- * The thread touches plans and what their context points to; everything else belongs to the event
- * loop. */
+ * The thread accesses only plans and the objects of their contexts. All other objects belong to the
+ * event loop. */
 
 #include "work/worker.h"
 
@@ -26,7 +26,7 @@ struct Worker {
         pthread_cond_t wake;
         bool stop;
         PlanQueue waiting; /* under lock; in turn order */
-        PlanQueue over;    /* under lock; to be answered by the event loop */
+        PlanQueue over;    /* under lock; waiting for the event loop's answer */
         int over_fd;
         sd_event_source *over_source;
 };

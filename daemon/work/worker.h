@@ -9,13 +9,14 @@
 typedef struct Worker Worker;
 
 int worker_new(sd_event *event, Worker **ret);
-/* Ends the thread after the step it is in. Plans not over by then are undone and answered with
+/* Ends the thread after its current step. Unfinished plans are undone and answered with
  * KT_E_CANCELLED before this returns. */
 Worker *worker_free(Worker *worker);
 DEFINE_CLEANUP(Worker, worker_free);
-/* Ends the thread likewise, if its step is over within that time: worker_free follows. Else false:
- * what was submitted is the thread's for ever, and neither is to be freed. NULL: true. */
+/* Ends the thread in the same way if its step ends within that time; call worker_free after that.
+ * Otherwise returns false: the thread then owns the submitted plans for ever, and neither the plans
+ * nor the worker may be freed. NULL: returns true. */
 bool worker_end(Worker *worker, unsigned sec);
-/* The plan stays the caller's, and must live until its `done`. From before this call until before
- * `done` its writes are announced (own-writes.h). In the event loop. */
+/* The caller keeps the plan. It must exist until its `done`. Its writes are announced from before
+ * this call until before `done` (own-writes.h). To be called in the event loop. */
 void worker_submit(Worker *worker, Plan *plan);
