@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Stands between records and libtraceevent 1.7, which believes them: it reads fields beyond a
- * record's end, walks arrays as far as a field of the record says, and pads as wide as a format
- * says. (The formats themselves go through guard.) A Shape is one event's format, looked at once;
- * each record is held against it before it is printed. Also the field list that the JSON export
- * prints from. Called by decode. Borrows the tep_event, owns the rest. */
+/* Checks records before libtraceevent 1.7 prints them, because that library trusts records. It
+ * reads fields beyond a record's end, follows array lengths from the record, and pads to any width
+ * that a format names. (guard parses the formats.) A Shape describes the format of one event and is
+ * made once. Each record is checked against it before it is printed. The Shape also contains the
+ * field list of the JSON export. Called by decode. Borrows the tep_event, owns the rest. */
 
 #include <endian.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "shape.h"
 
 #define TREE_MAX 512
-/* A record is at most one sub-buffer, and __data_loc counts to this. */
+/* A record fits into one sub-buffer, and offsets in __data_loc have 16 bits. */
 #define OFFSET_MAX 65536
 
 uint64_t shape_number(const uint8_t *data, uint32_t size, bool is_signed) {
@@ -31,7 +31,7 @@ static bool shape_is_word(uint32_t size) {
         return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* libtraceevent knows the elements of "__data_loc u8[]" and the like only. */
+/* libtraceevent sets elementsize only for types such as "__data_loc u8[]". */
 static uint32_t element_of(const struct tep_format_field *f) {
         static const struct {
                 const char *type;
@@ -66,7 +66,7 @@ static void field_init(ShapeField *field, const struct tep_format_field *f) {
                 .is_dynamic = f->flags & TEP_FIELD_IS_DYNAMIC,
                 .is_relative = f->flags & TEP_FIELD_IS_RELATIVE,
         };
-        /* To libtraceevent u8[] is a string too. */
+        /* libtraceevent also marks u8[] as a string. */
         if (f->flags & TEP_FIELD_IS_STRING && strstr(f->type, "char") &&
                         !strstr(f->type, "unsigned char"))
                 field->kind = SHAPE_STRING;
@@ -76,9 +76,9 @@ static void field_init(ShapeField *field, const struct tep_format_field *f) {
                 field->kind = SHAPE_POINTER;
         else
                 field->kind = SHAPE_NUMBER;
-        /* As the kernel calls them in C, and ktraced in the formats of probes. */
+        /* The kernel uses these type names in C, and ktraced uses them in the formats of probes. */
         field->is_swapped = field->kind == SHAPE_NUMBER && strncmp(f->type, "__be", 4) == 0;
-        /* "char *[]" and the like: the elements decide, and only their numbers are printed. */
+        /* In "char *[]" and the like, the elements decide. Only their numbers are printed. */
         if (field->kind == SHAPE_ARRAY && !field->is_dynamic && field->size % field->element != 0)
                 field->element = 1;
 }
@@ -91,8 +91,8 @@ static bool field_is_sane(const struct tep_format_field *f) {
 
 static int collect_fields(Shape *shape, Reason *reason) {
         const struct tep_format *format = &shape->event->format;
-        /* The stack of ftrace:kernel_stack and the like are declared longer or shorter than
-         * written. */
+        /* Some ftrace events, such as ftrace:kernel_stack, declare a stack with another length than
+         * they write. */
         bool is_ftrace = strcmp(shape->event->system, "ftrace") == 0;
         size_t n = 0;
 
@@ -153,7 +153,7 @@ static void collect_names(Shape *shape) {
         }
 }
 
-/* Numbers of which each step is known to be harmless; *ret_known says whether this one is. */
+/* Evaluates expressions of known safe operations. *ret_known says whether all were known. */
 static uint64_t shape_evaluate(const struct tep_print_arg *arg,
                 const uint8_t *data,
                 uint32_t size,
@@ -224,7 +224,8 @@ static bool tree_is_safe(Shape *shape, struct tep_print_arg *arg, unsigned depth
                 return false;
         switch (arg->type) {
         case TEP_PRINT_FIELD:
-                /* The library looks names up when it first prints; the loops need them now. */
+                /* The library finds fields by name at the first print, but the loops need them
+                 * now. */
                 if (!arg->field.field)
                         arg->field.field = tep_find_any_field(shape->event, arg->field.name);
                 return true;
@@ -259,7 +260,7 @@ static bool tree_is_safe(Shape *shape, struct tep_print_arg *arg, unsigned depth
         }
 }
 
-/* A width of four digits or out of the record would make a line of gigabytes. */
+/* A width of four digits, or one from the record, could make a line of gigabytes. */
 bool shape_check_widths(const char *format) {
         for (const char *p = format; (p = strchr(p, '%'));) {
                 if (p[1] == '%') {

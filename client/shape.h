@@ -20,14 +20,14 @@ typedef struct ShapeField {
         ShapeKind kind;
         uint32_t offset;
         uint32_t size;    /* 0: up to the record's end */
-        uint32_t element; /* arrays: bytes of one, 1, 2, 4 or 8 */
+        uint32_t element; /* of arrays: bytes of an element: 1, 2, 4 or 8 */
         bool is_signed;
-        bool is_swapped;  /* a number with the most significant byte first */
-        bool is_dynamic;  /* at offset lies length << 16 | place */
+        bool is_swapped;  /* a number in big-endian order */
+        bool is_dynamic;  /* the word at offset is length << 16 | place */
         bool is_relative; /* the place counts from the end of that word */
 } ShapeField;
 
-/* A print argument that walks an array: libtraceevent does not look whether it ends. */
+/* A print argument that walks an array. libtraceevent does not check the array's end. */
 typedef struct ShapeLoop {
         const struct tep_print_arg *array, *count, *element; /* element NULL: bytes */
 } ShapeLoop;
@@ -41,7 +41,7 @@ typedef struct ShapeName {
 
 #define SHAPE_NAMES_MAX 3
 
-/* What is known of one event's records. */
+/* What is known about the records of one event. */
 typedef struct Shape {
         struct tep_event *event; /* borrowed */
         uint32_t min_size;       /* smaller records are damaged */
@@ -55,9 +55,9 @@ typedef struct Shape {
         bool is_multiline; /* newlines in its text come from the kernel's format */
 } Shape;
 
-/* False: a printf format with a width that would make a line of gigabytes. */
+/* Returns false for a printf format with a width that would make a line of gigabytes. */
 bool shape_check_widths(const char *format);
-/* KT_E_FAILED with reason: fields beyond any record. */
+/* Fails with KT_E_FAILED and a reason when fields are outside of any record. */
 int shape_new(struct tep_event *event, Shape **ret, Reason *reason);
 Shape *shape_free(Shape *shape);
 DEFINE_CLEANUP(Shape, shape_free);
@@ -66,11 +66,11 @@ DEFINE_CLEANUP(Shape, shape_free);
 bool shape_fits(const Shape *shape, const uint8_t *data, uint32_t size);
 /* Whether the print format may be run on a record that fits. */
 bool shape_may_print(const Shape *shape, const uint8_t *data, uint32_t size);
-/* Where a field of a record that fits lies. */
+/* Gets the place of a field. The record must fit. */
 void shape_locate(const ShapeField *field,
                 const uint8_t *data,
                 uint32_t size,
                 uint32_t *ret_offset,
                 uint32_t *ret_size);
-/* 1, 2, 4 or 8 bytes, sign-extended when asked. */
+/* Reads 1, 2, 4 or 8 bytes, with sign extension if requested. */
 uint64_t shape_number(const uint8_t *data, uint32_t size, bool is_signed);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl show, and status of one session: what the daemon describes of it, with its counts. */
+/* ktracectl show, and status of one session: prints the daemon's description of a session and its
+ * counts. */
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A file that holds a session spec: --spec, and saved sessions. What is wrong with it is told with
- * the place in the file, which only its text knows (interfaces/json-place.c): the loader says where
- * it stopped, and the spec's setters begin their reasons with the key's path. Owns text and object.
- */
+/* A file that contains a session spec, for --spec and saved sessions. Errors are reported with
+ * their line and column. Only the file's text has these (interfaces/json-place.c): the JSON loader
+ * returns where it stopped, and the reasons of the spec's setters begin with the key's path. Owns
+ * the text and the object. */
 #include "spec-file.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ SpecFile *spec_file_free(SpecFile *file) {
         return NULL;
 }
 
-/* "FILE:3: what" becomes "FILE:3:7: what". */
+/* Turns "FILE:3: what" into "FILE:3:7: what". */
 static int refuse_syntax(const SpecFile *file, Reason *reason) {
         JsonPlace place = json_place_of(file->text, json_find_mistake(file->text, file->size));
         const char *what = reason->text + strlen(file->path);
@@ -50,7 +50,7 @@ static int refuse_syntax(const SpecFile *file, Reason *reason) {
                         inner.text + (what + strspn(what, " ") - reason->text));
 }
 
-/* What is at `path` of the spec; what is missing is told where it is missing. */
+/* Finds the value at `path` of the spec. For a missing value, finds the object that lacks it. */
 static bool spec_file_find_place(const SpecFile *file,
                 const char *path,
                 bool of_key,
@@ -71,7 +71,7 @@ static bool spec_file_find_place(const SpecFile *file,
         return json_find_place(file->text, file->size, last ? whole : "", false, ret);
 }
 
-/* "events[0]: unknown key \"x\": …" speaks of the key events[0].x. */
+/* The reason "events[0]: unknown key \"x\": …" is about the key events[0].x. */
 static bool find_reason(const SpecFile *file, const char *text, JsonPlace *ret) {
         static const char unknown[] = "unknown key \"";
         char path[KEY_MAX * 2 + 1] = "";
@@ -120,7 +120,7 @@ static int refuse_reading(const char *path, int error, Reason *reason) {
                         strerror(error));
 }
 
-/* Mostly a pipe, which json_read_fd does not take. */
+/* Standard input is usually a pipe, which json_read_fd does not accept. */
 static int read_stdin(SpecFile *file, Reason *reason) {
         file->text = malloc(JSON_MAX_BYTES + 1);
         if (!file->text)

@@ -3,19 +3,20 @@
 
 #include "interfaces/spec.h"
 
-/* A session spec in a file: an object with its keys, or what 'show --json' has printed of a session
- * (told by its keys id and spec), of which the spec alone counts. */
+/* A session spec in a file: an object with the spec's keys, or the output of 'show --json'. That
+ * output has the keys id and spec, and only its spec is used. */
 typedef struct SpecFile SpecFile;
 
-/* KT_E_INVALID_SPEC: it cannot be read, or is no JSON; with file, line and column. */
+/* Returns KT_E_INVALID_SPEC when the file cannot be read or is not JSON, with file, line and
+ * column. */
 int spec_file_open(const char *path, SpecFile **ret, Reason *reason);
 SpecFile *spec_file_free(SpecFile *file);
 DEFINE_CLEANUP(SpecFile, spec_file_free);
-/* The spec's object; borrowed, and may be changed. */
+/* The spec's object. Borrowed; the caller may change it. */
 json_object *spec_file_get(const SpecFile *file);
-/* It is of a session that was: its name and its lifetime are that one's. */
+/* Whether the file is the description of an old session, with that session's name and lifetime. */
 bool spec_file_is_description(const SpecFile *file);
-/* Into a spec. A mistake is told with file, line and column. */
+/* Reads the file into a spec. An error is reported with file, line and column. */
 int spec_file_read(const SpecFile *file, Spec *spec, Reason *reason);
-/* Puts the place before a reason that begins with a key's path; returns r. */
+/* Adds the place to a reason that begins with a key's path. Returns r. */
 int spec_file_refuse(const SpecFile *file, int r, Reason *reason);

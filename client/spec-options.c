@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The options of `record` and `create` that describe a session, and the spec they make: first the
- * --spec file, then the words of the command line; the setters of interfaces/spec.h judge each
- * value and refuse what is given twice. Owns only its lists, the words are argv's. Knows no
- * option's limit. */
+/* The options of `record` and `create` that describe a session, and the spec they make. First the
+ * --spec file is read, then the command line. The setters of interfaces/spec.h check each value and
+ * refuse values that are given twice. Owns only its lists; the words belong to argv. Does not know
+ * the limits of options. */
 
 #include "spec-options.h"
 
@@ -88,7 +88,7 @@ static int spec_options_add_pids(SpecOptions *options, const char *pids) {
         return 0;
 }
 
-/* Options that name one key: giving one twice is a slip, not a wish. */
+/* Refuses an option that is given twice, because one of the two is a mistake. */
 static int set_once(const char **word, const char *text, const char *option, Reason *reason) {
         if (*word)
                 return reason_set(reason, KT_E_INVALID_SPEC, "%s is given twice", option);
@@ -96,7 +96,7 @@ static int set_once(const char **word, const char *text, const char *option, Rea
         return 0;
 }
 
-/* As systemctl does it: a name without a type is a service's. */
+/* Like systemctl: a name without a type is a service. */
 static int spec_options_set_unit(SpecOptions *options, const char *name, Reason *reason) {
         char *scope;
 
@@ -184,8 +184,9 @@ static const char *spec_options_get_text(json_object *object, const char *key) {
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
-/* ret_lifetime: whether the file has one. A scope of just "command" is what the command line's own
- * command makes of it. Of a session that was, what cannot be had again is left out. */
+/* ret_lifetime: whether the file has a lifetime. A scope of only "command" is removed: it means the
+ * command on the command line. From the description of an old session, everything that a new
+ * session cannot have is removed. */
 static int spec_options_load_file(const char *path,
                 Spec *spec,
                 bool *ret_lifetime,
@@ -212,7 +213,7 @@ static int spec_options_load_file(const char *path,
         return spec_file_read(file, spec, reason);
 }
 
-/* They are sent as one list, wherever they stood. */
+/* All triggers are sent as one list, so those of the file need an origin, too. */
 static int add_file_origins(Origins *origins, const Spec *spec) {
         int r = 0;
 
@@ -311,7 +312,8 @@ static int spec_options_set_buffer(const char *text, Spec *spec, Reason *reason)
 
         errno = 0;
         kb = strtoull(text, &end, 10);
-        /* strtoull takes signs and spaces. A number too long is over any limit: UINT64_MAX. */
+        /* strtoull also accepts signs and spaces. A number that is too long becomes UINT64_MAX,
+         * which is over any limit. */
         if (*text < '0' || *text > '9' || *end)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -320,7 +322,7 @@ static int spec_options_set_buffer(const char *text, Spec *spec, Reason *reason)
         return spec_set_number(spec, "buffer-kb", kb, reason);
 }
 
-/* "64M" */
+/* Parses sizes such as "64M". */
 static int parse_bytes(const char *text, uint64_t *ret) {
         static const char units[] = "KMGT";
         char *end;
@@ -349,7 +351,7 @@ static int spec_options_set_spool(const SpecOptions *options, Spec *spec, Reason
 
         if (!options->has_spool)
                 return 0;
-        if (!spec->spool.is_on) /* of --spec, then this is its size */
+        if (!spec->spool.is_on) /* else --spec has it, and this is only its size */
                 r = spec_spool_begin(spec, spec_field_find("spool"), reason);
         if (r != 0 || !options->spool)
                 return r;
@@ -362,7 +364,7 @@ static int spec_options_set_spool(const SpecOptions *options, Spec *spec, Reason
         return spec_spool_set_number(spec, "max-bytes", bytes, reason);
 }
 
-/* The keys that are the kernel's own words. */
+/* Sets the keys whose values are names of the kernel. */
 static int spec_options_set_kernel(const SpecOptions *options, Spec *spec, Reason *reason) {
         const SpecField *field = spec_field_find("functions");
         int r = 0;

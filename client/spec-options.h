@@ -14,16 +14,16 @@ typedef struct SpecOptionsEvent {
         bool is_off;
 } SpecOptionsEvent;
 
-/* What `record` and `create` were told about the session, as words of the command line. */
+/* The words of the command line that describe the session of `record` or `create`. */
 typedef struct SpecOptions {
         SpecOptionsEvent *events;
         size_t n_events;
-        const char *triggers[SPEC_TRIGGERS_MAX]; /* each a sentence, trigger-option.h */
+        const char *triggers[SPEC_TRIGGERS_MAX]; /* trigger-option.h parses them */
         size_t n_triggers;
         const char *where;
         const char *scope;
-        char *pids; /* of all -p, joined */
-        char *unit; /* the scope that -u names */
+        char *pids; /* of all -p options, joined */
+        char *unit; /* the scope from -u */
         const char *buffer;
         const char *clock;
         const char *mode;
@@ -38,8 +38,8 @@ typedef struct SpecOptions {
         bool locked;
         bool unredacted;
         bool has_spool;
-        const char *spool; /* its size; NULL: as policy has it */
-        Origins *origins;  /* filled with where the words went; borrowed; NULL: nobody asks */
+        const char *spool; /* its size; NULL: the default of policy */
+        Origins *origins;  /* gets the origin of each word; borrowed; may be NULL */
 } SpecOptions;
 
 enum {
@@ -60,7 +60,7 @@ enum {
         OPTION_STACKTRACE,
         OPTION_LOCKED,
         OPTION_SPOOL,
-        OPTION_SPEC_END, /* a verb's own long options count from here */
+        OPTION_SPEC_END, /* a verb's own long options begin here */
 };
 
 #define SPEC_OPTIONS_SHORT "e:f:ap:u:b:"
@@ -93,19 +93,20 @@ enum {
 /* clang-format on */
 
 void spec_options_done(SpecOptions *options);
-/* One option of those above: 0, -ENOMEM, KT_E_INVALID_SPEC with reason. text is borrowed. */
+/* Takes one of the options above. Returns 0, -ENOMEM, or KT_E_INVALID_SPEC with reason. text is
+ * borrowed. */
 int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason);
-/* All of it as a spec. command: the process held back, 0: none; it is the scope unless another is
- * given. name and lifetime: set when not NULL and, for lifetime, not told otherwise. The spec is
- * not yet complete (spec_complete). Its refusals, and later ones that are given to origins_name(),
- * speak of the words of the command line. */
+/* Makes a spec from all options. command: the process that is not released yet, 0: none. It is the
+ * scope unless an option sets another. name and lifetime are used when not NULL; another lifetime
+ * in the options wins. The spec is not yet complete (spec_complete). Errors name words of the
+ * command line; so do later errors that are passed to origins_name(). */
 int spec_options_build(const SpecOptions *options,
                 pid_t command,
                 const char *name,
                 const char *lifetime,
                 Spec **ret,
                 Reason *reason);
-/* "64M", as --spool= takes it. */
+/* Whether --spool= accepts the text as a size, such as "64M". */
 bool spec_options_is_size(const char *text);
-/* The part of --help, with the limits of the spec's field table. */
+/* Prints the options' part of --help, with the limits from the spec's field table. */
 void spec_options_print_help(FILE *out);

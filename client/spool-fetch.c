@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl spool fetch: a recording on the machine's disk as a file or files of one's own. What
- * comes is a pipe with one whole stream after the other; as .kts they are written as they come, and
- * everything that reads streams goes on from one to the next. For other formats they are put into a
- * temporary file first. */
+/* ktracectl spool fetch: copies a recording from the machine's disk into one or several files of
+ * the caller. The daemon sends all streams through a pipe, one after the other. For .kts they are
+ * written unchanged, and all readers of streams continue from one stream to the next. For other
+ * formats they are first collected in a temporary file. */
 
 #include "spool-fetch.h"
 
@@ -29,7 +29,8 @@ static const char *spool_fetch_text_of(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
-/* By id, or the newest of one's own by name: others choose their names, and may choose ours. */
+/* Finds an entry by id, or the caller's newest by name. Other users can choose the same name for
+ * their entries. */
 static json_object *spool_fetch_find(json_object *rows, const char *name) {
         json_object *found = NULL;
         uid_t own = geteuid();
@@ -111,8 +112,8 @@ static int get_daemon(Proxy *proxy, uint64_t *ret_pid, Reason *reason) {
         return r;
 }
 
-/* A worker whose daemon has ended passes on the file that it has, and no other: that end is like
- * any. */
+/* A worker whose daemon has ended sends only its current file and then closes the pipe normally. So
+ * this function compares the daemon's PID before and after. */
 int spool_fetch_into(Proxy *proxy, const char *id, const char *file, int to, Reason *reason) {
         _cleanup_close_ int from = -1;
         uint64_t before = 0, after = 0;
@@ -141,7 +142,7 @@ static int spool_fetch_file(Proxy *proxy,
         return r ?: target_publish(target, reason);
 }
 
-/* Each file by itself. */
+/* Copies each file separately. */
 static int spool_fetch_files(Proxy *proxy,
                 json_object *row,
                 const char *directory,
@@ -176,7 +177,7 @@ static int open_stdio(const Output *output, FILE **ret) {
         return r;
 }
 
-/* Through a temporary file: what is printed or converted has to be there as a whole. */
+/* Uses a temporary file, because printing and conversion need the complete streams. */
 static int fetch_converted(Context *context,
                 Proxy *proxy,
                 const char *id,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl spool fetch, of an entry that holds no streams but texts, as a crash leaves them: one
- * after the other, each below its name where there are several. Bytes as they are into a file; on a
- * terminal without what would be commands to it, since whoever wrote to the kernel's log had a say
- * in them. */
+/* ktracectl spool fetch, for an entry that contains text files instead of streams, as from a crash.
+ * The files are written one after the other, each under its name when there are several. A file
+ * gets the original bytes. For a terminal, control characters are replaced: other users can write
+ * to the kernel's log. */
 
 #include "spool-text.h"
 
@@ -34,7 +34,7 @@ bool spool_is_text(json_object *row) {
         return n > 0;
 }
 
-/* Line by line: what ends a line or moves on in it stays. */
+/* Keeps newlines and tabs. */
 static int spool_text_show(FILE *from) {
         _cleanup_free_ char *line = NULL;
         size_t size = 0;
@@ -73,7 +73,7 @@ static int spool_text_fetch_file(Proxy *proxy,
                           : spool_fetch_into(proxy, id, file, to, reason);
 }
 
-/* Before anything is written. */
+/* Checks this before anything is written. */
 static int spool_text_check_file(json_object *files,
                 const char *id,
                 const char *file,

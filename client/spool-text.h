@@ -3,10 +3,10 @@
 
 #include "proxy.h"
 
-/* Does this row of ListSpool hold no stream? */
+/* Whether this row of ListSpool contains no stream. */
 bool spool_is_text(json_object *row);
-/* All its files into one, each below its name; file: that one alone, as it is. path: NULL: ID.txt,
- * "-": standard output. */
+/* Fetches all files of the entry into one file, each under its name. With file: only that one,
+ * unchanged. path: NULL for ID.txt, "-" for standard output. */
 int spool_fetch_texts(Proxy *proxy,
                 json_object *row,
                 const char *file,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl spool: what sessions have recorded onto the disk of the machine, and boots and crashes
- * have left there: list, remove; fetch is in spool-fetch.c. */
+/* ktracectl spool: lists and removes what sessions have recorded to the machine's disk, and what
+ * boots and crashes have left there. spool-fetch.c contains fetch. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static uint64_t number_of(json_object *object, const char *key) {
         return json_object_get_uint64(json_object_object_get(object, key));
 }
 
-/* What people want to see of an entry. */
+/* Makes a row with the members of an entry that users need. */
 static json_object *spool_make_row(json_object *entry) {
         static const char *const same[] = { "id", "name", "kind", "uid", "state" };
         json_object *row = json_object_new_object();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl status: the daemon and what it allows the caller, or one session. */
+/* ktracectl status: prints the state of the daemon and the caller's limits, or one session. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,8 @@
 static void print_cost(json_object *limits) {
         uint64_t n = json_object_get_uint64(json_object_object_get(limits, "events"));
 
-        /* Root's sessions have no fence that others would run into. */
+        /* Root's sessions have no filter for own processes, so they do not slow down other
+         * users. */
         if (n > 0 && geteuid() != 0)
                 printf("Your sessions have %" PRIu64
                        " event%s; while they run everybody pays for each hit of one, see 'ktracectl status SESSION'.\n",
@@ -49,7 +50,7 @@ static void print_workers(json_object *status) {
                 print_worker(json_object_array_get_idx(workers, i));
 }
 
-/* "3d 04:05:06", without the days where there are none. */
+/* Formats "3d 04:05:06"; omits the days when they are 0. */
 static const char *format_uptime(char out[static TABLE_NUMBER_MAX], uint64_t seconds) {
         char days[16] = "";
 
@@ -87,7 +88,8 @@ static void print_daemon(json_object *status) {
         print_workers(status);
 }
 
-/* What of a limit is used has a key of its own: not a limit, but a column of one. */
+/* The use of a limit is a key of its own. It is printed as a column of the limit, not as another
+ * limit. */
 static const struct {
         const char *limit, *used;
 } counted[] = {
@@ -110,7 +112,7 @@ static json_object *find_used(json_object *limits, const char *limit) {
         return NULL;
 }
 
-/* The names have their units; zero is no limit where ktraced(8) says so. */
+/* The names contain the units. For some limits 0 means no limit, see ktraced(8). */
 static void print_limits(json_object *limits) {
         int width = 0, digits = 0;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The frames of a .kts stream that hold JSON: metadata, command names, statistics, end. Called by
- * the file reader and the live export, which deal with the data frames themselves. Owns the Decode
- * that the metadata fills. A stream may be anybody's: each number that sizes something is checked
- * here. */
+/* Parses the frames of a .kts stream that contain JSON: metadata, command names, statistics and
+ * end. Called by the file reader and the live export, which read the data frames themselves. Owns
+ * the Decode, which the metadata fills. The stream may come from any user, so each number that
+ * sizes something is checked here. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 #define STREAM_JSON_DEPTH 16
 #define SUBBUF_SIZE_MIN   512
-/* The kernel stops at 8 pages of at most 64K, order 7. */
+/* The kernel allows at most order 7: 128 pages of at most 64K, 8M. This limit is above that. */
 #define SUBBUF_SIZE_MAX (16 * 1024 * 1024)
 #define CPUS_MAX        8192
 #define COMMANDS_MAX    (256 * 1024)
@@ -211,7 +211,7 @@ static int add_symbols(Decode *decode, const json_object *metadata) {
 
         if (r == 0 && symbols)
                 (void)tep_parse_kallsyms(decode->tep, symbols);
-        return r == -ENOMEM ? r : 0; /* addresses are shown as numbers without */
+        return r == -ENOMEM ? r : 0; /* without symbols, addresses are printed as numbers */
 }
 
 /* consumes metadata on success only */
@@ -267,7 +267,7 @@ int stream_expect(const Stream *stream, const FrameHeader *header, Reason *reaso
         return 0;
 }
 
-/* The formats are those of the first: it is the same recording. */
+/* The formats of the first metadata stay valid, because it is the same recording. */
 static int stream_continue(Stream *stream, json_object *metadata, Reason *reason) {
         static const char *const same[] = { "subbuf-size", "clock", "cpus", "long-size" };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Walks the records of one ring buffer sub-buffer as the kernel laid it out (kernel
+/* Walks the records of one ring buffer sub-buffer in the kernel's format (kernel
  * include/linux/ring_buffer.h, kernel/trace/ring_buffer.c: struct buffer_data_page). Called by the
- * trace reader and the live export. Owns nothing. libtraceevent's kbuffer does the same but
- * believes every length: a page from a file is not to be believed, so each one is checked here.
- * Little-endian only. */
+ * trace reader and the live export. Owns nothing. libtraceevent's kbuffer does the same but trusts
+ * every length. A page from a file is not trusted, so each length is checked here. Little-endian
+ * only. */
 
 #include <endian.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #define TIMESTAMP_MSBS (UINT64_C(0xf8) << 56)
 
 enum {
-        ENTRY_LONG = 0, /* the length stands in the next word */
+        ENTRY_LONG = 0, /* the next word contains the length */
         ENTRY_PADDING = 29,
         ENTRY_TIME_EXTEND = 30,
         ENTRY_TIME_STAMP = 31,
@@ -47,7 +47,7 @@ static int64_t missed_events(uint64_t commit,
 
         if (!(commit & MISSED_EVENTS))
                 return 0;
-        /* The kernel stores the number behind the records when there is room for it. */
+        /* The kernel stores the number after the records when there is room for it. */
         if (!(commit & MISSED_STORED) || size < long_size)
                 return -1;
         count = long_size == 8 ? (int64_t)subbuf_get_u64(behind) : (int64_t)subbuf_get_u32(behind);
@@ -96,7 +96,7 @@ bool subbuf_next(Subbuf *walk, const uint8_t **ret_data, uint32_t *ret_size, uin
                         length = type * 4;
                         entry += 4;
                 } else {
-                        /* All other kinds have a second word. */
+                        /* All other types have a second word. */
                         if (left < 4)
                                 return end_damaged(walk);
                         length = subbuf_get_u32(entry + 4);
@@ -108,13 +108,13 @@ bool subbuf_next(Subbuf *walk, const uint8_t **ret_data, uint32_t *ret_size, uin
                                 walk->next += 8;
                                 continue;
                         case ENTRY_TIME_STAMP:
-                                /* An absolute time has no room for its five highest bits. */
+                                /* An absolute time stamp lacks its five highest bits. */
                                 walk->ts = (walk->ts & TIMESTAMP_MSBS) |
                                            (((uint64_t)length << DELTA_BITS) + delta);
                                 walk->next += 8;
                                 continue;
                         case ENTRY_PADDING:
-                                /* Without a delta it fills the rest of the sub-buffer. */
+                                /* Padding without a delta fills the rest of the sub-buffer. */
                                 if (delta == 0 || length < 4 || length - 4 > left) {
                                         walk->next = walk->size;
                                         return false;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Names for addresses of the kernel. They are never in a stream: whoever may read /proc/kallsyms
- * adds them, as long as the kernel that wrote the stream is the one that runs, since each boot
- * moves them. Called by the stream reader and by the exporter of trace.dat, which keeps them.
+/* Reads the names of kernel addresses. A stream never contains them. A caller that may read
+ * /proc/kallsyms can add them, but only while the kernel of the recording still runs, because
+ * addresses change at each boot. Called by the stream reader and by the exporter of trace.dat,
+ * which stores them.
  *
- * It relies on kallsyms showing zeros to those who may not know the addresses (kptr_restrict). */
+ * The kernel shows only zeros in kallsyms to callers that may not see addresses (kptr_restrict). */
 
 #include "symbols.h"
 
@@ -17,7 +18,7 @@
 #include "interfaces/cleanup.h"
 #include "stream.h"
 
-#define SYMBOLS_MAX ((size_t)64 * 1024 * 1024) /* some 15 MB in practice */
+#define SYMBOLS_MAX ((size_t)64 * 1024 * 1024) /* about 15 MB in practice */
 
 static bool has_addresses(const json_object *metadata) {
         static const char *const names[] = {
@@ -56,7 +57,7 @@ static bool is_this_boot(const json_object *metadata) {
 static bool is_reported(const char *text) {
         static const char zero[] = "\n0000000000000000 ";
 
-        /* A few symbols of x86 are at 0 for everybody. */
+        /* A few symbols of x86 have address 0 for all users, so one zero means nothing. */
         for (const char *line = strchr(text, '\n'); line && line[1]; line = strchr(line + 1, '\n'))
                 if (strncmp(line, zero, strlen(zero)) != 0)
                         return true;

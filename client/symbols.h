@@ -3,6 +3,7 @@
 
 #include <json-c/json.h>
 
-/* The running kernel's /proc/kallsyms, where a stream with this metadata needs it and is of this
- * boot of this machine, and the caller may read it; else *ret stays NULL. -errno. */
+/* Reads the running kernel's /proc/kallsyms when the stream with this metadata needs it, comes from
+ * this boot of this machine, and the caller may read it. Otherwise *ret stays NULL. Returns 0 or
+ * -errno. */
 int symbols_read(const json_object *metadata, char **ret);

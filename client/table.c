@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Listings: rows of JSON objects as a table or as JSON. The verbs build the rows and say which keys
- * are columns. Text is cleaned of control characters before it reaches a terminal; JSON is
- * escaped. Owns nothing. */
+/* Prints listings: rows of JSON objects as a table or as JSON. The verbs build the rows and select
+ * the columns. Control characters are removed from text for a terminal. JSON is escaped. Owns
+ * nothing. */
 
 #include "table.h"
 
@@ -81,7 +81,7 @@ void table_print(const Context *context,
                 printf("%s%zu %s%s\n", n > 0 ? "\n" : "", n, noun, n == 1 ? "" : "s");
 }
 
-/* A list of text on one line each, under each other; anything else as json-c writes it. */
+/* Prints each text of a list on its own line, and any other value as json-c formats it. */
 static void table_print_value(const char *title, size_t width, json_object *value) {
         size_t n = json_object_is_type(value, json_type_array) ? json_object_array_length(value)
                                                                : 1;

@@ -76,7 +76,7 @@ static int new_file_create(NewFile *file, int dir_fd) {
         return file->fd >= 0 ? 0 : create_hidden(file, dir_fd);
 }
 
-/* linkat() does not follow a link that has the name, and does not replace a file. */
+/* linkat() does not follow a link with this name and does not replace a file. */
 static int new_file_link(const NewFile *file, int dir_fd, const char *name) {
         char proc[64];
 
@@ -84,7 +84,7 @@ static int new_file_link(const NewFile *file, int dir_fd, const char *name) {
         return linkat(AT_FDCWD, proc, dir_fd, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-/* rename() replaces a link that has the name, not the file that the link points to. */
+/* rename() replaces a link with this name, not the file that the link points to. */
 static int new_file_replace(NewFile *file, int dir_fd, const char *name) {
         int r = 0;
 
@@ -103,8 +103,9 @@ static int new_file_replace(NewFile *file, int dir_fd, const char *name) {
         return r;
 }
 
-/* Never replaces what has the name. A file with a hidden name is renamed: file systems without
- * O_TMPFILE may lack hard links, too. Those that lack this kind of rename (NFS) have links. */
+/* Never replaces an existing file. A file with a hidden name is renamed, because file systems
+ * without O_TMPFILE may also lack hard links. Those without this kind of rename (NFS) have hard
+ * links. */
 static int new_file_name(NewFile *file, int dir_fd, const char *name) {
         if (!file->hidden[0])
                 return new_file_link(file, dir_fd, name);
@@ -122,7 +123,7 @@ static void new_file_close(NewFile *file, int dir_fd) {
         close_cleanup(&file->fd);
 }
 
-/* O_NONBLOCK was for opening a FIFO without a reader. From now on writes may wait. */
+/* O_NONBLOCK was for opening a FIFO without a reader. From now on writes may block. */
 static int set_blocking(int fd) {
         int flags = fcntl(fd, F_GETFL);
 
@@ -143,8 +144,8 @@ static int target_open_special(Target *target, int flags, Reason *reason) {
         return set_blocking(target->file.fd);
 }
 
-/* Duplicates the descriptor that the caller has open. The position stays; the file is not opened
- * again. */
+/* Duplicates the descriptor that the caller has open. The position stays, because the file is not
+ * opened again. */
 static int target_take_descriptor(Target *target, Reason *reason) {
         const Place *place = target->place;
         int flags;
@@ -257,7 +258,7 @@ void target_discard(Target *target) {
         const Place *place = target->place;
         struct stat own, named;
 
-        /* Another user may have put another file there. */
+        /* Another user may have put another file there. Only our own file is removed. */
         if (target->is_published && fstat(target->file.fd, &own) == 0 &&
                         fstatat(place->dir_fd, place->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
                         own.st_dev == named.st_dev && own.st_ino == named.st_ino)

@@ -10,24 +10,24 @@
  * open descriptor that is written in place. */
 typedef struct Target Target;
 
-/* special_flags: how a FIFO or a device is opened (open(2)). Creates no name.
- * KT_E_FAILED with a reason when it cannot be written. */
+/* special_flags: open(2) flags for a FIFO or a device. Gives the file no name yet. Fails with
+ * KT_E_FAILED and a reason when it cannot be written. */
 int target_open(const char *path, int special_flags, Target **ret, Reason *reason);
 int target_get_fd(const Target *target);
 bool target_is_new_file(const Target *target); /* false: it is written in place */
-/* A stream of its own to write to the file. -errno. */
+/* Opens a separate stdio stream to write to the file. Returns 0 or -errno. */
 int target_open_stdio(const Target *target, FILE **ret);
-/* Another new file, in the directory of a new file; it has no name unless it is kept. */
+/* Makes another new file in the same directory. It has no name unless it is kept. */
 int target_open_draft(Target *target, Reason *reason);
 int target_get_draft_fd(const Target *target); /* -1: none */
-/* Names the draft PATH.kts; fails when there is such a file. -errno. */
+/* Gives the draft the name PATH.kts. Fails when that file exists. Returns 0 or -errno. */
 int target_keep_draft(Target *target, char **ret_path);
-/* Whether target_publish would be refused now. */
+/* Checks whether target_publish would be refused now. */
 int target_check(const Target *target, Reason *reason);
-/* Gives the new file its name and replaces an older file of the caller. It keeps the name when it
- * has it already. */
+/* Gives the file its name and replaces an older file of the caller. Does nothing when it already
+ * has the name. */
 int target_publish(Target *target, Reason *reason);
-/* KT_E_FAILED: it cannot be written, and why. */
+/* Returns KT_E_FAILED and sets a reason for error. */
 int target_refuse(const Target *target, int error, Reason *reason);
 /* Removes the published file. */
 void target_discard(Target *target);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Loads a trace.dat of trace-cmd into a Trace: version 6, and version 7 plain or packed with zstd,
- * as trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1.6 describe them. Called by
- * trace_open(). Top buffer and instances become the trace's buffers. Options that only help other
- * tools are skipped. Not read, and said so: big-endian files, text of latency tracers, guests whose
- * times need their host's file, other compressions. */
+/* Loads a trace.dat of trace-cmd into a Trace: version 6, and version 7 plain or compressed with
+ * zstd, as trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1.6 describe them. Called by
+ * trace_open(). The top buffer and the instances become the trace's buffers. Options that only
+ * other tools need are skipped. The following files are refused with a message: big-endian files,
+ * text of latency tracers, guests whose times need the host's file, other compressions. */
 
 #include "trace-dat.h"
 
@@ -20,7 +20,7 @@
 
 #define SECTION_MAX_SIZE ((uint32_t)256 * 1024 * 1024)
 #define OPTION_MAX_SIZE  (16 * 1024 * 1024)
-#define OPTIONS_MAX      64 /* sections */
+#define OPTIONS_MAX      64 /* maximum of option sections */
 #define CHUNK_MAX_SIZE   (16 * 1024 * 1024)
 #define CPUS_MAX         8192
 #define BUFFERS_MAX      1024
@@ -43,7 +43,7 @@ enum {
 typedef struct DatBuffer {
         uint64_t offset;
         char name[DAT_STRING_MAX];
-        uint8_t *cpus; /* version 7: the rest of its option */
+        uint8_t *cpus; /* version 7: the rest of the buffer's option */
         size_t cpus_size;
 } DatBuffer;
 
@@ -53,9 +53,9 @@ typedef struct Dat {
         unsigned version;
         uint32_t page_size;
         bool is_packed; /* the file names a compression */
-        bool has_clock; /* version 6: its name stands behind the table of CPUs */
+        bool has_clock; /* version 6: the clock's name follows the table of CPUs */
         uint32_t n_cpus;
-        uint64_t sections[_DAT_SECTION_N]; /* version 7: offsets, 0: none */
+        uint64_t sections[_DAT_SECTION_N]; /* version 7: offsets; 0: none */
         DatBuffer *buffers;
         size_t n_buffers;
         Reason *reason;
@@ -69,7 +69,7 @@ static int trace_dat_cut(Dat *dat, const char *where) {
         return dat_cut(dat->reason, where);
 }
 
-/* "local global [mono]" */
+/* Sets the clock from text such as "local global [mono]". */
 static void trace_dat_set_clock(Dat *dat, char *text) {
         char *clock = strchr(text, '[');
 
@@ -78,7 +78,8 @@ static void trace_dat_set_clock(Dat *dat, char *text) {
         clock++;
         clock[strcspn(clock, "]")] = '\0';
         decode_set_clock(dat->decode, clock);
-        /* Only the option DATE leads to wall time; ts_mult makes nanoseconds of any clock. */
+        /* Only the option DATE gives wall time. ts_mult turns the units of any clock into
+         * nanoseconds. */
         if (dat->trace->ts_mult > 0)
                 dat->decode->is_usec = true;
 }
@@ -112,7 +113,7 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
         switch (id) {
         case OPTION_DATE:
                 dat->trace->ts_offset += (int64_t)((uint64_t)strtoll(text, NULL, 0) * 1000);
-                dat->decode->has_wall = true; /* the times that are read are those of day */
+                dat->decode->has_wall = true; /* with DATE, the times are wall time */
                 return 0;
         case OPTION_OFFSET:
                 dat->trace->ts_offset += strtoll(text, NULL, 0);
@@ -152,7 +153,7 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
         }
 }
 
-/* Options up to the one that ends them; ret_next: where version 7 has more, 0 for nowhere. */
+/* Reads options until OPTION_DONE. ret_next: where version 7 has more options, or 0. */
 static int trace_dat_read_options(Dat *dat, DatInput *input, uint64_t *ret_next) {
         *ret_next = 0;
         for (;;) {
@@ -362,8 +363,8 @@ static int load_v7(Dat *dat, DatInput *input) {
         return 0;
 }
 
-/* The table of offsets and sizes that ends version 6's head; of an instance it has its own place.
- */
+/* Reads the table of offsets and sizes at the end of version 6's head. An instance has its own
+ * table. */
 static int read_cpu_table(Dat *dat, DatInput *input, const char *name) {
         char word[10];
         uint64_t next;
@@ -457,8 +458,8 @@ static int load_head(Dat *dat, DatInput *input) {
         return 0;
 }
 
-/* The receipt of a file that was a stream leads from its clock to wall time. Options that change
- * the times that are read leave no way there. */
+/* The receipt of a file that was a stream contains the offset to wall time. It is wrong when
+ * options change the times. */
 static void take_wall_time(Dat *dat) {
         json_object *offset = NULL;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Loads the index of a .kts file into a Trace: walks the frame headers, keeps where each CPU's data
- * frames lie, and takes the others. Called by trace_open(). A stream that is cut or damaged
- * anywhere behind its metadata is read up to its last whole frame; what is missing is told in the
- * trace. */
+/* Loads the index of a .kts file into a Trace: walks the frame headers, remembers where each CPU's
+ * data frames are, and parses the other frames. Called by trace_open(). A stream that is cut or
+ * damaged after its metadata is read up to its last complete frame. The trace then describes what
+ * is missing. */
 
 #include "trace-stream.h"
 
@@ -52,7 +52,7 @@ static int load_frame(Trace *trace, uint64_t offset, const FrameHeader *header, 
         return r != 0 ? r : trace_add_chunk(trace, header->cpu, &chunk);
 }
 
-/* The metadata is what nothing can be read without. */
+/* Without the metadata nothing can be read. */
 static int trace_stream_finish(Trace *trace, uint64_t place, const Reason *why, Reason *reason) {
         trace->whole_size = place;
         if (why)

@@ -3,5 +3,5 @@
 
 #include "trace.h"
 
-/* For the two loaders. */
+/* Used by the two loaders. */
 int trace_load_stream(Trace *trace, Reason *reason);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A recorded trace as one sequence of records in time order over all CPUs. Called by the exporters.
- * Owns the file's index and one block of sub-buffers per CPU; the file itself is read piece by
- * piece with pread, never mapped (a file that shrinks would be a SIGBUS) and never held whole. The
- * two loaders, trace-stream.c and trace-dat.c, fill the index. Ties in time go to the lower CPU, as
- * in trace-cmd. */
+/* Reads a recorded trace as one sequence of records in time order over all CPUs. Called by the
+ * exporters. Owns the file's index and one block of sub-buffers per CPU. The file is read in pieces
+ * with pread. It is never mapped, because access to a file that shrinks would cause SIGBUS, and
+ * never completely in memory. The two loaders, trace-stream.c and trace-dat.c, fill the index. With
+ * equal times the lower CPU comes first, as in trace-cmd. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "trace.h"
 
 #define BLOCK_SIZE ((size_t)256 * 1024)
-/* All lanes' blocks together: what a small file full of CPUs may make us allocate. */
+/* The blocks of all lanes together. Limits what a small file with many CPUs can allocate. */
 #define BLOCKS_MAX ((uint64_t)1024 * 1024 * 1024)
 
 int trace_read(const Trace *trace, uint64_t offset, void *data, size_t size) {
@@ -154,7 +154,7 @@ static void trace_lane_lose(TraceLane *lane, int64_t lost) {
                 lane->lost = MIN_OF(lane->lost + lost, INT64_MAX / 2);
 }
 
-/* The next block of sub-buffers: 1, 0 when there is none, -errno. */
+/* Reads the next block of sub-buffers. Returns 1, 0 when there is none, or -errno. */
 static int lane_fill(Trace *trace, TraceLane *lane) {
         size_t subbuf_size = trace->buffers[lane->buffer].subbuf_size, size;
         const TraceChunk *chunk;
@@ -204,7 +204,7 @@ static uint64_t convert_ts(const Trace *trace, uint64_t ts) {
         return ts + (uint64_t)trace->ts_offset;
 }
 
-/* Makes lane->record the next record; 1, 0 at the lane's end, -errno. */
+/* Reads the next record into lane->record. Returns 1, 0 at the lane's end, or -errno. */
 static int trace_lane_advance(Trace *trace, TraceLane *lane) {
         size_t subbuf_size = trace->buffers[lane->buffer].subbuf_size, size;
         int64_t missed;
@@ -306,7 +306,8 @@ int trace_next(Trace *trace, TraceItem *ret) {
                         .buffer = &trace->buffers[lane->buffer] };
 
                 if (lane->is_taken) {
-                        /* Only now is the record that was handed out last no longer in use. */
+                        /* The caller may have used the last record until now, so the lane advances
+                         * only here. */
                         r = trace_lane_advance(trace, lane);
                         if (r < 0)
                                 return r;
@@ -340,7 +341,8 @@ static ssize_t trace_read_some(int fd, uint8_t *data, size_t size) {
         return n < 0 ? -errno : n;
 }
 
-/* What cannot seek is copied, head first: command names and statistics come last in a stream. */
+/* Copies a file that cannot seek, head first. The copy is needed because command names and
+ * statistics come last in a stream. */
 static int spool(Trace *trace, const uint8_t *head, size_t n_head) {
         const char *directory = secure_getenv("TMPDIR");
         _cleanup_close_ int copy = -1;
@@ -385,7 +387,7 @@ static TraceType type_of(const uint8_t *head, size_t size) {
         return TRACE_UNKNOWN;
 }
 
-/* Reads the first bytes, and all others into a file of ours when the fd cannot go back to them. */
+/* Reads the first bytes. When the fd cannot seek, copies the file into a temporary file. */
 static int open_head(Trace *trace, uint8_t head[static 16], size_t *ret_size) {
         struct stat st;
         size_t n = 0;
@@ -410,7 +412,7 @@ static int open_head(Trace *trace, uint8_t head[static 16], size_t *ret_size) {
                 n += (size_t)k;
         }
         *ret_size = n;
-        /* What is neither is not worth a copy, which may never end. */
+        /* A file of another type is not copied: its data may never end. */
         return type_of(head, n) == TRACE_UNKNOWN ? 0 : spool(trace, head, n);
 }
 

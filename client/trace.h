@@ -10,36 +10,36 @@
 #include "stream.h"
 #include "subbuf.h"
 
-/* Whole sub-buffers of one CPU that lie behind each other in the file; the last may be cut. */
+/* Complete sub-buffers of one CPU that are adjacent in the file. The last one may be cut. */
 typedef struct TraceChunk {
         uint64_t offset;
-        uint64_t size;   /* as sub-buffers */
+        uint64_t size;   /* as sub-buffers, after unpacking */
         uint64_t lost;   /* events lost before it; 0: see the sub-buffers' own flags */
-        uint32_t packed; /* bytes of a zstd frame, 0: plain */
+        uint32_t packed; /* bytes of a zstd frame; 0: not packed */
 } TraceChunk;
 
-/* One CPU of one buffer: its chunks, and where the reader stands in them. */
+/* One CPU of one buffer: its chunks, and the reader's position in them. */
 typedef struct TraceLane {
         unsigned cpu;
         size_t buffer; /* index into the trace's buffers */
         TraceChunk *chunks;
         size_t n_chunks, n_allocated;
 
-        size_t chunk;         /* the next one to read from */
-        uint64_t chunk_place; /* bytes of it that were read */
+        size_t chunk;         /* the next chunk to read from */
+        uint64_t chunk_place; /* bytes of it that were already read */
         uint8_t *block;
         size_t block_size, block_used, block_place;
         Subbuf walk;
         Record record; /* the next one */
-        int64_t lost;  /* before it; -1: an unknown number */
-        bool is_told;  /* the block's frame told the loss, so its sub-buffers' flags do not count */
+        int64_t lost;  /* events before it; -1: an unknown number */
+        bool is_told;  /* the frame reported the loss: ignore the sub-buffers' flags */
         bool is_taken; /* the record was handed out */
         bool is_done;
 } TraceLane;
 
 /* The top buffer, or an instance of a trace.dat. */
 typedef struct TraceBuffer {
-        char *name; /* "": the top one */
+        char *name; /* "": the top buffer */
         size_t subbuf_size;
 } TraceBuffer;
 
@@ -48,15 +48,15 @@ typedef struct Trace {
         int fd; /* can seek */
         bool owns_fd;
         uint64_t size;
-        uint64_t whole_size; /* of a stream: up to its last whole frame */
+        uint64_t whole_size; /* of a stream: up to its last complete frame */
         bool is_dat;
-        Stream stream;  /* of a trace.dat only its decode is set */
-        Decode *decode; /* the stream's */
+        Stream stream;  /* for a trace.dat, only its decode and receipt are set */
+        Decode *decode; /* owned by the stream */
         TraceBuffer *buffers;
         size_t n_buffers;
         TraceLane **lanes; /* by buffer, then CPU */
         size_t n_lanes;
-        /* trace.dat: nanoseconds = (raw * mult >> shift) + offset; mult 0: raw */
+        /* For trace.dat: nanoseconds = (raw * mult >> shift) + offset. With mult 0, raw is used. */
         uint32_t ts_mult, ts_shift;
         int64_t ts_offset;
         void *unpack; /* ZSTD_DCtx */
@@ -65,7 +65,7 @@ typedef struct Trace {
 
         TraceLane **heap; /* lanes by the time of their next record */
         size_t n_heap;
-        uint64_t n_damaged; /* sub-buffers that could not be read to their end */
+        uint64_t n_damaged; /* sub-buffers with a damaged end */
 } Trace;
 
 typedef enum TraceItemKind {
@@ -76,26 +76,28 @@ typedef enum TraceItemKind {
 
 typedef struct TraceItem {
         TraceItemKind kind;
-        Record record; /* of a loss only its ts and cpu */
+        Record record; /* for a loss, only ts and cpu are set */
         int64_t lost;  /* -1: an unknown number */
         const TraceBuffer *buffer;
 } TraceItem;
 
-/* Told apart by content. A fd that cannot seek is copied to a temporary file first. Returns 0,
- * -errno, KT_E_FAILED with reason. */
+/* Opens a trace; its content selects the loader. A fd that cannot seek is first copied to a
+ * temporary file. Returns 0, -errno, or KT_E_FAILED with reason. */
 int trace_open(int fd, bool with_plugins, Trace **ret, Reason *reason);
 Trace *trace_close(Trace *trace);
 DEFINE_CLEANUP(Trace, trace_close);
 
-/* Before the first trace_next(): the others are as if nothing had been there. */
+/* Drops all other CPUs. Must be called before the first trace_next(). */
 void trace_keep_cpus(Trace *trace, const CpuList *cpus);
-/* The next record or loss in time order over all CPUs; 0 or -errno. */
+/* Gets the next record or loss in time order over all CPUs. Returns 0 or -errno. */
 int trace_next(Trace *trace, TraceItem *ret);
 
-/* pread that takes no less: 1, 0 at the file's end, -errno. */
+/* Like pread, but reads all `size` bytes. Returns 1, 0 at the file's end, or -errno. */
 int trace_read(const Trace *trace, uint64_t offset, void *data, size_t size);
 int trace_add_buffer(Trace *trace, const char *name, size_t subbuf_size);
-/* Finds or makes the lane of the last buffer's CPU; -ENOMEM. */
+/* Adds the chunk to the CPU's lane in the last buffer; makes the lane if needed. Returns 0 or
+ * -ENOMEM. */
 int trace_add_chunk(Trace *trace, unsigned cpu, const TraceChunk *chunk);
-/* Unpacks a chunk into data, which has room for chunk->size: 0, -errno, -EBADMSG. */
+/* Unpacks a chunk into data, which has room for chunk->size bytes. Returns 0, -errno or
+ * -EBADMSG. */
 int trace_unpack(Trace *trace, const TraceChunk *chunk, uint8_t *data);

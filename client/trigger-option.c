@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A trigger as one writes it on the command line: "EVENT [if FILTER] do ACTION [TARGET] [times N]".
- * TARGET is the event of enable and disable, and the keys of hist, with commas between them. Takes
- * the sentence apart; what its words may be is judged where those of every door are. */
+/* Parses a trigger from the command line: "EVENT [if FILTER] do ACTION [TARGET] [times N]". TARGET
+ * is the event for enable and disable, or the keys of hist, separated by commas. Only splits the
+ * text; the daemon and the spec's setters check the values, as for other clients. */
 
 #include "trigger-option.h"
 
@@ -20,8 +20,8 @@ static int trigger_option_refuse(const char *text, const char *why, Reason *reas
                         why);
 }
 
-/* The last word "do" outside of quotes, for a filter may compare with a text that holds one. NULL:
- * there is none. */
+/* Finds the last word "do" outside of quotes, because a filter may compare with a text that
+ * contains "do". Returns NULL when there is none. */
 static char *find_do(char *text) {
         char *found = NULL, quoted = '\0';
 
@@ -62,7 +62,8 @@ static int set_count(SpecTriggerList *list, const char *text, const char *number
         const SpecField *field;
         char *end;
 
-        /* strtoull takes signs and blanks. A number too long is over any limit: UINT64_MAX. */
+        /* strtoull also accepts signs and blanks. A number that is too long becomes UINT64_MAX,
+         * which is over any limit. */
         unsigned long long n = strtoull(number, &end, 10);
         if (*number < '0' || *number > '9' || *end)
                 return trigger_option_refuse(text, "no number behind 'times'", reason);
@@ -70,7 +71,7 @@ static int set_count(SpecTriggerList *list, const char *text, const char *number
         return r ?: spec_triggers_set_number(list, field, n, reason);
 }
 
-/* What follows "do": ACTION [TARGET] [times N]. */
+/* Parses the text after "do": ACTION [TARGET] [times N]. */
 static int read_action(SpecTriggerList *list, const char *text, char *words, Reason *reason) {
         char *state = NULL, *action = strtok_r(words, " ", &state);
         char *next = strtok_r(NULL, " ", &state);

@@ -5,5 +5,5 @@
 
 #define TRIGGER_OPTION_FORM "'EVENT [if FILTER] do ACTION [TARGET] [times N]'"
 
-/* One --trigger as the next trigger of the list. KT_E_INVALID_SPEC quoting the text. */
+/* Adds one --trigger to the list. Fails with KT_E_INVALID_SPEC and quotes the text. */
 int trigger_option_read(SpecTriggerList *list, const char *text, Reason *reason);

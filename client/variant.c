@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* D-Bus values as JSON and back, so that a verb has one kind of data whatever it prints. The
- * answers come from ktraced; their nesting is bounded by D-Bus itself (64 levels). Owns nothing. */
+/* Turns D-Bus values into JSON and back, so that verbs handle only JSON. The values come from
+ * ktraced, and D-Bus itself limits their nesting (64 levels). Owns nothing. */
 
 #include "variant.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Numbers of every width; anything else is -EBADMSG. */
+/* Reads numbers of every width. Any other type is -EBADMSG. */
 static int variant_read_number(sd_bus_message *message, char type, json_object **ret) {
         union {
                 uint8_t y;
@@ -71,12 +71,12 @@ static int variant_read_text(sd_bus_message *message, char type, json_object **r
         return *ret ? 0 : -ENOMEM;
 }
 
-/* The entries of an open a{?*} container. */
+/* Reads the entries of an open a{?*} container. */
 static int variant_read_entries(sd_bus_message *message, const char *entry, json_object *object) {
         char types[256];
         int r;
 
-        /* entry is "{sv}": the container is entered without its braces. */
+        /* entry is "{sv}", but sd-bus expects the types without braces. */
         (void)snprintf(types, sizeof(types), "%.*s", (int)strlen(entry) - 2, entry + 1);
         while ((r = sd_bus_message_enter_container(message, SD_BUS_TYPE_DICT_ENTRY, types)) > 0) {
                 _cleanup_json_ json_object *key = NULL, *value = NULL;
@@ -88,7 +88,7 @@ static int variant_read_entries(sd_bus_message *message, const char *entry, json
                         return r;
                 if (json_object_object_add(object, json_object_get_string(key), value) < 0)
                         return -ENOMEM;
-                value = NULL; /* the object's now */
+                value = NULL; /* now owned by object */
                 r = sd_bus_message_exit_container(message);
                 if (r < 0)
                         return r;

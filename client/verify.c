@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl verify: proves that nothing of ktraced's is in the kernel without a session. It reads
- * tracefs itself (instances/ktrace-*, dynamic events in groups ktrace_*) and compares with the
- * sessions and probes of a running daemon; it never starts one and never repairs. It relies on
- * tracefs being mounted and on root: nobody else may look. */
+/* ktracectl verify: checks that the kernel contains no objects of ktraced without a session. It
+ * reads tracefs itself (instances/ktrace-*, dynamic events in groups ktrace_*) and compares with
+ * the sessions and probes of a running daemon. It never starts a daemon and never removes anything.
+ * It requires a mounted tracefs and root: other users may not read tracefs. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #define PROBE_GROUP_PREFIX "ktrace_"
 #define PAIR_PREFIX        "synthetic/" PROBE_GROUP_PREFIX
-/* One for all sessions; it goes with the last. */
+/* All sessions share it; the last session removes it. */
 #define PROBE_GUARD       "ktrace_guard/commit_creds"
 #define VERIFY_LOOKS      10
 #define VERIFY_PAUSE_USEC (200 * 1000)
@@ -93,7 +93,8 @@ static bool verify_has_session(const Verify *verify, const char *id) {
         return false;
 }
 
-/* A user's stays until they remove it, the catalogue's as long as a session has it. */
+/* A user's probe stays until the user removes it. A probe of the catalogue stays while a session
+ * uses it. */
 static bool verify_has_probe(const Verify *verify, const char *group_event) {
         size_t n = verify->probes ? json_object_array_length(verify->probes) : 0;
 
@@ -146,7 +147,7 @@ static int verify_instances(Verify *verify, Reason *reason) {
         return r;
 }
 
-/* "synthetic/ktrace_ID_N": an event that a session has for a probe made of two. */
+/* "synthetic/ktrace_ID_N" is the event of a session's probe that is made of two events. */
 static bool verify_has_pair(const Verify *verify, const char *name) {
         const char *start = name + strlen(PAIR_PREFIX);
         char id[KT_ID_DIGITS + 1];
@@ -158,7 +159,7 @@ static bool verify_has_pair(const Verify *verify, const char *name) {
         return verify_has_session(verify, id);
 }
 
-/* What the kernel has recorded at boot is in the spool: from then on nothing of it stands. */
+/* When the recording of the boot is in the spool, none of its probes may remain. */
 static bool verify_is_boot_over(void) {
         _cleanup_close_ int fd = open(KT_RUNTIME_DIR "/state/.boot.json", O_RDONLY | O_CLOEXEC);
         char text[512] = "";
@@ -166,8 +167,8 @@ static bool verify_is_boot_over(void) {
         return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strstr(text, "\"entry\"");
 }
 
-/* Before that, and where the daemon has left it to others, the boot's probes are to be there; and
- * without the mark they are somebody's, whatever their group is called. */
+/* The boot's probes are expected until then, and also when the daemon left them to other programs.
+ * Without the mark they belong to another program, whatever their group is called. */
 static bool verify_has_boot(const char *name) {
         _cleanup_close_ int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
         char text[8192] = "", *rest = text;
@@ -185,7 +186,7 @@ static bool verify_has_boot(const char *name) {
         return !is_ours || !verify_is_boot_over();
 }
 
-/* A line is "p:group/event …", "r16:group/event …", "s:synthetic/event …". */
+/* A line is "p:group/event …", "r16:group/event …" or "s:synthetic/event …". */
 static int verify_probe(Verify *verify, char *line) {
         char *name = strchr(line, ':');
 
@@ -207,7 +208,7 @@ static int verify_probe(Verify *verify, char *line) {
         return verify_add(verify, "dynamic event", name);
 }
 
-/* Kernels without dynamic events have no such file and none of ours either. */
+/* Kernels without dynamic events do not have this file, so they have no probes of ktraced. */
 static int verify_probes(Verify *verify, Reason *reason) {
         _cleanup_fclose_ FILE *file = NULL;
         _cleanup_free_ char *line = NULL;
@@ -266,8 +267,8 @@ static int verify_look(Verify *verify, Reason *reason) {
         return r;
 }
 
-/* While a session is made or removed its instance is there and the session is in no list: what is
- * found beside a running daemon counts once it has stayed. */
+/* While a session is created or removed, its instance exists but the session is not listed. So with
+ * a running daemon, a finding counts only when it persists. */
 static int verify_execute(const Context *context, Verify *verify) {
         Reason reason = {};
         int r = verify_open(verify, &reason);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From a trace's clock to the time of day, for all outputs. What leads there is one number, the
- * distance from CLOCK_REALTIME when the session was made: whoever sets the machine's time
- * afterwards does not move the events, and a clock that stands still while the machine sleeps
- * (mono, local, global, perf) is early by the sleep from then on; boot is not. Clocks that count no
- * nanoseconds have no such number, and none is made up. */
+/* Converts times of a trace's clock to the time of day, for all outputs. It adds one number: the
+ * distance to CLOCK_REALTIME at the creation of the session. So a later change of the machine's
+ * time does not change the times of events. Clocks that stop during suspend (mono, local, global,
+ * perf) are too early after it, by the length of the suspend; boot is not. Clocks that do not count
+ * nanoseconds have no such number. */
 
 #include "wall-clock.h"
 
@@ -39,7 +39,7 @@ bool wall_clock_format(const Decode *decode,
                 uint64_t ts,
                 unsigned digits,
                 char out[static WALL_CLOCK_TEXT_MAX]) {
-        /* Seconds change rarely: the date is not made anew for each record. */
+        /* Seconds change rarely, so the date is not formatted for each record. */
         static __thread time_t last_second;
         static __thread char last_date[32];
         int64_t wall = (int64_t)(ts + (uint64_t)decode->wall_offset_ns);

@@ -6,9 +6,9 @@
 /* "2026-11-21T12:00:00.123456789Z" */
 #define WALL_CLOCK_TEXT_MAX 48
 
-/* KT_E_FAILED: nothing leads from the trace's clock to wall time, and why. */
+/* Fails with KT_E_FAILED and a reason when the trace's clock has no relation to wall time. */
 int wall_clock_check(const Decode *decode, Reason *reason);
-/* digits: of the fraction, 6 or 9. False: no such date. */
+/* digits: of the fraction, 6 or 9. Returns false when the date is out of range. */
 bool wall_clock_format(const Decode *decode,
                 uint64_t ts,
                 unsigned digits,
