@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The rows of a histogram as JSON, out of what the confined reader has found in the kernel's table
- * (hist-reader.c). Numbers and pieces of text: each piece is checked to lie in the message, and
- * made printable, since a traced process has chosen its bytes. Pure. */
+/* Makes JSON from the rows of a histogram. The confined reader (hist-reader.c) has read them from
+ * the kernel's table, as numbers and pieces of text. A traced process chooses the bytes of a text.
+ * So each piece is checked to lie inside the message, and is made printable. These functions are
+ * pure. */
 
 #include "trace/hist-rows.h"
 
@@ -11,7 +12,7 @@
 
 #include "interfaces/utf8.h"
 
-/* What is no printable text is written \xNN, and a backslash twice. */
+/* A byte that is not printable text becomes \xNN, and a backslash is doubled. */
 static json_object *hist_rows_make_text(const char *text, size_t size) {
         _cleanup_free_ char *out = malloc(4 * size + 1);
         char *to = out;
@@ -39,7 +40,7 @@ static json_object *make_number(uint64_t number, bool is_signed) {
         return is_signed ? json_object_new_int64((int64_t)number) : json_object_new_uint64(number);
 }
 
-/* Takes value; false: no memory. */
+/* Takes ownership of value; returns false without memory. */
 static bool hist_rows_add(json_object *object, const char *name, json_object *value) {
         return value && json_object_object_add(object, name, value) == 0;
 }
@@ -64,7 +65,7 @@ static json_object *make_range(uint64_t from, uint64_t to) {
         return make_pair("from", json_object_new_uint64(from), "to", json_object_new_uint64(to));
 }
 
-/* The kernel rounds up: 2^9 are 257 to 512. */
+/* The kernel rounds up: 2^9 stands for 257 to 512. */
 static json_object *make_power(uint64_t power) {
         uint64_t last = power < 64 ? UINT64_C(1) << power : UINT64_MAX;
         uint64_t first = power == 0   ? 0
@@ -89,8 +90,8 @@ static json_object *hist_rows_make_lines(const char *text, size_t size) {
         return TAKE_PTR(lines);
 }
 
-/* The name as strace and ktracectl write it: "write" for the kernel's "sys_write". A number that is
- * none of a system call has no name. */
+/* Uses the names of strace and ktracectl: "write" for the kernel's "sys_write". A number that is
+ * not a system call has no name. */
 static json_object *make_syscall(uint64_t nr, const char *text, size_t size) {
         static const char prefix[] = "sys_";
         const size_t n = sizeof(prefix) - 1;

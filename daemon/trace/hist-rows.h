@@ -4,12 +4,12 @@
 #include "interfaces/control.h"
 #include "policy/hist.h"
 
-/* What a reader of histograms has told, as GetHistogram answers it; nothing of it is believed.
- * NULL: no memory, or it cannot be. */
+/* Makes a row of GetHistogram's answer from an untrusted message of the histogram reader. Returns
+ * NULL without memory or if the message is invalid. */
 json_object *hist_rows_make_entry(const HistLayout *layout, const ControlMessage *message);
-/* {"name","event","keys","values","sort","size"}: which one it is. */
+/* Identifies the histogram: {"name","event","keys","values","sort","size"}. */
 json_object *hist_rows_describe(const SpecTrigger *trigger, const HistText *text);
-/* The same, and of the whole table. */
+/* The same, with the totals of the table. */
 json_object *hist_rows_make_head(const SpecTrigger *trigger,
                 const HistText *text,
                 const ControlMessage *totals,

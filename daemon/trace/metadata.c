@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What makes a stream readable on another machine: the kernel's record layout, the formats of the
- * granted events and only those, the clock, the receipt. Called by trace.c on the worker thread.
- * Kernel symbols are never in it.
+/* The metadata that makes a stream readable on another machine: the kernel's record layout, the
+ * formats of the granted events only, the clock, and the receipt. trace.c calls it on the worker
+ * thread. It never contains kernel symbols.
  *
- * To add a clock: the way from it to the time of day is here and in client/wall-clock.c;
+ * To add a clock: its conversion to the time of day is here and in client/wall-clock.c;
  * tests/e2e/clocks.sh. */
 
 #include "trace/metadata.h"
@@ -70,8 +70,8 @@ static bool metadata_read_clock(clockid_t clock, int64_t *ret) {
         return true;
 }
 
-/* The trace's clock now. Those that no system call reads the kernel tells with an instance's
- * counters, cut to the microsecond, where they count nanoseconds. */
+/* Reads the trace's clock. If no system call reads this clock, the kernel reports it with the
+ * counters of an instance. For clocks in nanoseconds, that value is cut to microseconds. */
 static bool read_trace_clock(const Trace *trace, int64_t *ret, int64_t *ret_error) {
         CpuStatistics s;
         clockid_t clock;
@@ -86,10 +86,10 @@ static bool read_trace_clock(const Trace *trace, int64_t *ret, int64_t *ret_erro
         return true;
 }
 
-#define CLOCK_READINGS 5 /* the best of them: somebody else may run between two of its clocks */
+#define CLOCK_READINGS 5 /* takes the best: the daemon may be preempted */
 
-/* CLOCK_REALTIME minus the trace clock, and how far that may be off. False: the clock has no
- * relation to it. */
+/* Returns CLOCK_REALTIME minus the trace clock, and the maximum error. Returns false if the clock
+ * has no fixed relation to CLOCK_REALTIME. */
 static bool clock_realtime_offset(const Trace *trace, int64_t *ret, int64_t *ret_error) {
         *ret_error = INT64_MAX;
         for (unsigned i = 0; i < CLOCK_READINGS; i++) {
@@ -117,13 +117,13 @@ static int add_wall_clock(json_object *object, const Trace *trace) {
         return r ?: describe_put(object, "realtime-error-nsec", json_object_new_int64(error));
 }
 
-/* By it a reader knows whether the kernel's addresses are still those of the stream. */
+/* A reader compares it to learn whether the addresses of the running kernel match the stream. */
 static int add_boot_id(json_object *object) {
         char text[64] = "";
 
         _cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
         if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-                return 0; /* names can be done without */
+                return 0; /* symbol names are optional */
         text[strcspn(text, "\n")] = '\0';
         return metadata_add_string(object, "boot-id", text);
 }
@@ -146,8 +146,8 @@ static int add_machine(json_object *object, const Trace *trace) {
         return r ?: add_wall_clock(object, trace);
 }
 
-/* The instance's own where the kernel has one: its sub-buffers may differ in size from the top
- * level's. */
+/* Prefers the instance's own file, if the kernel has one: its sub-buffers may differ in size from
+ * the top level's. */
 static int add_header(json_object *object, const char *key, const Trace *trace, const char *path) {
         _cleanup_free_ char *text = NULL;
 
@@ -157,7 +157,7 @@ static int add_header(json_object *object, const char *key, const Trace *trace, 
         return r ?: metadata_add_string(object, key, text);
 }
 
-/* The id is in the format's second line. */
+/* The second line of the format contains the id. */
 static int format_id(const char *text, uint64_t *ret) {
         const char *line = strstr(text, "\nID: ");
 
@@ -167,7 +167,7 @@ static int format_id(const char *text, uint64_t *ret) {
         return 0;
 }
 
-/* What the consumer cuts, and a reader is told of: ktrace-stream(5). */
+/* Lists the fields that the consumer removes, for the reader: ktrace-stream(5). */
 static int add_cuts(json_object *event,
                 const Trace *trace,
                 const GrantEvent *granted,
@@ -192,7 +192,8 @@ static int show_pair(const Probe *probe, char **text) {
         return 0;
 }
 
-/* A probe's values are shown as their types want it, which the kernel does not know. */
+/* The kernel does not know a probe's declared types, so the format is rewritten to show its values
+ * accordingly. */
 static int show_probe(const Trace *trace, const GrantEvent *event, char **text, size_t *size) {
         for (size_t i = 0; i < trace->n_probes; i++) {
                 const Probe *probe = trace->probes[i];
@@ -239,8 +240,8 @@ int metadata_add_event(json_object *events, const Trace *trace, const GrantEvent
         return add_cuts(object, trace, event, text, size);
 }
 
-/* Marks are of their owner; where addresses are cut, that of the kernel's code which wrote them is.
- */
+/* A mark belongs to its owner. If the session hides addresses, only the address of the kernel code
+ * that wrote the mark is zeroed. */
 static int add_marks(json_object *events, const Trace *trace) {
         static const char cuts[] = "[{\"field\":\"ip\",\"how\":\"zero\"}]";
         _cleanup_free_ char *text = NULL;
@@ -264,15 +265,16 @@ static int add_marks(json_object *events, const Trace *trace) {
         return r;
 }
 
-/* What the kernel writes besides events. */
+/* Adds a record type of the kernel that is not an event. */
 static int add_internal(json_object *events, const Trace *trace, const char *name) {
         GrantEvent event = { .system = (char *)"ftrace", .name = (char *)name };
         int r = metadata_add_event(events, trace, &event);
 
-        return r == -ENOENT ? 0 : r; /* not of this kernel */
+        return r == -ENOENT ? 0 : r; /* this kernel lacks it */
 }
 
-/* Also where a trigger asks for them; of grants that cut, the consumer lets none through. */
+/* A trigger can also request stack traces. For a fenced or redacted grant the consumer passes none.
+ */
 static bool has_stacks(const Trace *trace) {
         bool wants = trace->spec->stacktrace;
 
@@ -298,8 +300,8 @@ static bool is_granted(const Trace *trace, const char *system, const char *name)
         return false;
 }
 
-/* What a borrowed instance records by its maker's will. Nothing is cut where one may be borrowed.
- */
+/* Adds the events that the maker of a borrowed instance has enabled. A grant that may borrow an
+ * instance removes nothing from records. */
 static int add_borrowed(json_object *events, const Trace *trace) {
         _cleanup_free_ char *text = NULL;
         char *line, *next;

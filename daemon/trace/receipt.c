@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The part of a stream that answers for it: who asked for what, which rule of which rules allowed
- * it, what was left out, which kernel wrote it. Called by metadata.c on the worker thread. What is
- * cut of each event stands at the event ("cut"), losses in the statistics, interference in the end
- * frame; a policy's own filters are nowhere, since they may tell what a reader must not know.
+/* The receipt of a stream: who requested what, which rule of which rules allowed it, what was left
+ * out, and which kernel recorded it. metadata.c calls it on the worker thread. The receipt does not
+ * list removed fields (they are in "cut" of each event), lost events (in the statistics) or
+ * interference (in the end frame). It never shows the filters of a policy, because they may reveal
+ * what a reader must not know.
  *
  * To add a line: this file, client/receipt.c, and ktrace-stream(5). */
 
@@ -45,7 +46,7 @@ int receipt_fill(const Trace *trace, json_object *receipt) {
                             ?: describe_put(receipt,
                                                "addresses",
                                                json_object_new_string(describe_addresses(grant)));
-        /* A kernel may have been linked without. */
+        /* A kernel may have no build id. */
         if (r == 0 && build_id_read(build_id) == 0)
                 r = describe_put(receipt, "kernel-build-id", json_object_new_string(build_id));
         return r;

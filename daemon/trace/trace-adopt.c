@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An instance that a daemon before this one has made, taken over: a part of trace.h. A plan that
- * the event loop builds and the worker thread runs.
+/* Takes over an instance that the previous daemon made: a part of trace.h. The event loop builds
+ * the plan; the worker thread runs it.
  *
- * While nobody was there the kernel went on recording, the consumer reading, and in a judged trace
- * the guard watching. What foreign hands did to the fence meanwhile nobody was told of: so all of
- * it is read back, and a watch is laid before that. Of a trace that is not judged the events are
- * turned on again, which costs nothing where they are. */
+ * While no daemon ran, the kernel continued to record and the consumer continued to read. In a
+ * judged trace the guard continued to watch. No daemon saw the changes that other programs made to
+ * the fence in that time. So a watch is installed first, and then the whole fence is read back. If
+ * the trace is not judged, its events are enabled again. This changes nothing if they are still
+ * enabled. */
 
 #include "trace/trace-adopt.h"
 
@@ -33,7 +34,7 @@ static int trace_adopt_step_open(void *context, Reason *reason) {
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
         int r = trace->borrow ? trace_reopen_borrowed(trace, reason)
                               : instance_open(trace->tracefs, name, &trace->instance);
-        if (r < 0) /* nothing is there that could be turned off */
+        if (r < 0) /* no instance: nothing to disable */
                 trace->is_live = false;
         if (r == -ENOENT)
                 return reason_set(reason,
@@ -63,7 +64,8 @@ static int trace_adopt_find_lost(const Trace *trace, char **lists, const Probe *
         return r;
 }
 
-/* Defined anew it would be another event than the one in the rings and in what the stream says. */
+/* A removed probe cannot be defined again: the new event would have another id than the records in
+ * the rings and the metadata of the stream. */
 static int step_probes_stand(void *context, Reason *reason) {
         const Trace *trace = context;
         char *lists[_PROBE_KIND_N] = {};
@@ -80,8 +82,9 @@ static int step_probes_stand(void *context, Reason *reason) {
                         lost->definition->name);
 }
 
-/* Of a call that was under way when the last daemon ended nobody has heard: the buffer becomes as
- * the session says. Not where it is so: the kernel stops recording meanwhile. */
+/* The previous daemon may have ended while a call changed the buffer's size, and that call got no
+ * answer. So the buffer gets the size that the session states. If the size is already right it is
+ * not set, because the kernel stops recording during the change. */
 static int trace_adopt_step_size(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         uint64_t wanted = trace->size_kb;
@@ -99,7 +102,7 @@ static int trace_adopt_step_size(void *context, Reason *reason _unused_) {
         return trace_set_size(trace, trace->spec->buffer_kb);
 }
 
-/* Some of its steps were done before: each may be done again. */
+/* The previous daemon may have done some of these steps. Each step may be repeated. */
 static int step_stopping(void *context, Reason *reason) {
         const Trace *trace = context;
 
@@ -110,8 +113,8 @@ static int step_stopping(void *context, Reason *reason) {
         return r ?: trace_step_dropped(context, reason);
 }
 
-/* Both are laid for good: the watch first, so that no write between it and the reading is missed.
- */
+/* The watch is already installed, so a write during the reading is not missed. The watch and the
+ * fence stay for the rest of the session. */
 static int step_verify(void *context, Reason *reason) {
         Trace *trace = context;
         bool has_fired;
@@ -130,7 +133,7 @@ static int trace_adopt_step_events(void *context, Reason *reason _unused_) {
         const Grant *grant = trace->grant;
         const char *system, *name;
 
-        /* What a trigger has turned off shall stay off. */
+        /* An event that a trigger has disabled must stay disabled. */
         if (trace_is_judged(trace) || !trace->is_live || trace->n_triggers > 0 ||
                         trace->next == grant->n_events) {
                 trace->next = 0;

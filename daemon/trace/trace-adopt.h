@@ -3,8 +3,9 @@
 
 #include "trace/trace.h"
 
-/* Instead of it: takes over the instance that a daemon before this one has made. What was laid is
- * read back where records are judged, KT_E_FAILED when it is not as it was; events that shall be on
- * are, and a stop that was under way is finished. has_guard, is_guarded, guard_gid, is_armed,
- * is_live, is_stopping, is_off and arm are the caller's to fill in. Undone: nothing. */
+/* Replaces trace_plan_create: takes over the instance that the previous daemon made. If records are
+ * judged, it reads back the fence and fails with KT_E_FAILED when the fence was changed. It enables
+ * the events that should be enabled, and completes a stop that was in progress. The caller fills in
+ * has_guard, is_guarded, guard_gid, is_armed, is_live, is_stopping, is_off and arm. The plan undoes
+ * nothing. */
 void trace_plan_adopt(Trace *trace, Plan *plan);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An instance that the kernel or a module has made, as a session reads it. A part of trace.h, on
- * the worker thread. Nothing of it is the session's: its size, its clock and whether it overwrites
- * stay, since changing them drops what it holds; events that are on stay on and keep their filters;
- * what the session has turned on or changed goes back as it was. It is never removed. What it
- * cannot keep for its maker is what is read: a record is read once.
+/* Reads an instance that the kernel or a module has made. A part of trace.h, on the worker thread.
+ * The session does not own the instance. Its size, its clock and its overwrite mode stay, because
+ * changing them drops its records. Enabled events stay enabled and keep their filters. The session
+ * restores everything that it has enabled or changed, and never removes the instance. It cannot
+ * restore the records that it has read: each record can be read only once.
  *
- * It relies on open files of an instance keeping it: rmdir and the kernel's own removal answer
- * EBUSY for as long as the session lives. After a daemon that was killed the next one puts back
- * what it takes over (keep.c), and nothing of a session that it does not. */
+ * Relies on: open files of an instance keep it. rmdir and the kernel's own removal fail with EBUSY
+ * while the session lives. If a daemon was killed, the next daemon restores the changes of the
+ * sessions that it takes over (keep.c), but not those of other sessions. */
 
 #include "trace/trace-borrow.h"
 
@@ -23,10 +23,10 @@
 
 struct Borrow {
         char *clock;
-        bool *has_turned_on; /* by the grant's events */
-        char **filters;      /* those before ours; NULL: not changed */
+        bool *has_turned_on; /* one per event of the grant */
+        char **filters;      /* the previous filters; NULL: not changed */
         bool was_stopped;    /* tracing_on was 0 */
-        uint64_t percent;    /* buffer_percent, which the consumer changes */
+        uint64_t percent;    /* buffer_percent; the consumer changes it */
 };
 
 bool trace_is_borrowed(const Trace *trace) {
@@ -174,7 +174,7 @@ int trace_adopt_borrow(Trace *trace, json_object *object) {
 int trace_give_back(Trace *trace) {
         char percent[24];
 
-        if (!trace->borrow || !trace->instance) { /* given back already, or gone */
+        if (!trace->borrow || !trace->instance) { /* already returned, or the instance is gone */
                 trace_free_borrow(trace);
                 return 0;
         }
@@ -202,7 +202,7 @@ static int trace_borrow_is_on(const Trace *trace, const GrantEvent *event, bool 
         snprintf(path, sizeof(path), "events/%s/%s/enable", event->system, event->name);
         int r = tracefs_read(trace->instance->fd, path, &text, NULL);
         if (r == 0)
-                *ret = text[0] == '1'; /* "0*" has triggers, and is off */
+                *ret = text[0] == '1'; /* "0*" is disabled and has triggers */
         return r;
 }
 
@@ -212,7 +212,7 @@ static int keep_filter(Trace *trace, size_t i) {
 
         snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
         int r = tracefs_read(trace->instance->fd, path, &text, NULL);
-        if (r == -ENOENT) /* takes none */
+        if (r == -ENOENT) /* event without filter */
                 return 0;
         if (r < 0)
                 return r;
@@ -264,7 +264,7 @@ void trace_return_filters(Trace *trace) {
                 if (!trace->borrow->filters[i])
                         continue;
                 int r = trace_borrow_is_on(trace, event, &on);
-                if (r == 0 && !on) /* else it is somebody else's by now */
+                if (r == 0 && !on) /* else another program uses it */
                         r = trace_borrow_set_filter(trace, event, trace->borrow->filters[i], NULL);
                 if (r != 0 && r != -ENOENT)
                         log_errno(MIN_OF(r, -EIO),
@@ -287,7 +287,7 @@ int trace_borrow_event(Trace *trace, size_t i) {
         int r = trace_borrow_is_on(trace, event, &on);
         if (r < 0 || on)
                 return r;
-        trace->borrow->has_turned_on[i] = true; /* also when it fails half-way */
+        trace->borrow->has_turned_on[i] = true; /* also if enabling fails half-way */
         return instance_enable_event(trace->instance, event->system, event->name, true);
 }
 

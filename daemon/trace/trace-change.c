@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is changed of a trace while it goes on: events on and off, the buffer's size, an empty one.
- * A part of trace.h; plans that the event loop builds and the worker thread runs.
+/* Changes to a trace while it exists: enabling and disabling events, resizing and clearing the
+ * buffer. A part of trace.h. The event loop builds the plans; the worker thread runs them.
  *
- * While a buffer's size changes the kernel records nothing, and a guard that fires meanwhile stops
- * nothing: judged traces change it before their first start only. */
+ * The kernel records nothing while the size of a buffer changes, and a guard that fires during the
+ * change stops nothing. So a judged trace changes its size only before its first start. */
 
 #include "trace/trace-change.h"
 
@@ -39,7 +39,8 @@ int trace_begin_switch(Trace *trace) {
         return 0;
 }
 
-/* What starts with a trigger is off until then; what is there for triggers alone for ever. */
+/* An event that a trigger starts is disabled at first. An event that only serves triggers is never
+ * enabled. */
 static bool begins_off(const Trace *trace, const GrantEvent *event) {
         bool is_closed = trace_windows_are_switches(trace) && trace_begins_closed(trace->spec);
         bool is_counted = trace_counts_event(trace, event);
@@ -82,7 +83,7 @@ static int trace_change_switch_event(Trace *trace, size_t i, bool off) {
         const char *system, *name;
 
         trace_locate(trace, &trace->grant->events[i], &system, &name);
-        /* A trigger may have made it otherwise than it began. */
+        /* A trigger may have changed the event's state since it was set. */
         if (trace->is_off[i] == off &&
                         !(trace->is_asked[i] && trace_event_has_window(trace, system, name)))
                 return 0;
@@ -127,7 +128,7 @@ static void undo_switch(void *context) {
         trace->next = 0;
         for (size_t i = 0; trace->was_off && trace->is_off && i < trace->grant->n_events; i++)
                 (void)trace_change_switch_event(
-                                trace, i, trace->was_off[i]); /* gone, or as it was */
+                                trace, i, trace->was_off[i]); /* it may be removed or unchanged */
         trace_forget_switch(trace);
 }
 
@@ -148,7 +149,7 @@ static const PlanStep switch_steps[] = {
         { "switch", step_switch, undo_switch },
 };
 
-/* The kernel takes whole pages, and of some kernels whole sub-buffers. */
+/* The kernel rounds the size to whole pages; some kernels round to whole sub-buffers. */
 void trace_read_size(Trace *trace) {
         trace->size_kb = 0;
         (void)tracefs_read_u64(trace->instance->fd, "buffer_size_kb", &trace->size_kb);
@@ -162,7 +163,8 @@ int trace_set_size(Trace *trace, uint64_t kb) {
         return r;
 }
 
-/* What the kernel counts nowhere is told in the stream itself, as a line of the daemon's. */
+/* The kernel does not count records that are missing because of a resize. So a line of the daemon
+ * in the stream reports the gap. */
 static void report_gap(const Trace *trace, const char *what, uint64_t kb) {
         char text[128];
 

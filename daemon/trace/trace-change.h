@@ -3,19 +3,22 @@
 
 #include "trace/trace.h"
 
-/* Between begin and plan: wants_off, as it is, is changed to what is wanted. */
+/* Call trace_begin_switch first, then change wants_off from the current to the requested state,
+ * then call trace_plan_switch. */
 int trace_begin_switch(Trace *trace);
 void trace_forget_switch(Trace *trace);
 void trace_plan_switch(Trace *trace, Plan *plan);
-/* wants_kb on each CPU. Undone: as the spec says. Not of a judged trace that has been armed: while
- * the kernel changes the size, a guard that goes off does not stop the trace. */
+/* Sets the buffer to wants_kb on each CPU. Undo restores the spec's size. Not for a judged trace
+ * that has been armed: while the kernel changes the size, a guard that fires does not stop the
+ * trace. */
 void trace_plan_resize(Trace *trace, Plan *plan);
-/* Nothing is in the buffers; the window is the event loop's. Not of a judged trace. */
+/* Clears the buffers. The event loop handles the window. Not for a judged trace. */
 void trace_plan_clear(Trace *trace, Plan *plan);
-/* Of create: which events are off at first. */
+/* Step of create: determines which events are disabled at first. */
 int trace_step_off(void *context, Reason *reason);
-/* Of a daemon before this one that was switching events: those are as they were. */
+/* For a trace whose previous daemon was switching events: sets those events back to their previous
+ * state. */
 int trace_step_switched_back(void *context, Reason *reason);
-/* Of the buffers, and reads back what the kernel makes of it. */
+/* Sets the size of the buffers, and reads back the size that the kernel has chosen. */
 int trace_set_size(Trace *trace, uint64_t kb);
 void trace_read_size(Trace *trace);

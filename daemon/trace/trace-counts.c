@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The histograms of a trace whose records are judged: a part of trace.h. The kernel's histograms
- * count whoever has a number of the kernel's pid list, also another user's process that got the
- * number of a task that has just ended. So the events are recorded instead, and the consumer counts
- * what it has found to be a member's (consumer/counts.c). This module decides which events that
- * are, which of their records the kernel has to record, and describes all of it for the consumer.
- * Notify triggers are counted in the same way.
+ * count every task whose pid is on the kernel's pid list. This can be a process of another user
+ * that got the pid of a task that has just ended. So the kernel records the events instead, and the
+ * consumer counts the records that it finds to be a member's (consumer/counts.c). This module
+ * decides which events these are and which of their records the kernel has to record, and describes
+ * them for the consumer. Notify triggers are counted in the same way.
  *
- * An event is recorded once. Where a stream and a histogram, or two histograms, want different
- * records of it, the kernel records what any of them wants, and the consumer evaluates the
+ * The kernel records an event only once. If a stream and a histogram, or two histograms, need
+ * different records of an event, the kernel records all of them, and the consumer evaluates the
  * conditions.
  *
- * A flight recorder has no consumer while it runs: it can have no histograms, and its notify
- * triggers are the kernel's (SECURITY.md). */
+ * A flight recorder has no consumer while it runs. It can have no histograms, and the kernel counts
+ * its notify triggers (SECURITY.md). */
 
 #include "trace/trace-counts.h"
 
@@ -104,12 +104,13 @@ int trace_check_counts(const Spec *spec, const Grant *grant, Reason *reason) {
         return r;
 }
 
-/* The filters of an event's users: its own, where it is recorded, and those of its histograms. */
+/* The filters of an event's users: its own filter, if the event is recorded, and the filters of its
+ * histograms. */
 
 typedef struct Filters {
-        const char **texts; /* each once; NULL: all records */
+        const char **texts; /* without duplicates; NULL: all records */
         size_t n;
-        bool has_all; /* one of the users wants all records */
+        bool has_all; /* a user needs all records */
 } Filters;
 
 static void add_filter(Filters *filters, const char *text) {
@@ -145,7 +146,7 @@ int trace_join_counted(const Trace *trace, const GrantEvent *event, char **ret) 
         _cleanup_free_ const char **texts = filters.texts;
         for (size_t i = 0; r == 0 && i < filters.n; i++)
                 size += strlen(texts[i]) + strlen("() || ");
-        /* One that is too long for the kernel is left to the consumer. */
+        /* If the filter is too long for the kernel, the consumer alone evaluates it. */
         if (r < 0 || filters.has_all || filters.n == 0 || size > FILTER_RESULT_MAX)
                 return r;
         char *text = malloc(size);
@@ -161,7 +162,7 @@ int trace_join_counted(const Trace *trace, const GrantEvent *event, char **ret) 
         return 0;
 }
 
-/* Does the kernel record more of the event than a user with this filter wants? */
+/* Checks if the kernel records more of the event than a user with this filter needs. */
 static int needs_condition(const Trace *trace,
                 const GrantEvent *event,
                 const char *filter,
@@ -338,7 +339,8 @@ static int put_tables(json_object *plan, const Trace *trace, Reason *reason) {
         return r;
 }
 
-/* The condition for the records that the reader of the stream may have, where more are recorded. */
+/* Adds the condition for the records that the reader of the stream may have, if the kernel records
+ * more. */
 static int trace_counts_put_filter(json_object *filters,
                 const Trace *trace,
                 const GrantEvent *event,
@@ -356,7 +358,7 @@ static int trace_counts_put_filter(json_object *filters,
         return r ?: put_condition(entry, trace, event, event->filter, reason);
 }
 
-/* The event is off in the stream, but it is counted. */
+/* Lists an event that is disabled in the stream but counted. */
 static int put_hidden(json_object *hidden,
                 const Trace *trace,
                 const GrantEvent *event,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The fence as the kernel holds it: a part of trace.h. What is laid around an instance whose
- * records are judged, in steps of the plans of trace.c, and the reading back of all of it. Runs on
- * the worker thread but for trace_check_fence.
+/* The fence in the kernel: a part of trace.h. It installs what protects an instance whose records
+ * are judged, in steps of the plans of trace.c, and reads all of it back. It runs on the worker
+ * thread, except for trace_check_fence.
  *
- * The guard's condition names one uid and one gid, as constants: the owner's uid, and the gid that
- * all listed processes share (arm.c refuses others). It is laid when that gid is known, that is
- * after the first pid; what happened before is caught by the judgement that follows (arm-check.c).
- * It stays armed in `stopped` and is never made anew while anything has been recorded.
+ * The guard's condition names one uid and one gid, as constants: the uid of the owner, and the gid
+ * that all listed processes share (arm.c rejects others). The guard is installed when that gid is
+ * known, that is after the first pid. The later credentials check (arm-check.c) finds changes that
+ * happened before. The guard stays armed in `stopped` and is never installed again after anything
+ * was recorded.
  *
- * Without kprobes there is no guard: then every task that is listed must have no_new_privs. */
+ * Without kprobes there is no guard. Then every listed task must have no_new_privs. */
 
 #include "trace/trace-fence.h"
 
@@ -30,19 +31,20 @@
 #include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
 
-/* PID_MAX_LIMIT of 64-bit kernels. With fewer numbers, that of an ended task soon comes again while
- * the kernel's list still has it. With this many an attacker first needs millions of forks. */
+/* PID_MAX_LIMIT of 64-bit kernels. With a lower limit, the pid of an ended task is soon used again
+ * while the kernel's list still contains it. With this limit an attacker first needs millions of
+ * forks. */
 #define PID_MAX_NEEDED 4194304
-/* Events that are watched one by one of a trace that is not judged: each is a directory that is
- * kept open, and the daemon has 65536 descriptors for 256 sessions. */
+/* The number of events that are watched individually in a trace that is not judged. Each needs an
+ * open directory, and the daemon has 65536 descriptors for 256 sessions. */
 #define WATCH_EVENTS_MAX 128
-/* Events read back in one step of a plan. */
+/* The number of events that one step of a plan reads back. */
 #define VERIFY_EVENTS 32
 
 static const char lifetimes_system[] = "sched";
-/* The events by which the consumer knows who is a member: on in every judged trace, without any
- * filter. The last one only where none is granted with it: without that a thread that is not its
- * process's first is lost from sight when it execs. */
+/* The consumer needs these events to know the members. They are enabled in every judged trace,
+ * without any filter. The last one is left out if the grant has it with a filter. Then the consumer
+ * loses a thread that calls exec and is not the first thread of its process. */
 static const char *const lifetimes[] = { "sched_process_fork",
         "sched_process_exit",
         "sched_process_exec" };
@@ -87,8 +89,8 @@ bool trace_needs_event(const Trace *trace, const GrantEvent *event) {
 
 static const char rename_system[] = "task", rename_event[] = "task_rename";
 
-/* Recorded besides, so that the consumer knows the names of tasks. Where the session records it
- * itself, the consumer has what the session has. */
+/* Checks if task_rename must be recorded for the consumer, which needs the names of tasks. If the
+ * session records the event itself, the consumer uses the session's records. */
 static bool needs_renames(const Trace *trace) {
         if (!trace_counts_names(trace))
                 return false;
@@ -122,8 +124,8 @@ static int check_lifetimes(const Grant *grant, Reason *reason) {
         return 0;
 }
 
-/* A second swap puts back what the first has put aside: the ring would go on behind a gap that
- * nothing tells of, and in it are ends of processes. */
+/* A second swap puts the earlier part back. The ring would then continue after a gap that nothing
+ * reports, and the gap may contain exits of processes. */
 static int check_snapshots(const Spec *spec, Reason *reason) {
         uint64_t n = 0;
 
@@ -250,7 +252,7 @@ static int trace_fence_read_format(const Trace *trace, const char *name, Format 
         return r ?: format_parse(text, size, ret, &reason);
 }
 
-/* Where the number of the other task stands. */
+/* Returns the offset of the other task's pid. */
 static int find_other(const Format *format, const char *name, uint32_t *ret) {
         const FormatField *field = format_field_find(format, name);
 
@@ -260,7 +262,7 @@ static int find_other(const Format *format, const char *name, uint32_t *ret) {
         return 0;
 }
 
-/* Of a kernel that has it otherwise there is no name. */
+/* Finds the command name. If this kernel's layout differs, no name is available. */
 static ControlText trace_fence_find_text(const Format *format, const char *name) {
         const FormatField *field = format_field_find(format, name);
         bool is_whole = field && field->kind == FIELD_PLAIN && field->size == TASK_NAME_MAX;
@@ -346,8 +348,8 @@ static int install_watch(Trace *trace) {
         return r;
 }
 
-/* From before the first reading on: what is written from now on is either seen there or told. No
- * judged trace goes on without; any other one does. */
+/* The watch is installed before the first reading: every later write is either seen by the reading
+ * or reported by the watch. A judged trace requires a watch; other traces continue without one. */
 int trace_step_watch(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
@@ -371,7 +373,8 @@ static int refuse_change(Reason *reason, const char *file) {
                         file);
 }
 
-/* KT_E_FAILED: the latch or the guard has gone off; *ret_fired: it was the guard. */
+/* Returns KT_E_FAILED if the latch or the guard has fired. *ret_fired is true if it was the guard.
+ */
 static int check_latch(const Trace *trace, bool *ret_fired, Reason *reason) {
         bool is_on = true, has_fired = false;
 
@@ -388,7 +391,7 @@ static int check_latch(const Trace *trace, bool *ret_fired, Reason *reason) {
         return is_on || !defence_is_on("latch") ? 0 : refuse_change(reason, "tracing_on");
 }
 
-/* What was laid stands. */
+/* Checks that everything that was installed is still there. */
 static int check_installed(const Trace *trace, Reason *reason) {
         bool has_sentinel = true, stands = true;
         uint64_t follows = 1;
@@ -418,7 +421,7 @@ int trace_step_latch(void *context, Reason *reason) {
         Trace *trace = context;
         bool has_fired;
 
-        /* In a borrowed instance tracing_on is its maker's. */
+        /* In a borrowed instance tracing_on belongs to its maker. */
         int r = trace->borrow ? 0 : check_latch(trace, &has_fired, reason);
         r = r ?: check_installed(trace, reason);
         if (r != 0)
@@ -452,7 +455,7 @@ int trace_step_guard(void *context, Reason *reason) {
         if (!trace_is_judged(trace) || !trace->has_guard)
                 return 0;
         gid_t gid = trace->arm.rule.has_gid ? trace->arm.rule.gid : trace->owner->gids[0];
-        /* The group of a unit's processes may be another one at a later start. */
+        /* The group of a unit's processes may be different at a later start. */
         if (trace->is_guarded && trace->guard_gid != gid) {
                 r = trace_lift_twins(trace);
                 r = r ?: cred_guard_lift(trace->instance, uid, trace->guard_gid);
@@ -464,7 +467,7 @@ int trace_step_guard(void *context, Reason *reason) {
                 r = cred_guard_install(trace->instance, uid, gid);
                 trace->is_guarded = r == 0;
                 trace->guard_gid = gid;
-                if (r < 0) /* half of it may stand */
+                if (r < 0) /* may be half installed */
                         (void)cred_guard_lift(trace->instance, uid, gid);
         }
         return r ?: check_installed(trace, reason);
@@ -476,7 +479,7 @@ int trace_step_lifetimes(void *context, Reason *reason _unused_) {
 
         size_t n = trace_is_judged(trace) ? count_lifetimes(trace->grant) : 0;
 
-        trace->is_live = trace->is_live || n > 0; /* also when the first of them fails */
+        trace->is_live = trace->is_live || n > 0; /* also if the first one fails */
         trace->arm.since_nsec = 0;
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = instance_enable_event(trace->instance, lifetimes_system, lifetimes[i], true);
@@ -502,7 +505,7 @@ int trace_disable_others(const Trace *trace) {
                         r = instance_enable_system(trace->instance, system, false);
                         done = system;
                 }
-                r = r == -ENOENT ? 0 : r; /* its module is no longer there */
+                r = r == -ENOENT ? 0 : r; /* its module was unloaded */
         }
         return r;
 }
@@ -521,7 +524,7 @@ int trace_open_guard(Trace *trace) {
 
 /* Reading back */
 
-/* Something of ours hangs on this event to make a probe's records of it. */
+/* True if a probe of ours is attached to this event. */
 static bool is_source(const Grant *grant, const char *system, const char *name) {
         for (size_t i = 0; i < grant->n_sources; i++)
                 if (strcmp(grant->sources[i].system, system) == 0 &&
@@ -530,7 +533,7 @@ static bool is_source(const Grant *grant, const char *system, const char *name) 
         return false;
 }
 
-/* "0\n", "1\n", with a star where a trigger hangs on it, a probe's among them. */
+/* The file contains "0\n" or "1\n", with a star if the event has a trigger or an attached probe. */
 static int verify_enable(const Trace *trace,
                 const char *directory,
                 const GrantEvent *event,
@@ -587,7 +590,7 @@ static int verify_trigger(const Trace *trace,
         return trace_triggers_stand(trace, system, name, text) ? 0 : refuse_change(reason, path);
 }
 
-/* event: NULL for one that the fence alone has put on. */
+/* event: NULL for an event that only the fence has enabled. */
 static int verify_event(const Trace *trace,
                 const char *system,
                 const char *name,

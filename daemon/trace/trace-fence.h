@@ -3,19 +3,20 @@
 
 #include "trace/trace.h"
 
-/* The fence's share of a trace's plans, for trace.c. */
+/* The fence's steps in the plans of a trace, for trace.c. */
 
-/* Joined to the filters of all events of a fenced session but those of probes in programs, whose
- * flags say nothing: they are made by the task itself, with preemption on, and the kernel takes one
- * from a count of 0 that stands beside them (trace_uprobe.c, tracing_gen_ctx_dec). Not in interrupt
- * context: hard irq 8, soft irq 16, nmi 64 (include/linux/trace_events.h). What runs there speaks
- * of others. */
+/* This condition is added to the filters of all events of a fenced session, except probes in
+ * programs. It excludes interrupt context, because records from there may describe other tasks:
+ * hard irq 8, soft irq 16, nmi 64 (include/linux/trace_events.h). For probes in programs the flags
+ * are unreliable: the task itself makes the record with preemption on, and the kernel subtracts one
+ * from the preemption count, which is 0 and next to the flags (trace_uprobe.c,
+ * tracing_gen_ctx_dec). */
 #define FENCE_CONTEXT "!(common_flags & 88)"
 
-/* NULL filter: none is wanted. */
+/* Makes the filter of an event; NULL: the event needs none. */
 int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret);
 
-/* The same of a trigger of the event: filter: the caller's; NULL: none. */
+/* The same for a trigger of the event. filter: requested by the caller, or NULL. */
 int trace_join_condition(const Trace *trace,
                 const GrantEvent *event,
                 const char *filter,
@@ -24,28 +25,31 @@ int trace_join_condition(const Trace *trace,
 /* Steps of create. */
 int trace_step_guard_probe(void *context, Reason *reason);
 int trace_step_lifetimes_known(void *context, Reason *reason);
-/* Steps of arm, in this order; between watch and latch and the last: the pids, then the guard. */
+/* Steps of arm, in this order. Between latch and guard: the pids. */
 int trace_step_watch(void *context, Reason *reason);
 int trace_step_latch(void *context, Reason *reason);
 int trace_step_pid_max(void *context, Reason *reason);
 int trace_step_guard(void *context, Reason *reason);
-/* Before any other event, and before it is judged again who is a member. */
+/* Runs before any other event is enabled, and before the members are judged again. */
 int trace_step_lifetimes(void *context, Reason *reason);
-/* Turns off all events but the lifetimes, which must stay on longer: a task that ended without a
- * record while others are still written would leave its place to whoever gets its number. */
+/* Disables all events except the lifetimes, which must stay enabled longer. Otherwise a task could
+ * end without an exit record while other events are still recorded, and its membership would pass
+ * to the next task with the same pid. */
 int trace_disable_others(const Trace *trace);
-/* tracing_on and, where there is a guard, its hist. */
+/* Opens tracing_on and, if there is a guard, the guard's hist. */
 int trace_open_guard(Trace *trace);
 
-/* Are the records judged one by one, by whose they are? */
+/* True if each record is judged by the task that it belongs to. */
 bool trace_is_judged(const Trace *trace);
-/* Are the kernel's saved command names for its streams? They go by number alone. */
+/* True if the kernel's saved command names may be used in the streams. They are keyed by pid alone.
+ */
 bool trace_has_name_list(const Trace *trace);
-/* An event of the grant by which it is known whose records are whose. */
+/* True for an event of the grant that shows which records belong to members. */
 bool trace_needs_event(const Trace *trace, const GrantEvent *event);
-/* What cannot be asked of a fenced session. Event loop, before anything is made. */
+/* Rejects requests that a fenced session cannot have. Runs in the event loop before anything is
+ * created. */
 int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason);
-/* Plan steps: what was laid is read back, a part at a time (*next: 0 at first). KT_E_FAILED:
- * somebody has changed it; *ret_fired: the guard has gone off. */
+/* Plan steps: read back the fence, a part at a time (*next: 0 at first). KT_E_FAILED: another
+ * program has changed it, or the guard has fired (then *ret_fired is true). */
 int trace_verify(const Trace *trace, size_t *next, Reason *reason);
 int trace_verify_latch(const Trace *trace, bool *ret_fired, Reason *reason);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is done with a histogram that a trigger of a trace has laid: its file is opened for the
- * process that reads it, it is emptied, halted and goes on. Plans that the event loop builds and
- * the worker thread runs, since each takes the kernel's event_mutex.
+/* Operations on an installed histogram of a trigger: opening its file for the process that reads
+ * it, clearing, pausing and continuing it. The event loop builds the plans; the worker thread runs
+ * them, because each operation takes the kernel's event_mutex.
  *
- * Which of the file's tables it is is said by the kernel's own list, the file `trigger`, which has
- * no payload. In a fenced session the guard pauses what it finds, and counting that went on after
- * that would be of somebody else: so whoever reads asks afterwards whether the guard has gone off.
- */
+ * The file can contain several tables. The kernel's own list of triggers, the file `trigger`, shows
+ * which table it is; that list contains no recorded data. In a fenced session the guard pauses a
+ * histogram when it fires. Counts after that moment would belong to another user. So the reader
+ * checks after reading if the guard has fired. */
 
 #include "trace/trace-hist.h"
 
@@ -52,7 +52,7 @@ static int trace_hist_step_open(void *context, Reason *reason) {
                 return r;
         TriggerState state = trigger_find(text, &trigger);
         if (!state.stands)
-                return -ENOENT; /* somebody has taken it away: told by who looks after that */
+                return -ENOENT; /* removed by others: ledger.c reports it */
         hist->n_in_file = count_hists(text);
         hist->fds[1] = fd_memfd_sealed("ktrace-trigger", state.line, state.line_size);
         if (hist->fds[1] < 0)
@@ -85,7 +85,7 @@ static int step_verb(void *context, Reason *reason) {
         Trigger trigger;
         bool has_fired;
 
-        /* Paused by the guard for good. */
+        /* If the guard has paused the histogram, it stays paused. */
         int r = trace_is_judged(hist->trace) ? trace_verify_latch(hist->trace, &has_fired, reason)
                                              : 0;
         r = r ?: trace_find_hist(hist->trace, hist->trigger, &trigger, &system, &name, reason);

@@ -10,20 +10,21 @@ typedef enum HistVerb {
         _HIST_VERB_N,
 } HistVerb;
 
-/* One of a trace's histograms, for as long as somebody asks for it. */
+/* One histogram of a trace, for the duration of a request. */
 typedef struct TraceHist {
         const Trace *trace;
-        size_t trigger; /* of the grant's */
+        size_t trigger; /* index in the grant's triggers */
         HistVerb verb;
-        /* What the process that reads it needs: made by the plan, closed by whoever has them. */
-        int fds[2];         /* the `hist` file; the trigger as the kernel lists it (memfd) */
-        uint32_t n_in_file; /* tables */
-        bool has_fired;     /* the guard */
+        /* The files for the reading process. The plan opens them; their holder closes them. */
+        int fds[2];         /* `hist` file; the trigger's line (memfd) */
+        uint32_t n_in_file; /* number of tables */
+        bool has_fired;     /* the guard has fired */
 } TraceHist;
 
-/* KT_E_WRONG_STATE: it is not laid. */
+/* Opens the files. KT_E_WRONG_STATE: the histogram is not installed. */
 void trace_plan_hist_open(TraceHist *hist, Plan *plan);
-/* After it was read: is what it holds the owner's? KT_E_FAILED. */
+/* Call it after the reading: checks that the content belongs to the owner. KT_E_FAILED: it does
+ * not. */
 void trace_plan_hist_judge(TraceHist *hist, Plan *plan);
-/* Does `verb`. */
+/* Performs `verb`. */
 void trace_plan_hist_verb(TraceHist *hist, Plan *plan);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a session records besides events, and where: a tracer on chosen functions, some CPUs alone.
- * A part of trace.h, on the worker thread. Policy has said before that the owner may; the instance
- * is the session's own, so nothing needs to be put back but the tracer, which patches the kernel
- * for as long as it is set. */
+/* What a session records besides events, and on which CPUs: a tracer on chosen functions, and a CPU
+ * mask. A part of trace.h, on the worker thread. The policy check has already allowed it. The
+ * session owns the instance, so only the tracer must be reset: it patches the kernel while it is
+ * set. */
 
 #include "trace/trace-kernel.h"
 

@@ -3,12 +3,12 @@
 
 #include "trace/trace.h"
 
-/* Steps of the plans of trace.c: what records besides events, and where. */
+/* Steps of the plans of trace.c: recording besides events, and the CPUs. */
 
-/* Of create. */
+/* Steps of create. */
 int trace_step_cpus(void *context, Reason *reason);
 int trace_step_tracer(void *context, Reason *reason);
-/* Of start, the last one. */
+/* The last step of start. */
 int trace_step_run_tracer(void *context, Reason *reason);
-/* Off: before the events go off. */
+/* Stops the tracer. Call it before the events are disabled. */
 int trace_run_tracer(Trace *trace, bool on);

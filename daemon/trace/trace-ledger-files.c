@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Files of a whole instance that others may have changed: the clock, the tracer, the size, options,
- * the CPUs, the pid list, and whether it records at all. A part of trace-ledger.h, which says what
- * is put back and what ends the session.
+ * the CPUs, the pid list, and tracing_on. A part of trace-ledger.h; trace-ledger.c describes which
+ * changes are put back and which end the session.
  *
- * Relies on: a changed clock or tracer has emptied the ring, so putting it back drops only what
- * came since. */
+ * Relies on: changing the clock or the tracer clears the ring. So putting it back drops only the
+ * records since the change. */
 
 #include "trace/trace-ledger-files.h"
 
@@ -21,9 +21,9 @@
 
 typedef struct File {
         const char *path;
-        /* -ENOENT: of no interest here. The text that should be there. */
+        /* Returns the expected text, or -ENOENT if the file is not checked for this trace. */
         int (*expect)(const Trace *trace, char *text, size_t size);
-        /* What stands there, where it is not the file's whole text; NULL: it is. */
+        /* Reduces the file's text to the part to compare; NULL compares the whole text. */
         void (*cut)(char *text);
         int (*put_back)(Trace *trace, Reason *reason);
 } File;
@@ -126,7 +126,7 @@ static int look_at_file(Trace *trace, TraceLedger *ledger, size_t i, Reason *rea
 
         int r = file->expect(trace, wanted, sizeof(wanted));
         r = r ?: tracefs_read(trace->instance->fd, file->path, &text, NULL);
-        if (r == -ENOENT || r == -EACCES) /* this kernel has none */
+        if (r == -ENOENT || r == -EACCES) /* not in this kernel */
                 return 0;
         if (r < 0)
                 return r;

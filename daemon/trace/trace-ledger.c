@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What others have changed in the instance of a session that needs no fence, found by comparing
- * what was laid with what stands, and put back where that harms nobody: a part of trace.h, on the
- * worker thread, called by ledger.c. Where records are judged nothing is put back, the session ends
- * (interference.c). Here are events, and what is told; the files of the whole instance are in
- * trace-ledger-files.c.
+/* Finds changes by others in the instance of a session that needs no fence. It compares the files
+ * with the values that were set, and puts a value back if that does no harm. A part of trace.h, on
+ * the worker thread, called by ledger.c. If records are judged, nothing is put back and the session
+ * ends (interference.c). This file handles events and the report; trace-ledger-files.c handles the
+ * files of the whole instance.
  *
- * Not put back, but told: what was in a buffer that somebody emptied; anything in an instance that
- * is somebody else's (trace-borrow.c), who may have meant it; triggers of others on our events. And
- * three changes end the session: an emptied pid list, since nothing tells who was on it; a filter
- * of the rules' that is gone, since records have passed that the owner may not see; a tracer or a
- * probe that was taken away, since the ring went with it, and a probe defined anew has another
- * number than the stream's metadata says.
+ * Some changes are reported but not put back: a cleared buffer, because its records are lost; any
+ * change in an instance that the session did not make (trace-borrow.c), because its maker may have
+ * intended it; and triggers of others on our events.
  *
- * Relies on: an event's filter is written while it is off (filter.c).
+ * Three changes end the session. An emptied pid list: its content is lost. A missing filter of a
+ * rule: records have passed that the owner may not see. A removed tracer or probe: the ring was
+ * cleared with it, and a probe that is defined again has another id than the metadata of the stream
+ * states.
+ *
+ * Relies on: an event's filter is written while the event is disabled (filter.c).
  *
  * To add a kind of interference: compare it here, or in trace-ledger-files.c if it concerns the
- * whole instance; watch/ledger.c decides when to look and how often to repair,
- * watch/interference.c ends a judged trace; tests/session/test-ledger.c,
- * tests/e2e/interference.sh, tests/guest/interference.sh. */
+ * whole instance; watch/ledger.c decides when to look and how often to repair, watch/interference.c
+ * ends a judged trace; tests/session/test-ledger.c, tests/e2e/interference.sh,
+ * tests/guest/interference.sh. */
 
 #include "trace/trace-ledger.h"
 
@@ -38,7 +40,8 @@
 #include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
 
-/* Events in one step of a plan, and those of others that are turned off in one. */
+/* The number of events that one step of a plan compares, and the number of events of others that it
+ * disables. */
 #define LOOK_EVENTS 32
 #define MARKS_MAX   8
 
@@ -82,10 +85,10 @@ int trace_ledger_end_session(Reason *reason, const char *file, const char *why) 
 /* Events */
 
 typedef struct Wrong {
-        bool is_on, wants_on; /* now; as it should be */
+        bool is_on, wants_on; /* actual state; expected state */
         bool enable, filter, trigger;
-        char *now_filter;    /* as it reads */
-        char *wanted_filter; /* NULL: none */
+        char *now_filter;    /* as read */
+        char *wanted_filter; /* NULL: no filter */
 } Wrong;
 
 static void wrong_clear(Wrong *wrong) {
@@ -138,7 +141,8 @@ static int put_back_filter(const Trace *trace,
                                                    wrong->wanted_filter,
                                                    &reason)
                                  : tracefs_write(trace->instance->fd, path, "0");
-        /* Without its filter it stays off: nobody asked for all of its records. */
+        /* If the filter cannot be set, the event stays disabled: the session did not request all
+         * its records. */
         if (r == 0 && wrong->wants_on)
                 r = instance_enable_event(trace->instance, system, name, true);
         return r;
@@ -170,8 +174,8 @@ static void note_event(TraceLedger *ledger,
         }
 }
 
-/* Those of ours that somebody has lifted, with what is left of their counts as far as it is known.
- * -EEXIST: others stand there, too. */
+/* Installs the session's triggers again that others have removed, with the last known rest of their
+ * counts. Fails with -EEXIST if there are also triggers of others. */
 static int put_back_triggers(Trace *trace, size_t event, const char *system, const char *name) {
         _cleanup_free_ char *text = NULL, *now = NULL;
         Reason reason = {};
@@ -261,7 +265,7 @@ static int look_at_event(Trace *trace, TraceLedger *ledger, size_t i, Reason *re
         return 0;
 }
 
-/* What makes one record of two events. */
+/* Checks the triggers that make one record of two events. */
 static int look_at_pairs(const Trace *trace, Reason *reason) {
         int r = 0;
 
@@ -281,7 +285,7 @@ static int look_at_pairs(const Trace *trace, Reason *reason) {
         return r;
 }
 
-/* Events that others have turned on, whose records nobody asked for */
+/* Events that others have enabled */
 
 static bool trace_ledger_is_ours(const Trace *trace, const char *line) {
         for (size_t i = 0; i < trace->grant->n_events; i++) {
@@ -305,9 +309,9 @@ static int turn_off(Trace *trace, TraceLedger *ledger, const char *system, const
         return r;
 }
 
-/* The kernel also lists in set_event what is only soft-enabled: an event with a trigger, and the
- * event that an event probe or a pair is made from. Such an event records nothing, whoever made the
- * trigger, so its `enable` file decides. */
+/* set_event also lists events that are only soft-enabled: an event with a trigger, and the event
+ * that an event probe or a pair is made from. Such an event records nothing, whoever made the
+ * trigger. So its `enable` file decides. */
 static bool is_recorded(const Trace *trace, const char *system, const char *name) {
         bool is_on;
 
@@ -334,7 +338,7 @@ static int look_at_others(Trace *trace, TraceLedger *ledger) {
                         continue;
                 if (n++ == LOOK_EVENTS)
                         return PLAN_AGAIN;
-                /* Not off: reported, and found again by the next look. */
+                /* The event stays enabled: it is reported, and the next look finds it again. */
                 if (turn_off(trace, ledger, line, name) < 0)
                         return 0;
         }
@@ -359,7 +363,7 @@ int trace_ledger_look(Trace *trace, TraceLedger *ledger, Reason *reason) {
         return trace->is_armed ? look_at_others(trace, ledger) : 0;
 }
 
-/* Telling */
+/* Reporting */
 
 static void format_change(const LedgerChange *change, char *text, size_t size) {
         snprintf(text,

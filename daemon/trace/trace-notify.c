@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The files by which it is known how often a trace's notify triggers were hit: each is a histogram
- * of its event over common_pid, which hit-counter.c has a confined process read. A part of trace.h:
- * the plan is built by the event loop and run by the worker thread, since opening them takes the
- * kernel's event_mutex. Parses the list of an event's triggers, which has no payload, and never a
- * histogram. */
+/* Opens the files that show how often a trace's notify triggers were hit. Each is a histogram of
+ * its event over common_pid, and hit-counter.c lets a confined process read it. A part of trace.h.
+ * The event loop builds the plan; the worker thread runs it, because opening the files takes the
+ * kernel's event_mutex. This file parses the list of an event's triggers, which contains no
+ * recorded data, and never a histogram. */
 
 #include "trace/trace-notify.h"
 
@@ -32,7 +32,8 @@ bool trace_notify_is_wanted(const Spec *spec) {
         return false;
 }
 
-/* Its line without the state in brackets; how many histograms the file has. */
+/* Copies the trigger's line without the state in brackets, and counts the histograms in the file.
+ */
 static int trace_notify_make_line(const char *text,
                 const Trigger *trigger,
                 int *ret_fd,

@@ -4,25 +4,25 @@
 #include "interfaces/control.h"
 #include "trace/trace.h"
 
-/* What the process that counts the hits of a trace's notify triggers is given: made by the plan,
- * closed by whoever has it. */
+/* The files for the process that counts the hits of a trace's notify triggers. The plan opens them;
+ * their holder closes them. */
 typedef struct TraceNotify {
         const Trace *trace;
         size_t n;
 
         struct {
-                size_t trigger;     /* of the spec's */
-                int fds[2];         /* the event's `hist`; the trigger as it lists it (memfd) */
-                uint32_t n_in_file; /* histograms */
+                size_t trigger;     /* index in the spec's triggers */
+                int fds[2];         /* event's `hist`; trigger's line (memfd) */
+                uint32_t n_in_file; /* number of histograms */
         } tables[CONTROL_TABLES_MAX];
 
-        int tracing_fd; /* of a judged trace: its latch; else -1 */
+        int tracing_fd; /* tracing_on, if judged; else -1 */
 } TraceNotify;
 
 void trace_notify_init(TraceNotify *notify, const Trace *trace);
-/* Does the spec have any? */
+/* True if the spec has a notify trigger. */
 bool trace_notify_is_wanted(const Spec *spec);
-/* Opens the files of those that are laid. */
+/* Opens the files of the installed triggers. */
 void trace_plan_notify(TraceNotify *notify, Plan *plan);
 void trace_notify_close_tables(TraceNotify *notify);
 void trace_notify_clear(TraceNotify *notify);

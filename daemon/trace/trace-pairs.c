@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Probes that are made of two events, as a trace has them: a part of trace.h. The kernel hands a
- * record that one instance makes of two events to every instance that has the resulting event on:
- * so each trace has an event of its own for each such probe, whose name nobody else's is, and which
- * goes with the instance. Runs on the worker thread.
+/* The probes of a trace that are made of two events: a part of trace.h. When one instance makes a
+ * record from two events, the kernel delivers it to every instance that has enabled the resulting
+ * event. So each trace has its own event for each such probe, with a unique name. The event is
+ * removed with the instance. Runs on the worker thread.
  *
- * The triggers are laid by the first start, when all that is listed has been judged and before any
- * event is on, since the kernel empties the rings when it sets the clock for them. They stay in
- * `stopped`, where nothing is made of what they remember: laid again, they would take what nobody
- * has read yet. In a fenced session each asks for task context as the events' filters do; both
- * events are of one task there (probe-origin.c), and what tracing_on stops is the record. */
+ * The first start installs the triggers, when all listed tasks have been judged and before any
+ * event is enabled, because the kernel clears the rings when it sets the clock for them. The
+ * triggers stay in `stopped`; the keys that they keep produce no records there. Installing them
+ * again would clear the rings and drop records that were not read yet. In a fenced session each
+ * trigger requires task context, like the filters of the events. Both events belong to one task
+ * there (probe-origin.c). tracing_on stops the resulting record. */
 
 #include "trace/trace-pairs.h"
 
@@ -25,8 +26,9 @@
 #include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
 
-/* So many of each event wait at once, or were ever told apart: the kernel forgets no key. Each
- * takes about 0.5 KB of its memory and 256 bytes for each text, from the first start on. */
+/* The maximum number of pending or distinct keys of each event: the kernel forgets no key. Each
+ * entry takes about 0.5 KB of kernel memory, and 256 bytes for each text, from the first start on.
+ */
 #define PAIR_ENTRIES        16384
 #define PAIR_ENTRIES_FENCED 4096
 #define PAIRS_MAX           4
@@ -93,8 +95,8 @@ static int add_pairs(Trace *trace, Reason *reason) {
         return 0;
 }
 
-/* Whether a record is the session's own is known of the second event alone, by its task. So each
- * record says when the first one was: its task may have been another one with the same number. */
+/* A record is judged only by the task of its second event. So each record contains the time of the
+ * first event: the task of that event may have been another one with the same pid. */
 static int trace_pairs_define(const Trace *trace, const TracePair *pair, Reason *reason) {
         _cleanup_free_ char *fields = NULL;
 
@@ -136,7 +138,7 @@ static int make_triggers(const Trace *trace, TracePair *pair, char **ret_from, c
         const char *conditions[PROBE_ORIGINS_MAX] = {};
         char place[sizeof(from->full)], token[16];
 
-        /* Flags of records in programs say nothing, see FENCE_CONTEXT. */
+        /* The flags of records from probes in programs are unreliable, see FENCE_CONTEXT. */
         for (size_t i = 0; has_context && i < PROBE_ORIGINS_MAX; i++)
                 if (!probe_origin_is_in_program(&pair->probe->origins[i]))
                         conditions[i] = FENCE_CONTEXT;
@@ -223,7 +225,7 @@ static void trace_pairs_lift(const Trace *trace, const ProbeOrigin *origin, char
         *trigger = NULL;
 }
 
-/* Histograms of what they make. */
+/* Removes histograms and other triggers on the resulting events. */
 static void clear_events(const Trace *trace) {
         char prefix[sizeof(PROBE_GROUP_PREFIX) + KT_ID_DIGITS];
 
@@ -237,7 +239,7 @@ static void clear_events(const Trace *trace) {
 }
 
 void trace_lift_pairs(Trace *trace) {
-        /* The second one refers to the first. */
+        /* The second trigger refers to the first. */
         for (size_t i = 0; trace->instance && i < trace->n_pairs; i++) {
                 TracePair *pair = &trace->pairs[i];
 
@@ -255,7 +257,7 @@ void trace_end_pairs(Trace *trace) {
 void trace_undo_pairs(void *context) {
         Trace *trace = context;
 
-        /* A later start goes on with those of the first. */
+        /* Later starts use the triggers of the first start. */
         if (!trace->is_armed)
                 trace_lift_pairs(trace);
 }
@@ -335,7 +337,7 @@ void trace_locate(const Trace *trace,
         *ret_name = pair ? pair->event : event->name;
 }
 
-/* The trigger of the pair on that side, if it is of this event and laid. */
+/* Returns the pair's trigger on that side, if it is installed on this event. */
 static const char *get_trigger(const TracePair *pair,
                 size_t side,
                 const char *system,

@@ -3,38 +3,40 @@
 
 #include "trace/trace.h"
 
-/* Probes made of two events: a trace's share of them, for trace.c. */
+/* The steps for probes that are made of two events, for trace.c. */
 
-/* Memory that the kernel takes to remember events for the pairs of a grant, about: counts as
- * buffers do. Event loop. */
+/* Returns the approximate kernel memory for the pairs of a grant. It counts like buffer memory.
+ * Event loop. */
 uint64_t trace_count_pairs_kb(ProbeSet *set, const Grant *grant);
-/* Step of create, when the probes stand: an event for each. Gone with the instance. */
+/* Step of create, after the probes are defined: defines an event for each pair. The events are
+ * removed with the instance. */
 int trace_step_pairs_defined(void *context, Reason *reason);
-/* Of one that is taken over: what create and the first start have made stands. */
+/* For a trace that is taken over: the results of create and of the first start exist already. */
 int trace_step_pairs_adopted(void *context, Reason *reason);
-/* Steps of arm, behind the pids' judgement and the filters: the triggers. */
+/* Steps of arm, after the pids are judged and the filters are set: install the triggers. */
 int trace_step_pairs(void *context, Reason *reason);
 void trace_undo_pairs(void *context);
-/* Of stop: looks how many were dropped. */
+/* Step of stop: reads how many events were dropped. */
 int trace_step_dropped(void *context, Reason *reason);
 uint64_t trace_get_n_dropped(const Trace *trace);
-/* Before the instance goes, which they would keep; and after. */
+/* Call it before the instance is removed, because the triggers would keep it. */
 void trace_lift_pairs(Trace *trace);
-/* Before the instance goes: what hangs on the resulting events, too. */
+/* Call it before the instance is removed: also removes the triggers on the resulting events. */
 void trace_end_pairs(Trace *trace);
 void trace_undefine_pairs(Trace *trace);
 void trace_clear_pairs(Trace *trace);
 
-/* What the kernel calls a granted event: of a pair another name than everybody else. */
+/* Returns the kernel's name of a granted event. The name of a pair differs from the name in the
+ * spec. */
 void trace_locate(const Trace *trace,
                 const GrantEvent *event,
                 const char **ret_system,
                 const char **ret_name);
-/* NULL: the event is no pair's. */
+/* Returns NULL if the event is not a pair. */
 const TracePair *trace_find_pair(const Trace *trace, const char *system, const char *name);
-/* Does a trigger of ours hang on this event? */
+/* True if a trigger of a pair is on this event. */
 bool trace_has_trigger(const Trace *trace, const char *system, const char *name);
-/* Are these the event's triggers, and no others? text: of its trigger file. */
+/* True if the event has exactly its expected triggers. text: content of its trigger file. */
 bool trace_triggers_stand(const Trace *trace,
                 const char *system,
                 const char *name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The rings of a trace on their way to a consumer: as they are, or of a flight recorder what they
- * hold now. A part of trace.h; plans that the event loop builds and the worker thread runs. Owns
- * the fds until the consumer has been sent them. */
+/* Opens the rings of a trace for a consumer: the live rings of a stream, or the current content of
+ * a flight recorder. A part of trace.h. The event loop builds the plans; the worker thread runs
+ * them. Owns the fds until they are sent to the consumer. */
 
 #include "trace/trace-rings.h"
 
@@ -35,7 +35,7 @@ void trace_close_rings(Trace *trace) {
         close_cleanup(&trace->guard_fds[1]);
 }
 
-/* A stream without names is still whole: pids stand in for them. */
+/* A stream without names is still complete: the reader shows pids instead. */
 static int trace_rings_read_names(const Trace *trace, int *fd) {
         close_cleanup(fd);
         if (!trace_has_name_list(trace))
@@ -52,7 +52,7 @@ int trace_step_names(void *context, Reason *reason _unused_) {
         return trace_rings_read_names(trace, &trace->names_fd);
 }
 
-/* The session's own plans go on beside a snapshot. */
+/* The session's own plans run beside a snapshot, so a snapshot has its own names. */
 static int step_taken_names(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
@@ -92,7 +92,7 @@ static int step_rings(void *context, Reason *reason _unused_) {
         return r ?: trace_open_guard(trace);
 }
 
-/* In place of per_cpu/cpuN/stats, which is of the other buffer from now on. */
+/* Replaces per_cpu/cpuN/stats, which describes the other buffer after the swap. */
 static int freeze_statistics(Trace *trace, int *ret) {
         for (unsigned i = 0; i < trace->n_cpus; i++) {
                 CpuStatistics s;
@@ -118,9 +118,9 @@ static int freeze_statistics(Trace *trace, int *ret) {
         return 0;
 }
 
-/* A kernel that swaps gives all CPUs up to one moment: that of this call, or the one at which a
- * trigger has done it already, which comes first. What is newer is the next snapshot's. Of others'
- * rings each is read up to the moment when its turn comes. */
+/* If the kernel swaps buffers, the snapshot ends at the same moment on all CPUs: at this call, or
+ * earlier if a trigger has already swapped. Newer records belong to the next snapshot. If the
+ * kernel does not swap, each ring is read up to the moment of its turn. */
 static int step_snapshot(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         int r = trace_is_judged(trace) ? trace_open_guard(trace) : 0;
@@ -174,7 +174,7 @@ ControlMember trace_make_member(const KnownTask *known) {
         return member;
 }
 
-#define KNOWN_MAX 65536 /* of those that are not known to have ended */
+#define KNOWN_MAX 65536 /* tasks that are not known to have ended */
 
 int trace_know(Trace *trace, const KnownTask *known) {
         if (known && trace->n_known >= KNOWN_MAX)
@@ -208,7 +208,7 @@ int trace_begin_proof(Trace *trace) {
 void trace_end_proof(Trace *trace) {
         size_t n_later = trace->n_known > trace->n_proof ? trace->n_known - trace->n_proof : 0;
 
-        if (trace->n_proof > trace->n_known) /* begun anew meanwhile */
+        if (trace->n_proof > trace->n_known) /* restarted since the plan began */
                 return;
         if (n_later > 0)
                 memmove(trace->known + trace->n_proven,

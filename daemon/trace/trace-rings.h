@@ -4,22 +4,23 @@
 #include "trace/trace.h"
 
 void trace_close_rings(Trace *trace);
-/* As a consumer is told of it. */
+/* Makes the message entry of a member for a consumer. */
 ControlMember trace_make_member(const KnownTask *known);
-/* Opens what a consumer needs. */
+/* Opens the files that a consumer needs. */
 void trace_plan_rings(Trace *trace, Plan *plan);
-/* The same of a flight recorder, with the command names: what is there now. */
+/* The same for a snapshot of a flight recorder, with the command names. */
 void trace_plan_snapshot(Trace *trace, Plan *plan);
-/* Event loop. One more that is known; NULL: none is any more. -ENOMEM. */
+/* Event loop. Adds a known task; NULL removes all. Fails with -ENOMEM, or with -ENOSPC at the
+ * limit. */
 int trace_know(Trace *trace, const KnownTask *known);
-/* Event loop, before the plan. -ENOMEM. */
+/* Event loop, before the plan. Fails with -ENOMEM. */
 int trace_begin_proof(Trace *trace);
-/* Event loop, after it: who has ended is forgotten. */
+/* Event loop, after the plan: removes tasks that have ended. */
 void trace_end_proof(Trace *trace);
-/* When all of it is read: `proven`. Who is alive by then, or dead and not waited for, with the
- * start time with which it was found fit, was that task all the time. */
+/* Runs when the snapshot is completely read; fills `proven`. A task that is still alive or a
+ * zombie, with the start time that it had when it was found fit, was the same task all the time. */
 void trace_plan_proven(Trace *trace, Plan *plan);
-/* Each that is open; frees the array. */
+/* Closes the open fds and frees the array. */
 void trace_close_fds(int **fds, size_t n);
 /* Reads the command names into names_fd. */
 int trace_step_names(void *context, Reason *reason);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What can be said of a session's triggers before anything is made: what the kernel or the fence
- * cannot do of them, and what they take of memory. A part of trace-triggers.h, in the event loop;
- * pure, but that trace_check_trigger_known() looks whether files are there. */
+/* Checks a session's triggers before anything is created: what the kernel or the fence cannot do
+ * with them, and how much memory they need. A part of trace-triggers.h, in the event loop. The
+ * functions are pure, except that trace_check_trigger_known() looks for files. */
 
 #include "trace/trace-triggers-check.h"
 
@@ -12,10 +12,10 @@
 #include "trace/trace-fence.h"
 #include "trace/trace-triggers-parts.h"
 
-/* Each is evaluated at each hit of its event. */
+/* The kernel evaluates each trigger at each hit of its event. */
 #define WINDOW_EVENTS_MAX   32
 #define KERNEL_TRIGGERS_MAX 256
-#define NOTIFY_BYTES        ((uint64_t)2048 * 320) /* about; of its rows, see hist_count_bytes() */
+#define NOTIFY_BYTES        ((uint64_t)2048 * 320) /* about; rows: hist_count_bytes() */
 
 bool trace_begins_closed(const Spec *spec) {
         for (size_t i = 0; i < spec->n_triggers; i++)

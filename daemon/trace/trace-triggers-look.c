@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the kernel says of a session's triggers that are laid: how often they may still happen,
- * which windows are open, which lines of an event's trigger file are ours. A part of
- * trace-triggers.h, on the worker thread. Changes nothing in the kernel. */
+/* Reads the state of a session's installed triggers from the kernel: the rest of their counts, the
+ * open windows, and which lines of an event's trigger file are ours. A part of trace-triggers.h, on
+ * the worker thread. It changes nothing in the kernel. */
 
 #include "trace/trace-triggers-look.h"
 

@@ -4,29 +4,31 @@
 #include "trace/trace-triggers-parts.h"
 #include "trace/trace-triggers.h"
 
-/* Has a trigger taken a snapshot since this was asked last? */
+/* Sets has_caught if a trigger has taken a snapshot since the last call. */
 int trace_look_for_caught(Trace *trace);
-/* The histogram of the spec's trigger `origin`, as the kernel has it. KT_E_WRONG_STATE: it is not
- * laid. */
+/* Finds the kernel's histogram for the spec's trigger `origin`. KT_E_WRONG_STATE: it is not
+ * installed. */
 int trace_find_hist(const Trace *trace,
                 size_t origin,
                 Trigger *ret,
                 const char **ret_system,
                 const char **ret_name,
                 Reason *reason);
-/* Worker thread. The lists have room. */
+/* Worker thread. The caller allocates the lists in ret. */
 int trace_look_at_windows(Trace *trace, TraceWindows *ret);
-/* "system:event" of each event whose histograms the guard has to pause; free the array only. */
+/* Lists system and event of each event whose histograms the guard has to pause. The caller frees
+ * only the array. */
 int trace_list_twins(const Trace *trace, const char ***ret, size_t *ret_n);
-/* Hangs one of them on this event, or turns one it on or off? */
+/* True if one of the triggers is on this event, or enables or disables it. */
 bool trace_event_has_triggers(const Trace *trace, const char *system, const char *name);
-/* May a trigger have turned it on or off? */
+/* True if a trigger may have enabled or disabled the event. */
 bool trace_event_has_window(const Trace *trace, const char *system, const char *name);
-/* How many lines of the event's trigger file are these; *ret_stand: all that should be are. */
+/* Returns how many triggers the session has on the event. *ret_stand: true if the trigger file
+ * lists all of them. */
 size_t trace_count_triggers(const Trace *trace,
                 const char *system,
                 const char *name,
                 const char *text,
                 bool *ret_stand);
-/* How often it may still happen is told after the stop too. */
+/* Reads the rest of the trigger's count, which is also reported after the stop. */
 int trace_look_at_trigger(Trace *trace, TraceTrigger *t);

@@ -6,7 +6,8 @@
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers.h"
 
-/* What the files of a trace's triggers have of each other; for nobody else. */
+/* The definitions that the files of a trace's triggers share. No other file includes this header.
+ */
 
 static inline bool trigger_is_hist(const SpecTrigger *trigger) {
         return trigger->action == ACTION_HIST || trigger->action == ACTION_NOTIFY;
@@ -16,7 +17,7 @@ static inline bool trigger_is_window(const SpecTrigger *trigger) {
         return trigger->action == ACTION_START || trigger->action == ACTION_STOP;
 }
 
-/* Stays on, whatever a window says. */
+/* True if the event stays enabled, whatever the windows do. */
 static inline bool trace_is_bound(const Trace *trace, const GrantEvent *event) {
         return event->is_unrecorded || trace_needs_event(trace, event);
 }

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A session's triggers as the kernel holds them: a part of trace.h, on the worker thread. What can
- * be said of them before there is anything is in trace-triggers-check.c, what the kernel says of
- * those that are there in trace-triggers-look.c.
+/* A session's triggers in the kernel: a part of trace.h, on the worker thread.
+ * trace-triggers-check.c checks them before they exist; trace-triggers-look.c reads the state of
+ * the installed ones.
  *
- * A trigger knows neither its event's filter nor the guard, so each carries the caller's filter,
- * the rule's and the fence's context as its own condition. What start and stop are differs:
+ * A trigger ignores its event's filter and the guard. So the condition of each trigger contains the
+ * requested filter, the rule's filter and the fence's context. Start and stop have two forms:
  *
- * - a session that needs no fence has tracing_on for a window; it begins closed when one of its
- *   triggers says start.
- * - where records are judged tracing_on is the latch: a trigger that set it to 1 would let a trace
- *   go on that the guard has ended. There start and stop turn each recorded event on and off, and
- * the events by which the session knows whose records are whose stay on.
+ * - In a session that needs no fence, tracing_on is the window. The window is closed at first if
+ *   one of the session's triggers is a start trigger.
+ * - In a fenced session tracing_on is the latch: a trigger that sets it to 1 would continue a trace
+ *   that the guard has ended. So start and stop enable and disable each recorded event there. The
+ *   events that show which records belong to members stay enabled.
  *
- * Histograms count on when the guard has ended the trace, also what a privileged program does; so
- * each event that has one gets a twin on the guard's event, which pauses them at the same moment.
+ * Histograms continue to count after the guard has ended the trace, even if a privileged program
+ * runs then. So each event with a histogram gets a twin on the guard's event, which pauses the
+ * histograms at the same moment.
  *
- * They are laid last at each start, with their counts as in the spec, and lifted first at each
- * stop: an event that was turned off while a trigger stands is turned on by it again. Histograms
- * stay, in pause.
+ * The last step of each start installs the triggers, with the counts of the spec. The first step of
+ * each stop removes them: while a trigger exists, it can enable a disabled event again. Histograms
+ * stay, paused.
  *
  * To add an action: interfaces/spec-trigger.c, policy/grant-trigger.c, this file, and
  * trace-triggers-check.c for what is impossible; ktrace-session(5); tests/e2e/triggers.sh. */
@@ -37,11 +38,11 @@
 #include "trace/trace-triggers-look.h"
 #include "trace/trace.h"
 
-/* Of each task that may be in the list: 0 is the idle tasks'. */
+/* True for each task that can be on the list: pid 0 belongs to the idle tasks. */
 #define LISTED "common_pid != 0"
-/* True of every task, the idle tasks too. */
+/* True for every task, including the idle tasks. */
 #define ANY_TASK "common_pid >= 0"
-/* Of notify: what counts is that it counts. */
+/* For notify: only the number of hits matters. */
 #define NOTIFY_LISTED "keys=common_pid:vals=hitcount:sort=hitcount:size=2048"
 #define NOTIFY        "hist:" NOTIFY_LISTED
 
@@ -49,7 +50,7 @@ bool trace_windows_are_switches(const Trace *trace) {
         return trace->grant->fenced && defence_is_on("latch");
 }
 
-/* What each is in the kernel */
+/* The kernel's commands */
 
 static int make_switch(const Trace *trace, bool on, size_t target, char **ret) {
         const char *system, *name;
@@ -87,8 +88,8 @@ static int make_command(const Trace *trace, size_t i, char **ret) {
 }
 
 /* The kernel calls a trigger without a condition before it writes the event's record, and before it
- * looks for the task in the pid list (trace_trigger_soft_disabled() in linux/trace_events.h): the
- * trigger would count hits of other tasks, and a snapshot would lack its own event. traceoff comes
+ * looks for the task in the pid list (trace_trigger_soft_disabled() in linux/trace_events.h). Such
+ * a trigger would count hits of other tasks, and a snapshot would lack its own event. traceoff runs
  * after the record anyway (EVENT_CMD_FL_POST_TRIGGER). */
 static int add_condition(const Trace *trace, TraceTrigger *t) {
         const char *condition = NULL;
@@ -105,7 +106,7 @@ static int add_condition(const Trace *trace, TraceTrigger *t) {
         return t->condition ? 0 : -ENOMEM;
 }
 
-/* Takes *command. */
+/* Takes ownership of *command. */
 static int trace_triggers_add_trigger(Trace *trace,
                 size_t i,
                 size_t target,
@@ -127,7 +128,7 @@ static int trace_triggers_add_trigger(Trace *trace,
                 .command = *command };
         *command = NULL;
         trace->n_triggers++;
-        /* Which is told how often is the daemon's to count: a hist counts without end. */
+        /* The daemon applies the count of a notify trigger: a histogram counts without limit. */
         if (t->is_hist)
                 t->count = TRIGGER_WITHOUT_END;
         t->left = t->count;
@@ -142,7 +143,7 @@ static int trace_triggers_add_trigger(Trace *trace,
         return r ?: add_condition(trace, t);
 }
 
-/* Of a fenced session: as many as events go on or off. */
+/* For a fenced session: adds one trigger for each event that start and stop switch. */
 static int add_switches(Trace *trace, size_t i, Reason *reason) {
         bool on = trace->spec->triggers[i].action == ACTION_START;
         int r = 0;
@@ -207,7 +208,7 @@ void trace_clear_triggers(Trace *trace) {
         trace->n_triggers = 0;
 }
 
-/* Laying and lifting */
+/* Installing and removing */
 
 static bool has_twin(const Trace *trace, size_t event) {
         for (size_t i = 0; i < trace->n_triggers; i++)
@@ -266,7 +267,7 @@ int trace_install_trigger(Trace *trace, TraceTrigger *t, Reason *reason) {
         t->left = t->count;
         if (r <= 0)
                 return r;
-        /* Nobody is told what the rule's filter says. */
+        /* The rule's filter is secret, so the kernel's message about it is not passed on. */
         return reason_set(reason,
                         r,
                         "%s: %s on %s: %s",
@@ -288,7 +289,7 @@ int trace_step_triggers(void *context, Reason *reason) {
         return r ?: PLAN_AGAIN;
 }
 
-/* keep: histograms are paused. */
+/* keep: pauses histograms instead of removing them. */
 static int trace_triggers_lift(Trace *trace, TraceTrigger *t, bool keep) {
         Trigger trigger = trace_get_trigger(t);
         const char *system, *name;

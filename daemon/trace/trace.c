@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a session does to the kernel, as plans. The session floor's event loop builds them, the
- * worker thread runs them. Owns the instance, its statistics fds and the fds on their way to a
- * consumer.
+/* The plans that change the kernel for a session. The session's event loop builds them; the worker
+ * thread runs them. A Trace owns the instance, its statistics fds, and the fds that are on their
+ * way to a consumer.
  *
- * The fence is the order of the steps. `tracing_on` is 1 from mkdir on and never written: with
- * every event off nothing is recorded, and later a guard that sets it to 0 has the last word. The
- * sentinel pid comes first, since an empty list means "trace everybody"; then event-fork, so that
- * children follow; then the pids, the guard, then the judgement of all that is listed by then
- * (arm.c); then filters, each while its event is off, since a filter that the kernel refuses would
- * leave an event on without any. Then the lifetimes go on, and what is listed is judged again: a
- * task that ended before they were on has no exit record, and its number may be another user's
- * while the kernel's list still has it. Between this plan and the next the consumer is told who is
- * a member; the other events go on last. Stop is events off, the lifetimes last. Undoing a start
- * truncates the pid list back to the sentinel: with events off the instant of an empty list is
- * harmless. What only a fenced session has is in trace-fence.c.
- */
+ * The order of the steps is the fence. In a fenced session `tracing_on` is 1 from mkdir on, and no
+ * step writes it. Nothing is recorded while every event is disabled, and when the guard later sets
+ * `tracing_on` to 0, no step can undo that. The steps are:
+ *
+ * - The sentinel pid is written first, because an empty list means "trace all processes".
+ * - event-fork is set, so that children are traced too.
+ * - The pids are written and the guard is installed. Then all tasks on the list are judged (arm.c).
+ * - Each filter is set while its event is disabled. If the kernel rejected the filter of an enabled
+ *   event, the event would record without a filter.
+ * - The lifetimes are enabled, and the listed tasks are judged again. A task that ended before has
+ *   no exit record, and its pid may belong to another user's task while the kernel's list still
+ *   contains it.
+ * - Between this plan and the next, the consumer gets the list of members. The other events are
+ *   enabled last.
+ *
+ * Stop disables the events, the lifetimes last. Undoing a start truncates the pid list to the
+ * sentinel. The list is empty for an instant, which is harmless while events are disabled. The
+ * steps that only a fenced session has are in trace-fence.c. */
 
 #include "trace/trace.h"
 
@@ -42,8 +48,7 @@
 #include "trace/trace-rings.h"
 #include "trace/trace-triggers.h"
 
-/* Kernels >= 6.8 take larger sub-buffers: fewer reads for the same bytes. Small rings keep the
- * page. */
+/* Kernels >= 6.8 support larger sub-buffers, which need fewer reads. Small rings keep one page. */
 #define SUBBUF_KB            64
 #define SUBBUF_MIN_BUFFER_KB 512
 
@@ -90,7 +95,7 @@ static bool trace_lists_pids(const Trace *trace) {
         return trace->spec->scope != SCOPE_SYSTEM;
 }
 
-/* The guard's probe goes with the last instance that may have used it. */
+/* Also removes the guard's probe, if no other instance uses it. */
 static int trace_remove_instance(Trace *trace) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
@@ -192,8 +197,7 @@ static int step_options(void *context, Reason *reason) {
 
         if (trace_is_borrowed(trace))
                 return 0;
-        /* Mode stream: what the reader has not taken yet is kept; new events are dropped and
-         * counted. */
+        /* In mode stream the kernel keeps unread records, and drops and counts new ones. */
         bool is_flight = trace->spec->mode == MODE_FLIGHT;
         int r = instance_set_option(trace->instance, "overwrite", is_flight);
         if (r == 0)
@@ -276,8 +280,8 @@ static const PlanStep create_steps[] = {
         { "cpus", trace_step_cpus, NULL },
         { "tracer", trace_step_tracer, NULL },
         { "lifetimes-known", trace_step_lifetimes_known, NULL },
-        { "probes", trace_step_probes, NULL },               /* they go when nobody holds them */
-        { "pairs-defined", trace_step_pairs_defined, NULL }, /* they go with the instance */
+        { "probes", trace_step_probes, NULL },               /* their last user removes them */
+        { "pairs-defined", trace_step_pairs_defined, NULL }, /* removed with the instance */
         { "triggers-made", trace_step_triggers_made, NULL },
         { "marker", trace_step_marker, NULL },
         { "metadata", trace_step_metadata, NULL },
@@ -286,7 +290,7 @@ static const PlanStep create_steps[] = {
 
 /* Steps of start */
 
-/* Truncation empties the list for an instant: only while every event is off. */
+/* Truncating empties the list for an instant. Call it only while every event is disabled. */
 static int trace_reset_pids(Trace *trace) {
         char sentinel[16] = "";
 
@@ -309,8 +313,7 @@ static int trace_step_list(void *context, Reason *reason _unused_) {
         arm_forget_turns(&trace->arm);
         if (!trace_makes_list(trace))
                 return 0;
-        if (trace->has_list) /* of a former start: processes may have come, or may have turned unfit
-                              */
+        if (trace->has_list) /* from a former start: the set of fit processes may have changed */
                 r = trace_reset_pids(trace);
         arm_clear(&trace->arm);
         trace->arm = (Arm){
@@ -323,7 +326,7 @@ static int trace_step_list(void *context, Reason *reason _unused_) {
                                                       (spec->scope == SCOPE_COMMAND &&
                                                                       !spec->allow_setuid) },
         };
-        /* From the first write on, also when it is the one that fails. */
+        /* True from the first write on, even if that write fails. */
         trace->has_list = true;
         return r;
 }
@@ -344,8 +347,7 @@ static int step_credentials(void *context, Reason *reason) {
 static void undo_pids(void *context) {
         Trace *trace = context;
 
-        /* A later start of the other scopes goes on with the list that the first one was granted.
-         */
+        /* In other scopes, later starts use the list of the first start. */
         if (!trace_makes_list(trace))
                 return;
         int r = trace_reset_pids(trace);
@@ -373,7 +375,7 @@ static int step_filters(void *context, Reason *reason) {
                                 name,
                                 filter,
                                 event->policy_filter ? &hidden : reason);
-        if (r > 0 && event->policy_filter) /* nobody is told what it says */
+        if (r > 0 && event->policy_filter) /* the filter is secret */
                 return reason_set(reason,
                                 r,
                                 "the kernel refuses the filter of %s:%s",
@@ -395,8 +397,8 @@ static void undo_filters(void *context) {
                 trace_return_filters(trace);
                 return;
         }
-        /* "0" takes a filter away; events are off. What stays is replaced before the event is on
-         * again. */
+        /* "0" removes a filter. The events are disabled. A filter that cannot be removed is
+         * replaced before the event is enabled again. */
         for (size_t i = 0; !trace->is_armed && i < trace->grant->n_events; i++) {
                 const GrantEvent *event = &trace->grant->events[i];
                 const char *system, *name;
@@ -437,7 +439,7 @@ static int trace_step_events(void *context, Reason *reason) {
 
 int trace_disable_all(const Trace *trace) {
         int r = trace_disable_others(trace);
-        int r2 = instance_disable_all(trace->instance); /* in any case */
+        int r2 = instance_disable_all(trace->instance); /* even after an error */
 
         return r ?: r2;
 }
@@ -460,7 +462,8 @@ static void undo_events(void *context) {
         trace_report_undo(trace, r, "the events");
 }
 
-/* Of those that live when exits are recorded: members from the time that is taken first. */
+/* Proves the tasks that live after exits are recorded. They are members from the time that is read
+ * before the check. */
 static int step_members(void *context, Reason *reason) {
         Trace *trace = context;
         clockid_t clock;
@@ -493,11 +496,12 @@ static int step_armed(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
         trace->next = trace->next_trigger = 0;
-        trace->is_live = true; /* until proven otherwise */
+        trace->is_live = true; /* assumed until disabled */
         return 0;
 }
 
-/* The guard stays: what is left on the list may not change its credentials unseen. */
+/* The guard stays, so that tasks that remain on the list cannot change their credentials unnoticed.
+ */
 static void undo_armed(void *context) {
         undo_events(context);
         trace_undo_pairs(context);

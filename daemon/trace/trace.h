@@ -11,150 +11,147 @@
 #include "scope/unit-watch.h"
 #include "work/plan.h"
 
-/* A probe that is made of two events, as this instance alone has it. */
+/* A probe that is made of two events, as defined for this instance. */
 typedef struct TracePair {
         Probe *probe;
-        char event[64];     /* in the kernel, in PAIR_SYSTEM */
-        bool is_defined;    /* the event may be there */
-        char *from, *to;    /* triggers that may be laid; NULL: not laid */
-        uint64_t n_dropped; /* of both events: no room to remember them, when last looked */
+        char event[64];     /* kernel name in PAIR_SYSTEM */
+        bool is_defined;    /* the event may exist */
+        char *from, *to;    /* installed triggers, or NULL */
+        uint64_t n_dropped; /* of both events: lost for lack of space, as last read */
 } TracePair;
 
-/* One of the kernel's triggers; start and stop may be several. */
+/* A trigger in the kernel. A start or stop of the spec may need several. */
 typedef struct TraceTrigger {
-        size_t event;  /* of the grant's events */
-        size_t origin; /* of the spec's triggers */
-        size_t target; /* of the grant's events: turned on or off; GRANT_NO_TARGET */
+        size_t event;  /* index in the grant's events */
+        size_t origin; /* index in the spec's triggers */
+        size_t target; /* grant event to switch, or GRANT_NO_TARGET */
         char *command, *condition;
-        const char *listed;     /* of a hist: as the kernel gives it back; the grant's */
-        uint64_t count, left;   /* 0: without end; left: when last looked */
-        bool is_hist, has_twin; /* the twin: on the guard, of the event's first histogram */
-        bool is_laid;           /* hist: also while it is paused */
+        const char *listed;     /* hist: as the kernel lists it; owned by the grant */
+        uint64_t count, left;   /* 0: no limit; left: as last read */
+        bool is_hist, has_twin; /* twin: on the guard, one per event */
+        bool is_laid;           /* installed; a hist also while paused */
 } TraceTrigger;
 
-/* What of a running session's triggers only the kernel knows, when it was last looked. */
+/* The state of a running session's triggers, as last read from the kernel. */
 typedef struct TraceWindows {
         bool is_known;
-        bool has_tracing, is_tracing; /* the window of all its events, and whether it is open */
-        bool *has_window, *is_open;   /* each event of the grant */
-        uint64_t *left;               /* each trigger of the spec: of its count */
+        bool has_tracing, is_tracing; /* the window of all events, and if it is open */
+        bool *has_window, *is_open;   /* per event of the grant */
+        uint64_t *left;               /* rest of the count, per trigger of the spec */
 } TraceWindows;
 
-/* A task that was found fit, and of which records may pass from then on. */
+/* A task that was found fit. Its records may pass from since_nsec on. */
 typedef struct KnownTask {
         Task task;
-        uint64_t since_nsec; /* of the trace's clock; 0: from the beginning */
+        uint64_t since_nsec; /* trace clock; 0: from the beginning */
 } KnownTask;
 
-/* A session's share of the kernel. While a plan of it is in flight it belongs to the worker thread,
- * else to the event loop. spec, grant and owner are the session's and never change. */
+/* The kernel state of a session. The worker thread owns it while one of its plans is in flight;
+ * otherwise the event loop owns it. spec, grant and owner belong to the session and never change.
+ */
 typedef struct Trace {
         const Tracefs *tracefs;
         const Spec *spec;
         const Grant *grant;
         const Subject *owner;
-        OwnWrites *own_writes; /* the session's; NULL: nothing watches the instance */
+        OwnWrites *own_writes; /* the session's; NULL: no watch */
         Caller caller;         /* who named the pids */
         char id[KT_ID_DIGITS + 1];
         char policy_digest[DIGEST_DIGITS + 1]; /* of the rules that made the grant */
-        const char *boot_words; /* of the kernel's command line, by which it was begun; NULL: not so
-                                 */
+        const char *boot_words; /* words of the kernel's command line that started it, or NULL */
 
-        UnitPlace unit; /* of a lifetime that is a unit's */
+        UnitPlace unit; /* if a unit limits the lifetime */
 
-        Probe **probes; /* held, as long as the instance may have had them on */
+        Probe **probes; /* kept while the instance may use them */
         size_t n_probes;
 
-        TracePair *pairs; /* those of the probes that are made of two events */
+        TracePair *pairs; /* probes made of two events */
         size_t n_pairs;
 
         TraceTrigger *triggers;
-        size_t n_triggers, next_trigger; /* cursor, besides `next` */
+        size_t n_triggers, next_trigger; /* cursor, in addition to `next` */
 
-        Instance *instance; /* NULL: none in the kernel */
-        bool is_leftover;   /* an undo could not remove the instance */
+        Instance *instance; /* NULL: not in the kernel */
+        bool is_leftover;   /* undo failed to remove the instance */
         size_t subbuf_size; /* bytes */
         unsigned n_cpus;
-        int *stats_fds; /* n_cpus of per_cpu/cpuN/stats, so that reading them takes no lock of the
-                           kernel */
+        int *stats_fds; /* per_cpu/cpuN/stats of n_cpus; reading takes no kernel lock */
         int metadata_fd;
-        int counts_fd; /* what a consumer counts, described for it; -1: nothing */
+        int counts_fd; /* plan for a counting consumer; -1: none */
         int marker_fd;
-        uint32_t marker_id; /* of the event that marks are */
-        bool has_list;      /* something is on the pid list: then the sentinel is */
-        bool is_armed;      /* pids and filters are laid: by the first start */
-        bool is_live;       /* events may be on */
-        bool is_stopping;   /* taken over while they were being turned off */
-        pid_t *pids;        /* the spec's, seen from here; NULL: as they stand there */
-        Arm arm;            /* what is on the list, of the last start */
-        /* Of the grant's events, those that the owner has turned off; NULL: none. Written by the
-         * worker alone, since what looks whether all is laid reads it beside the session's plans.
-         */
+        uint32_t marker_id; /* id of the event of marks */
+        bool has_list;      /* the pid list has entries, with the sentinel */
+        bool is_armed;      /* the first start set pids and filters */
+        bool is_live;       /* events may be enabled */
+        bool is_stopping;   /* adopted while a stop was in progress */
+        pid_t *pids;        /* spec's pids in our namespace; NULL: unchanged */
+        Arm arm;            /* the listed tasks of the last start */
+        /* Events of the grant that the owner has disabled; NULL: none. Only the worker writes it,
+         * because the check of the installed state reads it in parallel to the session's plans. */
         bool *is_off;
-        bool *is_asked;            /* of the same plan: said so, also where it is so already */
-        bool *wants_off, *was_off; /* of a plan that turns events on and off */
-        uint64_t wants_kb;         /* of a plan that changes the size of the buffer */
-        uint64_t size_kb;          /* of the buffer, as the kernel rounds it; 0: not known */
-        size_t next;               /* cursor of the step that is under way */
-        int names_fd;              /* saved command names, for the end of the stream */
-        int *ring_fds; /* buffer_percent, then raw and stats of each CPU; made by the rings plan */
+        bool *is_asked;            /* same plan: requested, even if already so */
+        bool *wants_off, *was_off; /* for a plan that switches events */
+        uint64_t wants_kb;         /* for a plan that resizes the buffer */
+        uint64_t size_kb;          /* buffer size in the kernel; 0: unknown */
+        size_t next;               /* cursor of the current step */
+        int names_fd;              /* saved command names for the stream's end */
+        int *ring_fds;             /* buffer_percent, then raw and stats of each CPU */
         size_t n_ring_fds;
-        bool has_snapshot;  /* of a flight recorder: the kernel swaps buffers */
-        bool is_taken;      /* a snapshot is being taken: one at a time */
-        bool has_caught;    /* a trigger has filled the second buffer, and nobody has taken it */
-        bool is_dirty;      /* something of a snapshot that failed is in the second buffer */
-        int taken_names_fd; /* saved command names of the snapshot that is being taken */
-        int window_fd;      /* what the last snapshot has left to the next; -1: nothing */
-        /* Members of a judged one, the event loop's; and those of them that are the same tasks
-         * still when a snapshot of it is read, the plan's. */
+        bool has_snapshot;  /* flight recorder: the kernel swaps buffers */
+        bool is_taken;      /* a snapshot is in progress; one at a time */
+        bool has_caught;    /* a trigger filled the second buffer; not taken yet */
+        bool is_dirty;      /* the second buffer has data of a failed snapshot */
+        int taken_names_fd; /* saved command names for the snapshot */
+        int window_fd;      /* the window of the last snapshot; -1: none */
+        /* known: the members of a judged trace, owned by the event loop. proven: those members that
+         * are still the same tasks when a snapshot is read, owned by the plan. */
         KnownTask *known, *proven;
-        size_t n_known, n_proven, n_proof; /* n_proof: of known, when the plan began */
+        size_t n_known, n_proven, n_proof; /* n_proof: n_known when the plan began */
 
-        struct Borrow *borrow; /* of an instance that somebody else made; NULL: it is ours */
+        struct Borrow *borrow; /* for an instance of another maker; else NULL */
 
-        /* The fence; only where records are judged. */
+        /* The fence. Used only if records are judged. */
         bool has_guard;  /* the kernel has the probe */
         bool is_guarded; /* armed in the instance, for this gid */
         gid_t guard_gid;
-        int guard_fds[2]; /* tracing_on and the guard's hist, made by the rings plan; -1 */
+        int guard_fds[2]; /* tracing_on and the guard's hist, or -1 */
         uint32_t fork_id, fork_child_offset, exit_id;
-        uint32_t exec_id, exec_old_offset; /* 0: not followed */
+        uint32_t exec_id, exec_old_offset; /* 0: exec is not followed */
         ControlText fork_name, exit_name, exec_file;
-        Watch *watch; /* from the first start on; in the event loop's hands once that is over; NULL:
-                         there is none, of one that is not judged */
+        Watch *watch; /* from the first start on; then used by the event loop; NULL: no watch */
 } Trace;
 
 void trace_init(Trace *trace);
-/* Frees memory and closes fds; the kernel's instance stays. */
+/* Frees memory and closes fds; does not remove the kernel's instance. */
 void trace_clear(Trace *trace);
 
-/* All events off, the lifetimes last; what was under way can no longer arrive. -errno. */
+/* Disables all events, the lifetimes last. No record can arrive after it. Returns 0 or -errno. */
 int trace_disable_all(const Trace *trace);
 
-/* mkdir, buffers, options, sentinel; all events off. Undone: no instance. */
+/* Makes the instance and sets buffers and options; all events are disabled. Undo removes the
+ * instance. */
 void trace_plan_create(Trace *trace, Plan *plan);
-/* First time: pids, guard, filters. All that Start does but for the events. Undone: the list as it
- * was. */
+/* At the first start: sets pids, guard and filters. Does the whole start except enabling the
+ * events. Undo restores the list. */
 void trace_plan_arm(Trace *trace, Plan *plan);
-/* After it: events on. Undone: all events off, and what arm has done. */
+/* Follows arm: enables the events. Undo disables all events and undoes arm. */
 void trace_plan_start(Trace *trace, Plan *plan);
-/* Events off, and nothing that was under way can still arrive. */
+/* Disables the events. No record can arrive after it. */
 void trace_plan_stop(Trace *trace, Plan *plan);
-/* The same, and the command names read. */
+/* The same, and reads the command names. */
 void trace_plan_quiesce(Trace *trace, Plan *plan);
-/* rmdir. -EBUSY while a consumer still holds a ring. */
+/* Removes the instance. Fails with -EBUSY while a consumer holds a ring. */
 void trace_plan_remove(Trace *trace, Plan *plan);
 
 int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret);
 
 void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent);
-/* How an undo went: nobody else is told. r: 0 or an errno. */
+/* Logs a failed undo, which has no other report. r: 0 or -errno. */
 void trace_report_undo(const Trace *trace, int r, const char *what);
-/* Steps of create that are the same for an instance that is there already: what is opened and read
- * of it. */
+/* Steps of create that also apply to an existing instance: they open and read its files. */
 int trace_step_statistics(void *context, Reason *reason);
 int trace_step_probes(void *context, Reason *reason);
 int trace_step_marker(void *context, Reason *reason);
 int trace_step_metadata(void *context, Reason *reason);
-/* Of stop: events off. */
+/* Step of stop: disables the events. */
 int trace_step_disable(void *context, Reason *reason);
