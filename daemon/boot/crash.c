@@ -125,8 +125,7 @@ static void batch_fail(Crash *crash, const char *why) {
                                        crash) < 0;
         if (!crash->entry) {
                 batch_clear(crash);
-                crash->n_tries = is_over ? 0
-                                         : crash->n_tries; /* the next batch is a different one */
+                crash->n_tries = is_over ? 0 : crash->n_tries; /* another batch is next */
         } else if (is_over)
                 batch_give_up(crash, why);
         crash->options.on_changed(crash->options.userdata);

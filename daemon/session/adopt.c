@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Sessions of the daemon before this one, taken over from what it has kept (keep.c). Called once,
- * in the event loop, when the tracefs is open and the catalogue is read, and before anything of
- * ours without a session is removed.
+/* Takes over the sessions of the previous daemon from what that daemon has kept (keep.c). It is
+ * called once, in the event loop, after the tracefs was opened and the catalogue was read, and
+ * before orphans.c removes what no session owns.
  *
- * A session goes on only where all is as it was: it was at rest (a call that was under way nobody
- * has answered; only a stop and an end are finished, since they ask for less), the rules decide the
- * same of it, and what was laid in the kernel still stands (trace-adopt.c). Any other is over; its
- * owner finds it gone, the journal tells why. Nothing is asked of polkit again: what was allowed
- * counts as long as the decision is the same.
+ * A session continues only if it was at rest, the rules still decide the same about it, and the
+ * kernel still holds what was set for it (trace-adopt.c). A call that was in progress was never
+ * answered. Only a stop or an end is completed, because these request less. Any other session ends:
+ * its owner finds it gone, and the journal has the reason. polkit is not asked again: an earlier
+ * permission is valid as long as the decision is the same.
  *
- * The consumers have been reading all the while, so no record is lost by it. Marks in a pipe wait
- * for us; processes that came to a scope are looked for again.
+ * The consumers have read all the time, so no record is lost. Marks wait in their pipes. Newcomers
+ * of a scope are looked for again.
  *
- * Nothing in a file gives a right: every session is decided anew and compared. */
+ * A kept file gives no right: every session is decided again and compared. */
 
 #include "session/adopt.h"
 
@@ -53,14 +53,14 @@ static bool get_boolean(json_object *object, const char *key) {
         return json_object_get_boolean(json_object_object_get(object, key));
 }
 
-/* "" where there is none. */
+/* Returns "" if the key is missing. */
 static const char *adopt_get_text(json_object *object, const char *key) {
         json_object *value = json_object_object_get(object, key);
 
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
-/* NULL where there is none. */
+/* Returns NULL if the key is missing. */
 static json_object *get_list(json_object *object, const char *key, size_t *ret_n) {
         json_object *value = json_object_object_get(object, key);
         bool is_list = json_object_is_type(value, json_type_array);
@@ -73,7 +73,7 @@ static uint64_t get_entry(json_object *list, size_t i) {
         return json_object_get_uint64(json_object_array_get_idx(list, i));
 }
 
-/* The i-th of a list of pairs. */
+/* Returns one part of the i-th pair in a list of pairs. */
 static uint64_t get_part(json_object *list, size_t i, size_t part) {
         json_object *pair = json_object_array_get_idx(list, i);
 
@@ -99,7 +99,7 @@ static int read_owner(json_object *object, Subject *ret) {
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
                 ret->gids[i] = (gid_t)get_entry(gids, i);
-        /* No number of a user's: "nobody is kept" must not read as root. */
+        /* Fail if the file names no user: a missing uid must not become 0, which is root. */
         return json_object_object_get(values, "uid") && n > 0 ? 0 : -EBADMSG;
 }
 
@@ -115,7 +115,7 @@ static int adopt_read_spec(json_object *object, Spec **ret, Reason *reason) {
         return r;
 }
 
-/* What the rules say now is what they said then. */
+/* Checks that the rules decide the same now as they did then. */
 static int adopt_check_same(json_object *object, const Grant *grant, Reason *reason) {
         _cleanup_json_ json_object *now = NULL;
         json_object *then = json_object_object_get(object, "grant");
@@ -163,7 +163,7 @@ static int adopt_read_members(Session *session, json_object *object) {
         return 0;
 }
 
-/* Of the grant's events; *ret: NULL for none. */
+/* Flags for the events of the grant. *ret is NULL if the key is missing. */
 static int adopt_read_events(const Trace *trace, json_object *object, const char *key, bool **ret) {
         size_t n;
         json_object *list = get_list(object, key, &n);
@@ -252,7 +252,7 @@ static int read_fence(Session *session, json_object *fence) {
         return r ?: read_tasks(&arm->listed, fence);
 }
 
-/* Newcomers' start times are not kept: they are cut from snapshots. */
+/* The start times of newcomers are not kept. Therefore snapshots cut the records of newcomers. */
 static int know_members(Session *session) {
         const TaskSet *verified = &session->trace.arm.verified;
         int r = 0;
@@ -270,7 +270,7 @@ static int read_trace(Session *session, json_object *object) {
         Trace *trace = &session->trace;
 
         trace->is_armed = session->is_armed = get_boolean(object, "armed");
-        session->was_read = session->is_armed; /* that is not kept */
+        session->was_read = session->is_armed; /* not kept, so assume the worst case */
         trace->has_list = trace->is_armed && session->spec->scope != SCOPE_SYSTEM;
         trace->is_stopping = session->state_before == SESSION_STOPPING || session->end_code[0];
         trace->is_live = trace->is_stopping || session->state_before == SESSION_RUNNING;
@@ -311,8 +311,8 @@ static int adopt_read_end(Session *session, json_object *object) {
         return session->end_code[0] ? 0 : -EBADMSG;
 }
 
-/* At rest, or about to be: nobody waits for an answer that will never come, or who does may ask
- * again. */
+/* Accepts a session that was at rest, or was about to be: no caller waits for an answer that cannot
+ * come, or the caller may ask again. */
 static int read_state(json_object *object, SessionState *ret, Reason *reason) {
         static const SessionState known[] = {
                 SESSION_CONFIGURED,
@@ -331,13 +331,14 @@ static int read_state(json_object *object, SessionState *ret, Reason *reason) {
         return reason_set(reason, KT_E_FAILED, "it was %s when ktraced ended", name);
 }
 
-/* A connection over a socket has ended with the last daemon; that of a name of the bus has not. */
+/* A connection over a socket ended with the previous daemon. A unique name on the bus did not end.
+ */
 static bool has_stayed(const char *peer) {
         return *peer == ':';
 }
 
-/* Another bus: their names are somebody else's there. Where there is none yet, that is found out
- * later (registry_join_bus). */
+/* On another bus, the same names belong to other peers. If there is no bus yet, registry_join_bus
+ * decides later. */
 static int read_peers(Session *session, json_object *object) {
         const char *peer = adopt_get_text(object, "peer"), *bus = session->registry->options.bus_id;
         size_t n;
@@ -378,7 +379,7 @@ static int adopt_fill(Session *session, json_object *object, Reason *reason) {
         return read_trace(session, object);
 }
 
-/* The consumer has been reading all the time, or has gone: then there is no stream. */
+/* Either the consumer has read all the time, or it has ended and the session has no stream. */
 static void adopt_stream(Session *session, json_object *object) {
         int fd = session_take_kept_fd(session, KEEP_STREAM);
 
@@ -388,7 +389,7 @@ static void adopt_stream(Session *session, json_object *object) {
         if (adopt_get_number(object, "stream") == CONTROL_VERSION &&
                         session_adopt_stream(session, fd) == 0)
                 return;
-        /* It writes what it has, and ends. */
+        /* The consumer writes what it has, and ends. */
         session_unkeep_fd(session, KEEP_STREAM);
         close(fd);
 }
@@ -401,7 +402,7 @@ static void adopt_markers(Session *session) {
                         close(fd);
 }
 
-/* What was caught before its stop was over is still told. */
+/* Hits and lost events from the time before the stop are still reported. */
 static void resume(Session *session) {
         if (session->state_before != SESSION_STOPPING) {
                 session_resume(session, session->state_before);
@@ -416,7 +417,7 @@ static void resume(Session *session) {
         session_stop_notices(session);
 }
 
-/* As long as no worker has read the rings they hold all that is to be counted. */
+/* As long as no worker has read the rings, they hold everything that must be counted. */
 static int take_up_counting(Session *session) {
         Reason why = {};
 
@@ -432,15 +433,15 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
         Registry *registry = session->registry;
 
         registry->n_adopting--;
-        if (registry->is_closing) /* what is kept of it is the next daemon's */
+        if (registry->is_closing) /* the next daemon needs what is kept */
                 return;
         if (session->end != END_NOT) {
                 session_end_continue(session);
                 return;
         }
-        /* One whose instance has gone already was all but ended. */
+        /* If the instance is already gone, the session had almost ended. */
         if (result != 0 && (!session->end_code[0] || session->trace.instance)) {
-                /* Whose the records are that nobody has yet is not certain any more. */
+                /* It is no longer certain whose records the stream still holds. */
                 if (session->feed && trace_is_judged(&session->trace))
                         feed_discard(session->feed, "restart", reason->text);
                 session_end(session,
@@ -449,7 +450,7 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                                            : "its instance cannot be taken over after a restart");
                 return;
         }
-        if (session->end_code[0]) { /* its owner has been told */
+        if (session->end_code[0]) { /* the owner already got the reason */
                 Reason code = {}, why = {};
 
                 reason_set(&code, 0, "%s", session->end_code);
@@ -484,7 +485,7 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
         session_watch_unit(session);
 }
 
-/* fds are the store's until then: what is not adopted is closed with the rest. */
+/* The store owns the descriptors until then. It closes those that are not adopted. */
 static void adopt_fds(Session *session, json_object *object) {
         session->trace.window_fd = session_take_kept_fd(session, KEEP_WINDOW);
         adopt_stream(session, object);
@@ -502,7 +503,7 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
         Session *session = NULL;
         Reason reason = {};
 
-        if (strchr(id, '.')) /* a probe's */
+        if (strchr(id, '.')) /* of a probe */
                 return;
         int r = new_session(registry, id, &session);
         r = r ?: adopt_fill(session, object, &reason);

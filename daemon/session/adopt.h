@@ -3,7 +3,7 @@
 
 #include "session/keep.h"
 
-/* Takes over what the last daemon has kept; the rest of its sessions is gone, and told in the
- * journal. Their plans are on their way when it returns: until registry_is_adopting is false nobody
- * is shown them. */
+/* Takes over what the previous daemon has kept. Its other sessions end, and the journal reports
+ * them. The plans of the adopted sessions are in flight when this function returns. The sessions
+ * are hidden from all users until registry_is_adopting returns false. */
 void registry_adopt(Registry *registry);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a spec would get: CheckSession. The judgement is the same by which sessions are made
- * (create.c); here it is reported. The decision collects every refusal of an entry, so that the
- * caller learns of everything that stands against the spec and not only of the first. Decision and
- * description take their turns in the event loop. Reads formats of events, changes nothing, asks
- * neither polkit nor after the processes: those are looked at when a session starts. */
+/* CheckSession: reports what a spec would get. The judgement is the same as for a new session
+ * (create.c). The decision collects every refusal of an entry, so that the caller learns of all
+ * problems of the spec and not only of the first. The decision and the description take turns in
+ * the event loop with other work. This file reads the formats of events and changes nothing. It
+ * does not ask polkit, and it does not look at the processes: the start of a session does. */
 
 #include "session/check.h"
 
@@ -33,12 +33,12 @@
 typedef struct Check {
         Registry *registry;
         Request *request;
-        Subject subject; /* about whom is asked */
+        Subject subject; /* the user whose rights are checked */
         Spec *spec;
         Judgement judgement;
         int result; /* of the whole judgement */
         Reason why;
-        json_object *object, *reasons, *events; /* the last two are parts of the first */
+        json_object *object, *reasons, *events; /* `reasons` and `events` are parts of `object` */
         size_t next_event;
         Plan plan;
 } Check;
@@ -56,7 +56,7 @@ int registry_judge_rest(Registry *registry,
         return r ?: registry_check_quota(registry, subject, spec, grant, &next, reason);
 }
 
-/* r and what went with it; each text once. */
+/* Adds r and its text. Each text is added once. */
 static int add_reason(json_object *reasons, int r, const Reason *reason) {
         const char *text = reason->text[0] ? reason->text : error_get(r)->text;
 
@@ -81,7 +81,7 @@ static void check_forget_reasons(void *userdata) {
                         check->reasons, 0, json_object_array_length(check->reasons));
 }
 
-/* What this kernel cannot do. */
+/* Adds what this kernel cannot do. */
 static int add_lacks(Registry *registry, const Spec *spec, const Grant *grant, json_object *lacks) {
         size_t next = 0;
 
@@ -98,7 +98,7 @@ static int add_lacks(Registry *registry, const Spec *spec, const Grant *grant, j
         }
 }
 
-/* What stands beside policy's yes. */
+/* Adds the problems that remain after policy has allowed the spec. */
 static int add_other_reasons(Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
@@ -140,7 +140,8 @@ static int describe_event(const Check *check, const GrantEvent *event, json_obje
         r = r ?: describe_put_new(object, "name", json_object_new_string(name));
         if (r == 0 && event->filter)
                 r = describe_put_new(object, "filter", json_object_new_string(event->filter));
-        /* It may tell what a caller must not know. */
+        /* Only root may see it, because the filter may contain data that the caller must not know.
+         */
         if (r == 0 && event->policy_filter && check->request->subject.uid == 0)
                 r = describe_put_new(object,
                                 "policy-filter",
@@ -151,7 +152,7 @@ static int describe_event(const Check *check, const GrantEvent *event, json_obje
         return r ?: grant_describe_cuts(grant, event, format, redacted);
 }
 
-/* Some of the granted events in each turn. */
+/* Describes some of the granted events in each turn. */
 static int check_describe_events(Check *check) {
         const Grant *grant = check->judgement.grant;
         FormatCache *formats = check->registry->formats;
@@ -174,7 +175,7 @@ static int check_describe_events(Check *check) {
         return 0;
 }
 
-/* Globs that were narrowed, and what it costs. */
+/* Adds the globs that were narrowed, and the cost. */
 static int check_describe_notes(const Grant *grant, json_object *notes) {
         int r = grant_describe_cost(grant, notes);
 
@@ -248,7 +249,7 @@ static int check_put_text(json_object *object, const char *key, const char *text
         return describe_put(object, key, json_object_new_string(text));
 }
 
-/* *ret: owned by the object. */
+/* *ret is owned by the object. */
 static int check_put_list(json_object *object, const char *key, json_object **ret) {
         json_object *list = json_object_new_array();
         int r = describe_put(object, key, list);
@@ -258,7 +259,7 @@ static int check_put_list(json_object *object, const char *key, json_object **re
         return r;
 }
 
-/* All of the grant but its events, for which it makes the list. */
+/* Describes the whole grant except its events. Makes the list for them. */
 static int describe_grant(Check *check) {
         json_object *object = check->object, *requests, *notes, *sources, *triggers, *lacks,
                     *limits = NULL;
@@ -288,10 +289,10 @@ static int check_decide(void *context, Reason *reason _unused_) {
         check->result = judgement_advance(&check->judgement, JUDGEMENT_WORK, &check->why);
         if (check->result == DECISION_AGAIN)
                 return PLAN_AGAIN;
-        return MIN_OF(check->result, 0); /* a refusal is what is to be described */
+        return MIN_OF(check->result, 0); /* a refusal is reported in the description */
 }
 
-/* What stands against a spec that policy allows. */
+/* Adds the problems of a spec that policy allows. */
 static int check_rest(void *context, Reason *reason _unused_) {
         Check *check = context;
         const Grant *grant = check->judgement.grant;
@@ -395,6 +396,6 @@ int registry_check(Registry *registry,
         };
         plan_init(&check->plan, steps, ELEMENTSOF(steps), NULL);
         turns_submit(registry->turns, &check->plan);
-        check = NULL; /* its plan's */
+        check = NULL; /* owned by its plan */
         return 0;
 }

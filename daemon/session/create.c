@@ -76,7 +76,7 @@ static int session_new_of(Registry *registry, const Request *request, Session **
 }
 
 /* Fails closed: a grant that requires polkit is not valid before polkit allows it, for every
- * caller. The grant moves to the request when polkit has to be asked. */
+ * caller. The grant moves to the request when polkit must be asked. */
 static int session_check_authorized(Request *request, Grant **grant, Reason *reason) {
         const char *action = (*grant)->polkit_action;
 
@@ -118,7 +118,7 @@ static void creation_record_denial(const Creation *creation, const Reason *reaso
                         });
 }
 
-/* The session's from now on: probes, grant, spec and request. */
+/* The session owns probes, grant, spec and request from now on. */
 static void creation_submit(Creation *creation,
                 Session *session,
                 Grant *grant,
@@ -169,7 +169,7 @@ static int creation_decide(void *context, Reason *reason) {
         return r == DECISION_AGAIN ? PLAN_AGAIN : r;
 }
 
-/* polkit's callback owns request and spec after 0. */
+/* polkit's callback owns request and spec if this returns 0. */
 static int creation_ask(Creation *creation, Reason *reason) {
         Request *request = creation->request;
 

@@ -6,7 +6,7 @@
 
 /* The peer has left, so its calls of CreateSession are cancelled. */
 void creation_peer_gone(Registry *registry, const char *peer);
-/* Asks policy each time, also when it tries again: see Request.ask. */
+/* Asks policy each time, also on a second attempt: see Request.ask. */
 int session_create(Registry *registry,
                 Request *request,
                 Spec *spec /* consumed on 0 */,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The formats of the kernel's events, parsed. The registry has one; decisions and CheckSession read
- * formats through it. Reading and parsing a format takes 15 us, and a spec may name 2,000 events
- * many times over.
+/* Caches the parsed formats of the kernel's events. The registry owns one cache. Decisions and
+ * CheckSession read formats through it. Reading and parsing a format takes 15 us, and a spec may
+ * name 2,000 events many times.
  *
- * The kernel never changes the format of an event that is built in. A probe, a synthetic event or a
- * user event can be removed and defined again under its name with other fields, and a module can be
+ * The kernel never changes the format of a built-in event. A probe, a synthetic event or a user
+ * event can be removed and defined again under the same name with other fields, and a module can be
  * replaced. Both change the text that event_read_origins reads, and then the cache drops
  * everything. The identifier of an event in a cached format is not reliable: a probe that was
  * removed and defined again with the same words has another one. Metadata of streams therefore
@@ -47,7 +47,7 @@ static void cached_format_cleanup(CachedFormat **cached) {
 static int cached_format_compare(const void *a, const void *b) {
         const CachedFormat *x = a, *y = b;
 
-        /* Names differ where systems are often the same. */
+        /* Compare the names first: they differ more often than the systems. */
         return strcmp(x->name, y->name) ?: strcmp(x->system, y->system);
 }
 
@@ -87,7 +87,7 @@ int format_cache_refresh(FormatCache *cache, const Tracefs *tracefs) {
         return 0;
 }
 
-/* Reads and parses it. *ret: in the tree. */
+/* Reads and parses a format. *ret is owned by the tree. */
 static int format_cache_add(FormatCache *cache,
                 const Tracefs *tracefs,
                 const CachedFormat *key,

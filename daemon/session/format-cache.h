@@ -9,14 +9,14 @@ typedef struct FormatCache FormatCache;
 int format_cache_new(FormatCache **ret);
 FormatCache *format_cache_free(FormatCache *cache);
 DEFINE_CLEANUP(FormatCache, format_cache_free);
-/* Drops every format when a probe or a module has changed since the last call. To be called before
- * each decision. */
+/* Drops every format if a probe or a module has changed since the last call. Call it before each
+ * decision. */
 int format_cache_refresh(FormatCache *cache, const Tracefs *tracefs);
-/* *ret: borrowed until the next refresh. -ENOENT: no such event. */
+/* *ret is borrowed until the next refresh. Fails with -ENOENT if there is no such event. */
 int format_cache_get(FormatCache *cache,
                 const Tracefs *tracefs,
                 const char *system,
                 const char *name,
                 const Format **ret);
-/* How many formats were read and parsed so far. */
+/* Returns the number of formats that were read and parsed so far. */
 uint64_t format_cache_get_n_parsed(const FormatCache *cache);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Policy's decision on a spec, on the events that the kernel has now. Called by create.c and
- * check.c and reload.c with a part of the work in each turn of the event loop, and by adopt.c,
- * which needs the answer at once.
+/* Policy's decision on a spec, with the events that the kernel has now. create.c, check.c and
+ * reload.c call it with a part of the work in each turn of the event loop. adopt.c calls it for an
+ * immediate answer.
  *
- * The rules and the probes of the spec may change between two parts: then the judgement begins
- * anew. What other users do to their own probes does not matter to it. Events and their formats may
- * change as well, as they may after the decision. */
+ * The rules, and the probes of the spec, may change between two parts. Then the judgement begins
+ * again. Changes by other users to their own probes do not matter to it. Events and their formats
+ * may also change, as they may after the decision. */
 
 #include "session/judgement.h"
 
@@ -100,7 +100,7 @@ static int judgement_bind_probes(Judgement *judgement, Reason *reason) {
                 return r;
         for (size_t i = 0; i < spec->n_events; i++)
                 probes->events[probes->n + i] = spec->events[i];
-        judgement->whole = *spec; /* shares all it points to, and is not freed */
+        judgement->whole = *spec; /* shares all pointers, and is not freed */
         judgement->whole.events = probes->events;
         judgement->whole.n_events = probes->n + spec->n_events;
         return 0;

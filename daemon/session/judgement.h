@@ -4,7 +4,7 @@
 #include "probes/probe-events.h"
 #include "session/registry.h"
 
-/* Called with each refusal. true: go on, to find the next one. */
+/* Called for each refusal. Returns true to continue with the next one. */
 typedef bool (*RefusalHandler)(int result, const Reason *reason, void *userdata);
 
 /* Policy's decision on a spec, in parts. */
@@ -12,11 +12,12 @@ struct Judgement {
         Registry *registry;
         const Subject *subject;
         const Spec *spec;
-        RefusalHandler on_refusal; /* NULL: the first refusal ends it */
-        /* Called when it begins, also anew: earlier refusals no longer count. NULL: not called */
+        RefusalHandler on_refusal; /* NULL: the first refusal ends the judgement */
+        /* Called when the judgement begins, and when it begins again: then earlier refusals no
+         * longer count. NULL: not called. */
         void (*on_begin)(void *userdata);
         void *userdata;
-        Grant *grant; /* when it is over and nothing was refused */
+        Grant *grant; /* set when it is over and nothing was refused */
 
         Spec whole; /* the spec, with the probes as events */
         ProbeEvents probes;
@@ -26,23 +27,24 @@ struct Judgement {
         TAILQ_ENTRY(Judgement) others;
 };
 
-/* Subject and spec are borrowed until the end. */
+/* Subject and spec are borrowed until the judgement ends. */
 void judgement_init(Judgement *judgement,
                 Registry *registry,
                 const Subject *subject,
                 const Spec *spec);
 void judgement_clear(Judgement *judgement);
-/* Goes on for about `work` units of decision_advance. DECISION_AGAIN: there is more to do. */
+/* Continues for about `work` units of decision_advance. Returns DECISION_AGAIN if there is more to
+ * do. */
 int judgement_advance(Judgement *judgement, int64_t work, Reason *reason);
-/* The rules have changed: those that are under way begin anew. A decision that is over stays, with
- * its grant, which owns what it points to. */
+/* The rules have changed: judgements in progress begin again. A finished decision stays valid, with
+ * its grant, which owns all its data. */
 void judgement_restart_all(Registry *registry);
 
-/* What is done in one turn of the event loop: 2 ms. */
+/* The work of one turn of the event loop: 2 ms. */
 #define JUDGEMENT_WORK 100000
 
-/* Policy's word about a spec, on the events that the kernel has now. The event loop is held until
- * it is made: see judgement.h. */
+/* Policy's decision on a spec, with the events that the kernel has now. It holds the event loop
+ * until it is done: see judgement.h. */
 int registry_decide(Registry *registry,
                 const Subject *subject,
                 const Spec *spec,

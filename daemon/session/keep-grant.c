@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A decision in writing, with what nobody but the daemon may know: a part of a session's state over
- * a restart, where it is compared with what the rules say by then. Limits are left out, they count
- * as they are then. A member that is added to a Grant has to be added here, as in policy/same.c. */
+/* Writes a decision as JSON, with parts that only the daemon may know. It is a part of the state of
+ * a session that survives a restart. Then it is compared with the rules of that time. Limits are
+ * left out: those of the current rules count. A member that is added to Grant must be added here,
+ * as in policy/same.c. */
 
 #include "session/keep-grant.h"
 

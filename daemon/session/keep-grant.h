@@ -3,5 +3,5 @@
 
 #include "session/keep.h"
 
-/* A decision in writing, whole but for its limits. */
+/* The whole decision as JSON, except its limits. */
 int keep_make_grant(const Grant *grant, json_object **ret);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a session leaves to the daemon that comes after this one, after a kill, an upgrade or a
- * restart: its state in a file of the store, written before the kernel is touched and whenever a
- * call was done, and in the service manager's hands what cannot be written. Called by the files of
- * the session in the event loop; read by adopt.c.
+/* Saves what the next daemon needs to continue a session after a kill, an upgrade or a restart. The
+ * state goes into a file of the store. The file is written before the kernel is changed and after
+ * each call. What cannot be written, the descriptors, goes to the service manager. The files of the
+ * session call it in the event loop. adopt.c reads the result.
  *
- * The file is root's alone: it holds what policy joins to filters, and says what polkit has
- * allowed. Both daemons need not be of one build: what this one does not know it does not adopt.
+ * Only root can read the file: it holds what policy adds to filters, and what polkit has allowed.
+ * The two daemons may be different builds: a daemon does not adopt what it does not know.
  *
- * To add state that must survive a restart: write it here, read it in adopt.c, and write a
- * member of Grant in keep-grant.c; tests/e2e/restart.sh. */
+ * To add state that must survive a restart: write it here, read it in adopt.c, and write a member
+ * of Grant in keep-grant.c; tests/e2e/restart.sh. */
 
 #include "session/keep.h"
 
@@ -73,7 +73,7 @@ static int put_subscribers(json_object *object, const Session *session) {
         return r;
 }
 
-/* flags: of the grant's events, NULL for none. */
+/* flags: for the events of the grant; NULL: none. */
 static int keep_put_events(json_object *object,
                 const char *key,
                 const Session *session,
@@ -134,7 +134,7 @@ static int put_report(json_object *object, const ArmReport *report) {
         return r ?: keep_put_text(object, "why-left-out", report->left_out);
 }
 
-/* What was listed, and how it is guarded. */
+/* Adds the listed tasks and the state of the guard. */
 static int put_fence(json_object *object, const Session *session) {
         const Trace *trace = &session->trace;
         const ProcessRule *rule = &trace->arm.rule;
@@ -250,7 +250,7 @@ static int save(const Session *session) {
 }
 
 void session_keep(Session *session) {
-        /* What a plan may be changing is kept when that is over. */
+        /* While a plan is in flight the state may change, so it is saved when the plan is over. */
         if (!session->registry->store || session->end != END_NOT || session->registry->is_closing ||
                         session->plan_in_flight)
                 return;
@@ -280,7 +280,7 @@ void session_keep_notices(const Session *session) {
         make_notices_name(session, name);
         int r = notices_save(session->notices, &object);
         r = r ?: store_save(session->registry->store, name, object);
-        if (r < 0) /* told once more, after a restart */
+        if (r < 0) /* logged again after a restart */
                 log_errno(r, LOG_WARNING, SESSION_CONTEXT(session), "cannot keep what was told");
 }
 

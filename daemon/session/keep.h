@@ -3,27 +3,29 @@
 
 #include "session/registry.h"
 
-/* What is kept of sessions for the daemon that comes after this one. */
+/* The state that a session leaves to the next daemon. */
 
 #define KEEP_VERSION 1
 
-/* What is kept is as the session is now. Called before the kernel is touched, and when something
- * changed that a next daemon must know. Never fails: a session that cannot be kept ends with us. */
+/* Saves the current state of the session. Call it before the kernel is changed, and after a change
+ * that the next daemon must know. It never fails: a session that cannot be saved ends with this
+ * daemon. */
 void session_keep(Session *session);
-/* It is ending: the next daemon ends it in our place, where a stream has no end yet or an instance
- * has to be given back. Else it is forgotten: what stands in the kernel goes with the orphans. */
+/* The session is ending. The state is saved if its stream has no end yet or an instance must be
+ * given back: then the next daemon completes the end. Otherwise the state is deleted, and orphans.c
+ * removes what remains in the kernel. */
 void session_keep_end(Session *session);
-#define KEEP_ENDING "ending" /* in place of its state */
-/* What its owner has been told. */
+#define KEEP_ENDING "ending" /* stored in place of its state */
+/* The notices that its owner has got. */
 void session_keep_notices(const Session *session);
 void session_load_notices(Session *session);
-/* No daemon after this one shall take it over; its descriptors may still be needed. */
+/* No later daemon may take over the session. Its descriptors may still be needed. */
 void session_unkeep(const Session *session);
 
-/* A descriptor of the session's, in the service manager's hands: KIND-ID. */
+/* A descriptor of the session, held by the service manager under the name KIND-ID. */
 typedef enum KeepFd {
         KEEP_STREAM, /* the consumer's control socket */
-        KEEP_WINDOW, /* what the last snapshot has left */
+        KEEP_WINDOW, /* data that the last snapshot has left */
         KEEP_MARKER, /* ends of marker pipes */
         _KEEP_FD_N,
 } KeepFd;
@@ -31,5 +33,5 @@ typedef enum KeepFd {
 void session_keep_fd(const Session *session, KeepFd kind, int fd);
 void session_unkeep_fd(const Session *session, KeepFd kind);
 void session_unkeep_fds(const Session *session);
-/* -1: none is left. */
+/* Returns -1 if no descriptor is left. */
 int session_take_kept_fd(const Session *session, KeepFd kind);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a session needs that not every kernel has: histograms, snapshots, probes, tracers. Asked by
- * check.c behind policy's yes, in the event loop, so that CheckSession tells it, and CreateSession
- * refuses before it makes anything or asks for a password. Looks whether files are there, which
- * waits for nobody, and at the list of tracers where one is wanted. It cannot tell all: what only
- * an instance has, and what the kernel says to a value, the steps of trace.c find out.
+/* Checks features of a session that not every kernel has: histograms, snapshots, probes, tracers.
+ * check.c calls it after policy has allowed the session, in the event loop. Therefore CheckSession
+ * can report a missing feature, and CreateSession fails before it makes anything or asks for a
+ * password. This file checks whether files exist, which does not block, and reads the list of
+ * tracers if the spec requests one. It cannot find every problem: only the steps of trace.c find a
+ * feature that only an instance has, or a value that the kernel rejects.
  *
  * To add a feature that not every kernel has: check for it here; tests/session/test-check.c. */
 
@@ -32,7 +33,8 @@ static const Probe *find_probe(const Needs *needs, const GrantEvent *event) {
         return probe_set_find_event(needs->registry->probes, event->system, event->name);
 }
 
-/* On a probe, which may not be in the kernel yet, what it needs itself is all that can be told. */
+/* A trigger on a probe cannot be checked, because the probe may not exist in the kernel yet. Only
+ * the probe's own requirements are checked. */
 static int check_trigger(const Needs *needs, size_t i, Reason *reason) {
         const GrantEvent *event = &needs->grant->events[needs->grant->triggers[i].event];
         const Instance top = { .tracefs = needs->tracefs, .fd = needs->tracefs->fd };

@@ -3,9 +3,10 @@
 
 #include "session/registry.h"
 
-/* What of a granted session this kernel cannot do, as far as tracefs tells it before anything is
- * made: from *next on, which moves behind what is told; 0: nothing more. In the words, and by the
- * codes, with which making it would be refused. */
+/* Reports a requirement of a granted session that this kernel does not meet, as far as tracefs
+ * shows it before anything is made. The search starts at *next, which then moves past the reported
+ * requirement. Returns 0 if there are no further ones. The codes and texts are the same as when the
+ * session is made. */
 int registry_check_kernel(Registry *registry,
                 const Spec *spec,
                 const Grant *grant,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What stands in the kernel under our names without a session or a probe that answers for it: left
- * by a daemon that was killed, of what the next one could not take over. Looked for once, when the
- * tracefs is opened, behind adopt.c. An instance that a consumer still holds, about to end or hung,
- * records nothing more; it is tried again by the worker until it is gone. */
+/* Removes instances and probes in the kernel that have our names but no owner: a killed daemon left
+ * them, and the next one could not take them over. The registry looks for them once, when the
+ * tracefs is opened, after adopt.c. An instance that a consumer still holds, because it is about to
+ * end or hangs, records nothing more. The worker tries again until that instance is gone. */
 
 #include "session/orphans.h"
 
@@ -18,8 +18,8 @@
 #include "kernel/probe.h"
 #include "session/registry.h"
 
-/* Consumers of a killed daemon let their rings go within a moment. After that it is told, and the
- * tries become rare. */
+/* The consumers of a killed daemon release their rings within a moment. After that time the failure
+ * is logged, and the attempts become rare. */
 #define ORPHAN_TRIES      20
 #define ORPHAN_RETRY_USEC 50000
 #define ORPHAN_RARE_USEC  1000000
@@ -27,14 +27,15 @@
 struct Orphans {
         Registry *registry;
         const Tracefs *tracefs;
-        char **names; /* of instances that somebody holds */
+        char **names; /* of instances that are in use */
         size_t n;
         unsigned n_tries;
         sd_event_source *timer;
         Plan plan;
 };
 
-/* What keeps it from going, or (events) what keeps its pairs' events from going after it. */
+/* Removes what prevents the removal of the instance. With `events`: what prevents the later removal
+ * of its pairs' events. */
 static void lift_pairs(const Tracefs *tracefs, const char *name, bool events) {
         _cleanup_(instance_free_cleanup) Instance *instance = NULL;
 
@@ -49,7 +50,7 @@ static void silence(const Tracefs *tracefs, const char *name) {
         _cleanup_(instance_free_cleanup) Instance *instance = NULL;
 
         int r = instance_open(tracefs, name, &instance);
-        if (r == 0) /* first: triggers turn events on again */
+        if (r == 0) /* first, because triggers turn events on again */
                 r = instance_set_tracing(instance, false);
         if (r == 0)
                 r = instance_disable_all(instance);
@@ -57,7 +58,7 @@ static void silence(const Tracefs *tracefs, const char *name) {
                 log_errno(r, LOG_WARNING, NULL, "cannot turn off what records into %s", name);
 }
 
-/* 0: it is gone. -EBUSY: somebody holds it. */
+/* Returns 0 if it is gone. Fails with -EBUSY if it is in use. */
 static int remove_orphan(const Tracefs *tracefs, const char *name) {
         int r = instance_remove(tracefs, name);
 
@@ -81,7 +82,7 @@ static int end_orphan(const Tracefs *tracefs, const char *name) {
         return remove_orphan(tracefs, name);
 }
 
-/* An administrator's ktrace-something is not ours. */
+/* An administrator's own instance named ktrace-something is not ours. */
 static bool is_session_instance(const char *name) {
         const char *id = name + strlen(KT_INSTANCE_PREFIX);
 
@@ -109,7 +110,7 @@ static bool keeps_pair(const char *event, void *userdata) {
         return false;
 }
 
-/* Users' own that were taken over, and what a session holds. */
+/* Keeps probes of users that were taken over, and probes that a session holds. */
 static bool orphans_keeps_probe(const char *event, size_t size, void *userdata) {
         const Registry *registry = userdata;
         const char *slash = memchr(event, '/', size);
@@ -168,7 +169,7 @@ static void on_tried(Plan *plan, int result, const Reason *reason _unused_) {
         Orphans *orphans = plan->userdata;
         Registry *registry = orphans->registry;
 
-        if (registry->is_closing) /* they are the next daemon's */
+        if (registry->is_closing) /* the next daemon takes them over */
                 return;
         if (result < 0)
                 log_errno(result, LOG_WARNING, NULL, "cannot remove an orphaned guard");
@@ -210,7 +211,7 @@ Orphans *orphans_free(Orphans *orphans) {
 
 DEFINE_CLEANUP(Orphans, orphans_free);
 
-/* With room for n names. */
+/* Makes room for n names. */
 static int orphans_new(Registry *registry, size_t n, Orphans **ret) {
         _cleanup_(orphans_free_cleanup) Orphans *orphans = calloc(1, sizeof(*orphans));
 

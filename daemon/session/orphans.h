@@ -3,7 +3,7 @@
 
 #include "session/registry.h"
 
-/* Of ours, what neither a session nor a probe answers for. What somebody holds is removed later:
- * `orphans` until then. */
+/* Removes our instances and probes that have no owner. Those that are in use are removed later, and
+ * `orphans` is set until then. */
 void registry_remove_orphans(Registry *registry);
 Orphans *orphans_free(Orphans *orphans);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What everybody may have at most: counts what the sessions use and holds it against the limits of
- * a grant (a rule's own, else the configured), and says so (GetLimits). Called before anything is
- * made, in the event loop. Streams whose session is gone count as sessions of their user until they
- * are read. How much a session may record is meter.c's, how many calls may wait is the door's. */
+/* Enforces limits: counts what the sessions use and compares it with the limits of a grant, which
+ * come from a rule or else from the configuration. It also reports them (GetLimits). It is called
+ * in the event loop, before anything is made. A stream whose session is gone counts as a session of
+ * its user until it is read. It does not limit how much a session may record (meter.c does) or how
+ * many calls may wait (the door does). */
 
 #include "session/quota.h"
 
@@ -27,9 +28,10 @@ typedef struct Question {
         Usage usage;
 } Question;
 
-/* A flight recorder has the ring, the kernel's second one and what its last snapshot has left. */
+/* A flight recorder has the ring, the kernel's second ring, and the data that its last snapshot has
+ * left. */
 static uint64_t count_kb(const Registry *registry, const Spec *spec, const Grant *grant) {
-        if (spec->instance) /* somebody else's */
+        if (spec->instance) /* owned by another program */
                 return 0;
         uint64_t kb = spec->buffer_kb * registry->n_cpus * (spec->mode == MODE_FLIGHT ? 3 : 1);
 
@@ -38,7 +40,7 @@ static uint64_t count_kb(const Registry *registry, const Spec *spec, const Grant
                      : kb;
 }
 
-/* While the buffer grows, what it is to be. */
+/* While the buffer grows, its new size counts. */
 static uint64_t count_session_kb(const Session *session) {
         if (!session->spec)
                 return 0;
@@ -70,14 +72,14 @@ void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret) {
         *ret = usage;
 }
 
-/* The largest buffer that all limits leave to a session of this spec. Sessions that the user has
- * already do not count: a default that depends on them would surprise. */
+/* Returns the largest buffer that all limits allow for one session of this spec. The user's other
+ * sessions do not count, because a default that depends on them would be a surprise. */
 static uint64_t get_most_kb(const Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
                 const Grant *grant) {
         uint64_t room = registry->options.limits.max_buffer_kb_total, per_cpu = room;
-        Spec least = *spec; /* shares all it points to, and is not freed */
+        Spec least = *spec; /* shares all pointers, and is not freed */
 
         if (subject->uid != 0) {
                 room = MIN_OF(room, grant->limits.max_buffer_kb_per_uid);
@@ -89,7 +91,7 @@ static uint64_t get_most_kb(const Registry *registry,
         return MIN_OF(per_cpu, room > others && factor > 0 ? (room - others) / factor : 0);
 }
 
-/* Changes nothing that the spec points to. */
+/* Changes no data that the spec points to. */
 static void settle_numbers(const Registry *registry,
                 const Subject *subject,
                 const Grant *grant,
@@ -195,7 +197,7 @@ static int check_pids(const Question *q, Reason *reason) {
                         q->limits->max_pids);
 }
 
-/* What was left out is filled in where the session is made. */
+/* Values that the spec leaves out are filled in when the session is made. */
 static int check_spool(const Question *q, Reason *reason) {
         uint64_t limit = q->limits->max_spool_kb;
 
@@ -242,7 +244,7 @@ static int check_uid_events(const Question *q, Reason *reason) {
         return quota_refuse("max-events-per-uid", n, limit, " events", reason);
 }
 
-/* Bind root too, and say nothing of others' numbers. */
+/* These limits apply to root too. The text does not disclose the use of other users. */
 static int check_totals(const Question *q, Reason *reason) {
         const Limits *limits = &q->registry->options.limits;
         uint64_t kb = count_kb(q->registry, q->spec, q->grant);
@@ -273,7 +275,7 @@ int registry_check_quota(const Registry *registry,
                 check_uid_events,
                 check_totals,
         };
-        Spec settled = *spec; /* shares all it points to, and is not freed */
+        Spec settled = *spec; /* shares all pointers, and is not freed */
         Question q = { registry, subject, &settled, grant, &grant->limits };
 
         settle_numbers(registry, subject, grant, &settled);
@@ -300,7 +302,7 @@ int registry_check_resize(const Session *session, uint64_t kb, Reason *reason) {
         };
         int r = 0;
 
-        if (kb <= spec.buffer_kb) /* less is granted with more, also where limits are less now */
+        if (kb <= spec.buffer_kb) /* granted before; the limits may be lower now */
                 return 0;
         spec.buffer_kb = kb;
         registry_get_usage(registry, session->owner.uid, &q.usage);

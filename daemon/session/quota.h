@@ -5,21 +5,21 @@
 #include "session/session.h"
 
 void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret);
-/* What the spec leaves out is set: to its default, or to what the grant and the limits allow where
- * that is less. A value that was given stays. */
+/* Sets the values that the spec leaves out: to the default, or to the maximum of the grant and the
+ * limits if that is less. A given value stays. */
 void registry_settle_defaults(const Registry *registry,
                 const Subject *subject,
                 const Grant *grant,
                 Spec *spec);
-/* KT_E_LIMIT_REACHED, KT_E_NAME_TAKEN, or 0, of the spec with its defaults settled. *next: 0 at
- * first; after a refusal called again it continues with the limits after that. */
+/* Checks a spec whose defaults are settled. Returns 0, KT_E_LIMIT_REACHED or KT_E_NAME_TAKEN. *next
+ * is 0 at first. A further call after a refusal continues with the limits after that one. */
 int registry_check_quota(const Registry *registry,
                 const Subject *subject,
                 const Spec *spec,
                 const Grant *grant,
                 size_t *next,
                 Reason *reason);
-/* The same of a session whose buffer is to have this size. */
+/* The same check for a session whose buffer is to have this size. */
 int registry_check_resize(const Session *session, uint64_t kb, Reason *reason);
 /* {"max-sessions":…, "sessions":…} for this uid. */
 int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret);

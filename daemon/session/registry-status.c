@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the daemon, its stream workers and the kernel's buffers take of the machine: GetStatus.
- * Called by the doors in the event loop; reads /proc alone, so it does not block. Of workers and
- * buffers everybody is told of their own, root of all. */
+/* GetStatus: reports how much memory, CPU time and kernel buffer the daemon and its stream workers
+ * use. The doors call it in the event loop. It reads only /proc, so it does not block. A user sees
+ * only the user's own workers and buffers; root sees all. */
 
 #include "session/registry-status.h"
 
@@ -18,7 +18,7 @@
 
 typedef struct Totals {
         uint64_t n_sessions, n_running, n_streams;
-        uint64_t buffer_kb; /* as the kernel has them, both of a flight recorder */
+        uint64_t buffer_kb; /* in the kernel; a flight recorder has two buffers */
 } Totals;
 
 static int registry_status_put(json_object *object, const char *key, uint64_t number) {
@@ -53,7 +53,7 @@ static int put_daemon(json_object *object) {
                                                                   : 0);
 }
 
-/* Without its process where that has not said a word to this daemon, or has just ended. */
+/* Leaves out the process if it has ended or has not yet reported to this daemon. */
 static int append_worker(json_object *list, const Feed *feed, const char *session, uid_t uid) {
         json_object *worker = json_object_new_object();
         pid_t pid = feed_get_pid(feed);

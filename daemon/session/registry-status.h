@@ -4,8 +4,8 @@
 #include "session/session.h"
 
 /* {"version","pid","memory-kb","cpu-usec","uptime-usec","sessions","running","streams",
- * "kernel-buffer-kb","consumers":[{"session","uid","pid","memory-kb","cpu-usec"}]}: of sessions the
- * subject's own, root's all. */
+ * "kernel-buffer-kb","consumers":[{"session","uid","pid","memory-kb","cpu-usec"}]}: of the sessions
+ * of the subject, or of all sessions if the subject is root. */
 int registry_describe_status(const Registry *registry, const Subject *subject, json_object **ret);
-/* Of all users. */
+/* Counts those of all users. */
 void registry_count(const Registry *registry, size_t *ret_sessions, size_t *ret_streams);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* All sessions: who may see which, and the one tracefs. Made by
- * the manager, used by the doors. A stranger's session does not exist for anybody but root
- * and whom polkit lets manage it.
+/* The registry of all sessions: it decides who may see which session, and owns the only open
+ * tracefs. The manager makes it, and the doors use it. Another user's session does not exist for a
+ * caller, unless the caller is root or polkit allows the caller to manage it.
  *
- * What a daemon before this one has left is taken over when the tracefs is first opened (adopt.c),
- * before any session is made; instances called ktrace-* that no session owns by then are
- * removed. */
+ * When the tracefs is first opened, and before any new session is made, the sessions of the
+ * previous daemon are taken over (adopt.c). Then instances called ktrace-* that have no session are
+ * removed (orphans.c). */
 
 #include "session/registry.h"
 
@@ -79,8 +79,8 @@ static bool holds(const Session *session, const Probe *probe) {
         return false;
 }
 
-/* Those that had it on have lost what was in their rings, and have a number for it that is nobody's
- * by now. */
+/* Ends the sessions in which the probe was on. They have lost the records in their rings, and the
+ * event number that they know for the probe is no longer valid. */
 static void end_holders(Registry *registry, const Probe *probe, const char *text) {
         Session *session, *next;
 
@@ -114,7 +114,7 @@ static void on_probe_lost(const Probe *probe, bool is_held, const char *why, voi
                                 });
 }
 
-/* What cannot be taken now is there for the next daemon. */
+/* If a text cannot be taken now, the next daemon can take it. */
 static void look_for_crashes(Registry *registry) {
         const CrashOptions options = {
                 .event = registry->options.event,
@@ -137,7 +137,7 @@ void registry_open(Registry *registry) {
         look_for_crashes(registry);
 
         int r = registry_get_tracefs(registry, NULL, &reason);
-        if (r > 0) /* each caller is told anew: it may be mounted later */
+        if (r > 0) /* each caller gets the error, because tracefs may be mounted later */
                 log_warning("%s", reason.text);
         else if (r < 0)
                 log_errno(r, LOG_WARNING, NULL, "cannot open the tracefs");
@@ -245,7 +245,7 @@ static void drain_free(Drain *drain) {
         free(drain);
 }
 
-/* Only the sessions are left. */
+/* Stops all work. Only the sessions remain. */
 static void registry_close_work(Registry *registry) {
         registry->is_closing = true;
         boot_close(registry->boot);
@@ -293,7 +293,7 @@ Registry *registry_leave(Registry *registry) {
 
         spool_leave(registry->spool);
         registry_close_work(registry);
-        registry->probes->has_defined = false; /* what stands in the kernel is the next one's */
+        registry->probes->has_defined = false; /* the next daemon needs the probes in the kernel */
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_leave(session);
         return free_rest(registry);
@@ -320,7 +320,7 @@ const Limits *registry_get_limits(const Registry *registry) {
         return &registry->options.limits;
 }
 
-/* The one place that says whose sessions exist for whom. */
+/* The only place that decides which sessions a subject can see. */
 static bool session_is_visible(const Session *session, const Subject *subject, SessionReach reach) {
         return session->end == END_NOT && session->state != SESSION_CREATING &&
                (reach == REACH_ALL || subject->uid == 0 || subject->uid == session->owner.uid);
@@ -367,7 +367,7 @@ void registry_peer_gone(Registry *registry, const char *unique_name) {
         inspections_peer_gone(registry->inspections, unique_name);
 }
 
-/* Those of the bus; who has subscribed over a socket meanwhile stays. */
+/* Drops the peers on the bus. A subscriber over a socket stays. */
 static void drop_peers(Session *session) {
         for (size_t i = SUBSCRIBERS_MAX; i-- > 0;)
                 if (session->subscribers[i] && *session->subscribers[i] == ':')
@@ -389,7 +389,7 @@ void registry_join_bus(Registry *registry, const char *id) {
         }
 }
 
-/* What is left of a stream */
+/* Drains */
 
 static void drain_on_closed(Feed *feed _unused_,
                 int error _unused_,
@@ -410,12 +410,12 @@ static void uncounted_on_closed(Feed *feed,
 }
 
 void registry_drain(Registry *registry, Feed *feed, uid_t uid) {
-        /* Ready and released have come: only closed is left. */
+        /* on_ready and on_released were already called, so only on_closed can follow. */
         static const FeedHandlers handlers = { .on_closed = drain_on_closed };
         static const FeedHandlers uncounted = { .on_closed = uncounted_on_closed };
         Drain *drain = malloc(sizeof(*drain));
 
-        if (!drain) { /* it still frees itself */
+        if (!drain) { /* the feed frees itself nevertheless */
                 feed_detach(feed, &uncounted, NULL);
                 return;
         }

@@ -21,18 +21,18 @@
 #include "work/store.h"
 #include "work/turns.h"
 
-/* Inside the session floor only. */
+/* Private to the session floor. */
 
-/* How far the end of a session has come. */
+/* The progress of a session's end. */
 typedef enum SessionEnd {
         END_NOT,
-        END_WANTED,  /* as soon as no plan is in flight */
+        END_WANTED,  /* begins when no plan is in flight */
         END_QUIESCE, /* events off, names read */
-        END_RELEASE, /* the consumer lets the rings go */
-        END_REMOVE,  /* rmdir, again until nobody holds a file of it */
+        END_RELEASE, /* the consumer releases the rings */
+        END_REMOVE,  /* rmdir, until no process holds one of its files */
 } SessionEnd;
 
-#define SUBSCRIBERS_MAX 16 /* of a session */
+#define SUBSCRIBERS_MAX 16 /* for each session */
 
 typedef struct Snapshot Snapshot;
 typedef struct HistCall HistCall;
@@ -47,49 +47,47 @@ struct Session {
         char id[KT_ID_DIGITS + 1];
         Subject owner;
         char *peer;
-        char *kept_bus; /* on which the names of peers are, until we are on a bus ourselves; NULL */
+        char *kept_bus; /* the bus of the peers' names, before we join one; or NULL */
         Spec *spec;
         Grant *grant;
         SessionState state;
-        uint64_t rules; /* by which it was judged: registry->rules of that time */
+        uint64_t rules; /* the value of registry->rules when it was judged */
 
         Trace trace;
         ArmReport report; /* of the last start */
         Plan plan;
         bool plan_in_flight;
-        void (*then)(Session *session,
-                        int result,
-                        const Reason *reason); /* when the plan is over */
+        void (*then)(Session *session, int result, const Reason *reason); /* after the plan */
         SessionState state_before;
-        Request *request; /* whose call the plan answers */
+        Request *request; /* the call that the plan answers */
 
-        ControlMember *members; /* found fit by the last start: whose records may pass */
+        ControlMember *members; /* admitted by the last start; their records may pass */
         size_t n_members;
-        bool had_stream;       /* with the daemon before this one: a worker read the rings */
-        bool was_read;         /* a consumer has had the rings: what it took of them no other has */
-        bool *is_off;          /* trace.is_off when no plan was in flight; NULL: all are on */
-        bool is_armed;         /* `members` are those of a start that has come that far */
-        OwnWrites *own_writes; /* announces them to the two that follow */
-        Interference *interference; /* from the first start of what is judged */
-        Ledger *ledger;             /* from the first start of what is not */
-        uint64_t n_interferences;   /* changes by others that it has told of */
-        uint64_t interference_nsec; /* as long as these stood, all in all */
-        Newcomers *newcomers;       /* from the first start of a scope that has them */
-        Meter *meter;               /* from the first start, where there is a limit */
-        UnitWatch *unit_watch;      /* where the lifetime is a unit's */
+        bool had_stream;            /* a worker of the previous daemon read the rings */
+        bool was_read;              /* a consumer has read the rings; its records are taken */
+        bool *is_off;               /* trace.is_off when no plan was in flight; NULL: all are on */
+        bool is_armed;              /* a start has set `members` */
+        OwnWrites *own_writes;      /* announces our writes to the next two members */
+        Interference *interference; /* judged sessions, from the first start */
+        Ledger *ledger;             /* other sessions, from the first start */
+        uint64_t n_interferences;   /* changes by others, as reported */
+        uint64_t interference_nsec; /* total duration of these changes */
+        Newcomers *newcomers;       /* from the first start, if the scope can have them */
+        Meter *meter;               /* from the first start, if there is a limit */
+        UnitWatch *unit_watch;      /* if the lifetime is that of a unit */
         Feed *feed;
         Request *stream_request;
         bool waits_for_spool;
-        FeedCounters counters;             /* of feeds that are over */
+        FeedCounters counters;             /* of closed feeds */
         TAILQ_HEAD(, Snapshot) snapshots;  /* not taken yet */
         TAILQ_HEAD(, HistCall) hist_calls; /* not answered yet */
-        TAILQ_HEAD(, Look) looks;          /* at its windows, in flight */
-        TraceWindows windows;              /* as last looked at */
+        TAILQ_HEAD(, Look) looks;          /* in flight, at its windows */
+        TraceWindows windows;              /* at the last look */
         struct MarkerList markers;
-        char *subscribers[SUBSCRIBERS_MAX]; /* unique names; no holes */
+        char *subscribers[SUBSCRIBERS_MAX]; /* unique names, without gaps */
         Notices *notices;
-        Losses *losses;   /* NULL: it loses nothing */
-        HitCounter *hits; /* from the first start, where there are notify triggers */
+        Losses *losses;   /* NULL: it cannot have lost events */
+        HitCounter *hits; /* from the first start, if there are notify triggers */
 
         SessionEnd end;
         char end_code[32];
@@ -97,16 +95,15 @@ struct Session {
         Request *destroyer;
         unsigned n_remove_tries;
         sd_event_source *timer;      /* set-up, linger or the next rmdir */
-        uint64_t lingers_until_usec; /* CLOCK_MONOTONIC; 0: its creator is there, or no end is set
-                                      */
+        uint64_t lingers_until_usec; /* CLOCK_MONOTONIC; 0: no end is set */
 
         TAILQ_ENTRY(Session) sessions;
 };
 
 TAILQ_HEAD(SessionList, Session);
 
-/* A stream without its session: what was read is on its way to the client, or its worker hangs in
- * the kernel. */
+/* A stream that has outlived its session: its data is on the way to the client, or its worker hangs
+ * in the kernel. */
 typedef struct Drain {
         Registry *registry;
         Feed *feed;
@@ -120,71 +117,73 @@ struct Registry {
         RegistryOptions options;
         Worker *worker;
         Turns *turns;
-        TAILQ_HEAD(, Judgement) judgements; /* under way */
-        TAILQ_HEAD(, Creation) creations;   /* calls of CreateSession that are being judged */
-        TAILQ_HEAD(, Reload) reloads;       /* calls of registry_set_rules that are not over */
-        uint64_t rules;                     /* how often these have changed */
+        TAILQ_HEAD(, Judgement) judgements; /* in progress */
+        TAILQ_HEAD(, Creation) creations;   /* calls of CreateSession in judgement */
+        TAILQ_HEAD(, Reload) reloads;       /* unfinished calls of registry_set_rules */
+        uint64_t rules;                     /* number of changes to the rules */
         FormatCache *formats;
         Format *made_format; /* see registry_get_format */
         Audit *audit;
-        Tracefs *tracefs; /* NULL until the first need */
+        Tracefs *tracefs; /* NULL: not opened yet */
         struct SessionList sessions;
         struct DrainList drains;
         Inspections *inspections;
         ProbeSet *probes;
-        Store *store;        /* NULL: nothing outlives this daemon */
-        unsigned n_adopting; /* sessions of the last daemon, on their way */
-        Boot *boot;          /* NULL: none is under way */
-        Orphans *orphans;    /* NULL: none is left */
+        Store *store;        /* NULL: sessions end with this daemon */
+        unsigned n_adopting; /* sessions of the previous daemon, in progress */
+        Boot *boot;          /* NULL: not in progress */
+        Orphans *orphans;    /* NULL: none left */
         Crash *crash;
         Spool *spool; /* NULL: none */
         bool is_closing;
-        uint64_t n_cpus; /* for quotas; reading it anew opens files */
+        uint64_t n_cpus; /* for quotas; reading it again opens files */
 };
 
-/* What a uid uses, and all do. */
+/* What one uid uses, and what all uids use. */
 typedef struct Usage {
         uint64_t n_sessions, n_sessions_uid;
         uint64_t n_events_uid;
         uint64_t buffer_kb, buffer_kb_uid;
 } Usage;
 
-/* In turns.c, whose plans are those of a reload: they take turns with root's own, and may use all
- * the time they need. */
+/* The uid of the plans of a reload in turns.c. They take turns with root's own plans and have no
+ * time limit. */
 #define UID_OF_RULES ((uid_t)-1)
-/* Takes over what the session's client has not read yet. */
+/* Takes over the feed of a session, with the data that its client has not read yet. */
 void registry_drain(Registry *registry, Feed *feed, uid_t uid);
 void registry_changed(Registry *registry);
 
 /* Starts the worker thread. */
 int registry_new(const RegistryOptions *options, Registry **ret);
-/* Ends every session first; blocks until the kernel is as it was. */
+/* Ends every session first. Blocks until the kernel is restored. */
 Registry *registry_free(Registry *registry);
 DEFINE_CLEANUP(Registry, registry_free);
-/* Frees it and leaves the sessions to the daemon that follows. */
+/* Frees the registry and leaves the sessions to the next daemon. */
 Registry *registry_leave(Registry *registry);
-/* Opens the tracefs if it is there, takes over the sessions of the daemon before this one and
- * removes instances of ours that no session owns. Once, when the catalogue is loaded; else the
- * first call that needs the tracefs does so. */
+/* Opens the tracefs if it exists, takes over the sessions of the previous daemon, and removes our
+ * instances that have no session. Call it once, when the catalogue is loaded. If the tracefs does
+ * not exist yet, the first call that needs it does the same. */
 void registry_open(Registry *registry);
-/* Sessions of the last daemon are still on their way. */
+/* Returns whether sessions of the previous daemon are still being taken over. */
 bool registry_is_adopting(const Registry *registry);
 bool registry_is_idle(const Registry *registry);
-/* The bus has come (id: borrowed): peers whom a daemon before this one knew on another are gone. */
+/* We have joined the bus (id: borrowed). If the previous daemon was on another bus, the peers that
+ * it knew there are gone. */
 void registry_join_bus(Registry *registry, const char *id);
 void registry_peer_gone(Registry *registry, const char *unique_name);
-/* KT_E_NO_TRACING with the reason, or 0. */
+/* Returns 0, or KT_E_NO_TRACING with the reason. */
 int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason);
-/* NULL: this daemon has none. */
+/* Returns NULL if this daemon has no spool. */
 Spool *registry_get_spool(Registry *registry);
 const Limits *registry_get_limits(const Registry *registry);
-/* Some of the catalogue's programs have not been looked into yet: probes in them are not ready. */
+/* Returns whether some programs of the catalogue have not been inspected yet. The probes in them
+ * are not ready. */
 bool registry_is_looking(const Registry *registry);
 ProbeSet *registry_get_probes(const Registry *registry);
-/* Where decisions of other floors are recorded. */
+/* For the decisions of other floors. */
 Audit *registry_get_audit(const Registry *registry);
-/* The session of that id if it is within reach (root's is everybody's), or NULL: others do not
- * exist. */
+/* Returns the session with that id, or NULL if it is not within reach. All sessions are within
+ * reach of root. */
 Session *registry_find(Registry *registry,
                 const Subject *subject,
                 SessionReach reach,

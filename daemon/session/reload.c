@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* New rules and limits for sessions that exist. Called by the manager when both are read whole.
- * Each session is decided anew, with the spec that it was made of and the subject as it was then
- * (its groups, its seat and its unit are not asked for again: who has left a group keeps what
- * runs). One that is denied now, or gets less of anything than it has, ends; what is wider than
- * before counts from the next session on. A creation that is under way ends as well: its plan is
- * cancelled before its next step. What waits for polkit's answer is judged when that comes.
+/* Applies new rules and limits to existing sessions. The manager calls it when both were read
+ * completely. Each session is decided again, with its original spec and with the subject as it was
+ * then. The groups, the seat and the unit of the subject are not read again: a user who has left a
+ * group keeps the running sessions. A session that is denied now, or gets less of anything than it
+ * has, ends. Wider rights apply to later sessions only. A creation in progress ends as well: its
+ * plan is cancelled before its next step. A request that waits for polkit is judged when polkit
+ * answers.
  *
- * A decision may take long, so the loop serves others in between (turns.c). All that is decided
- * from the first turn on is decided by the new rules. A session that exists keeps what it has until
- * its own turn has come; the caller is told when that is true of no session. Rules that come
- * meanwhile are the ones that count: what is being judged begins anew, and what was judged is
- * judged once more. A session may end, and be freed, between two turns. */
+ * A decision may take long, so the loop serves other users in between (turns.c). Every decision
+ * from the first turn on uses the new rules. An existing session keeps its rights until its own
+ * turn. The caller is notified when all sessions were judged. If the rules change again, only the
+ * newest ones count: judgements in progress begin again, and finished ones are repeated. A session
+ * may end, and be freed, between two turns. */
 
 #include "session/reload.h"
 
@@ -26,12 +27,13 @@
 #include "spool/spool-record.h"
 #include "trace/trace-fence.h"
 
-/* 0: no limit. */
+/* 0 means no limit. */
 static bool is_lower(uint64_t now, uint64_t then) {
         return now != 0 && (then == 0 || now < then);
 }
 
-/* Only what one session has to itself: what a user or all may have counts for the next one. */
+/* Checks only the limits of a single session. The limits of a user, and of all users together,
+ * apply to later sessions. */
 int session_check_limits(const Session *session, const Grant *grant, Reason *reason) {
         const Limits *then = &session->grant->limits, *now = &grant->limits;
         const Spec *spec = session->spec;
@@ -53,7 +55,8 @@ int session_check_limits(const Session *session, const Grant *grant, Reason *rea
                 what = "max-event-rate";
         else if (is_lower(now->max_stream_bytes_per_sec, then->max_stream_bytes_per_sec))
                 what = "max-stream-bytes-per-sec";
-        /* A longer time is refused by the rule itself, but no end at all only lacks a time. */
+        /* A time above the limit is refused by the rule itself. A session without an end only needs
+         * one. */
         else if (spec->lifetime == LIFETIME_LINGER && spec->linger_usec == 0 &&
                         grant->max_linger_usec > 0)
                 what = "max-linger-sec";
@@ -65,7 +68,7 @@ int session_check_limits(const Session *session, const Grant *grant, Reason *rea
 /* One call of registry_set_rules. */
 struct Reload {
         Registry *registry;
-        Session *session; /* the one that is being judged; NULL: none */
+        Session *session; /* the session in judgement; NULL: none */
         Judgement judgement;
         Plan plan;
         RulesHandler done;
@@ -108,7 +111,7 @@ static void end_for_rules(Session *session, int result, const Reason *reason) {
         session_end(session, "policy", text.text);
 }
 
-/* What follows the decision is done in the same turn, so both are about one state. */
+/* The checks after the decision run in the same turn, so that all of them see the same state. */
 static int reload_judge_session(Reload *reload, Reason *reason) {
         const Session *session = reload->session;
         const Grant *now;

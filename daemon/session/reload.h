@@ -7,13 +7,14 @@
 
 /* The session is about to be freed. */
 void reload_forget_session(Registry *registry, const Session *session);
-/* From now on these rules (borrowed) and limits; sessions that no longer fit them end, with code
- * "policy". done: all sessions were judged; from a later turn of the loop, exactly once. NULL: not
- * called. Else than 0: the old ones stay. */
+/* Applies these rules (borrowed) and limits from now on. Sessions that no longer comply end with
+ * the code "policy". `done` is called when all sessions were judged: in a later turn of the loop,
+ * exactly once. If the function does not return 0, the old rules stay and `done` is not called.
+ * done: may be NULL. */
 int registry_set_rules(Registry *registry,
                 const Policy *policy,
                 const Limits *limits,
                 RulesHandler done,
                 void *userdata);
-/* What one session may have by itself; KT_E_LIMIT_REACHED. */
+/* Checks the limits of a single session. Fails with KT_E_LIMIT_REACHED. */
 int session_check_limits(const Session *session, const Grant *now, Reason *reason);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What an owner changes of a session while it goes on: which of its events are on, how large its
- * buffer is, and an empty one. Called by the doors in the event loop; kernel work goes to the
- * worker as the session's plan. */
+/* Changes to a session that its owner requests: which events are on, the size of the buffer, and
+ * clearing the buffer. The doors call it in the event loop. The worker does the kernel work, as the
+ * session's plan. */
 
 #include "session/session-control.h"
 
@@ -93,7 +93,7 @@ int session_switch_events(Session *session,
         }
         session->request = request;
         session->state_before = session->state;
-        session_keep(session); /* which events it may find otherwise */
+        session_keep(session); /* in case the next daemon finds these events changed */
         trace_plan_switch(&session->trace, &session->plan);
         session_submit(session, session_then_switched);
         return 0;

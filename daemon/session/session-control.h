@@ -4,16 +4,16 @@
 #include "session/session-parts.h"
 #include "session/session.h"
 
-/* Events of the grant by name or glob, NULL-terminated. */
+/* patterns: names or globs of events in the grant, NULL-terminated. */
 int session_switch_events(Session *session,
                 char *const *patterns,
                 bool on,
                 Request *request,
                 Reason *reason);
-/* The buffer's size on each CPU, in kB. KT_E_LIMIT_REACHED: by the grant, all sessions together, or
- * the kernel's memory; it is as it was. */
+/* Sets the buffer's size on each CPU, in kB. Fails with KT_E_LIMIT_REACHED at the limit of the
+ * grant, of all sessions together, or of the kernel's memory. Then the size is unchanged. */
 int session_resize(Session *session, uint64_t kb, Request *request, Reason *reason);
-/* Drops what nobody has read. */
+/* Drops the data that was not read yet. */
 int session_clear(Session *session, Request *request, Reason *reason);
-/* No plan is in flight: what Describe tells of events that are off. */
+/* Call it while no plan is in flight. Notes which events are off, for Describe. */
 void session_note_switches(Session *session);

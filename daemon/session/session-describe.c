@@ -84,7 +84,7 @@ static int session_describe_notes(const Session *session, json_object *notes) {
         return describe_append(notes, json_object_new_string(note));
 }
 
-/* Nothing where there is none. */
+/* Adds no key if the session has no histogram. */
 static int session_describe_histograms(const Session *session, json_object *object) {
         json_object *list = NULL;
         int r = 0;
@@ -142,7 +142,7 @@ int session_describe(const Session *session, json_object **ret) {
 
 typedef struct Totals {
         uint64_t recorded, lost;
-        uint64_t made; /* whatever became of them */
+        uint64_t made; /* all events, recorded or lost */
 } Totals;
 
 static int session_describe_cpu(const Session *session,
@@ -161,7 +161,7 @@ static int session_describe_cpu(const Session *session,
         uint64_t recorded = s.read + s.entries + s.overrun, lost = s.dropped + s.commit_overrun;
         totals->recorded += recorded;
         totals->made += recorded + lost;
-        totals->lost += lost; /* what a flight recorder overwrites is none */
+        totals->lost += lost; /* events that a flight recorder overwrites are not lost events */
         r = describe_put(object, "cpu", json_object_new_uint64(cpu));
         r = r ?: describe_put(object, "recorded", json_object_new_uint64(recorded));
         r = r ?: describe_put(object, "read", json_object_new_uint64(s.read));
@@ -184,7 +184,7 @@ static int session_describe_spool(const Session *session, json_object *object) {
         return r < 0 || !entry ? r : describe_put(object, "spool", spool);
 }
 
-/* Its stream worker; nothing where there is none, or none that has said a word. */
+/* Adds the stream worker. Adds no key if there is none, or if it has not yet reported. */
 static int session_describe_worker(const Session *session, json_object *object) {
         pid_t pid = session->feed ? feed_get_pid(session->feed) : 0;
         ProcessCost cost;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How a session ends. That may come at any time: Destroy, its creator gone, a limit, its guard, new
- * rules. It cancels the plan that is in flight and waits for it, turns the events off, lets the
- * consumer take what the rings hold into its memory, and removes the instance as soon as nobody
- * holds a file of it. What the client has not read by then is the registry's (Drain). Called by the
- * doors, by the registry (a peer gone, the daemon ends) and by whatever finds a reason; in the
- * event loop.
+/* Ends a session. The end may come at any time: by Destroy, when the creator leaves, by a limit, by
+ * the guard, or by new rules. The doors, the registry (a peer has left, or the daemon ends) and
+ * other modules of the session call it in the event loop. It cancels the plan in flight and waits
+ * for it. Then it turns the events off, lets the consumer copy the rings into its memory, and
+ * removes the instance when no process holds one of its files. It does not wait for a slow client:
+ * the registry keeps the unread data (Drain).
  *
  * To add a lifetime: SpecLifetime in interfaces/spec.h, policy/grant.c, this file and adopt.c;
  * tests/e2e/lifetime.sh. */
@@ -32,15 +32,15 @@
 
 #define USEC_PER_MSEC     1000ULL
 #define REMOVE_RETRY_USEC (50 * USEC_PER_MSEC)
-/* After 5 s the caller is told, and the tries become rare. */
+/* After 5 s the caller gets an error, and the attempts become rare. */
 #define REMOVE_TRIES     100
 #define REMOVE_RARE_USEC (1000 * USEC_PER_MSEC)
-/* When the daemon ends: how long it waits for consumers to let go. */
+/* How often the daemon tries to remove an instance while it ends. Consumers may still hold it. */
 #define END_NOW_TRIES 40
 
 static void session_remove(Session *session);
 
-/* Everything of it has left the kernel. */
+/* The kernel holds nothing of the session any more. */
 static void session_finish(Session *session) {
         Registry *registry = session->registry;
 
@@ -88,7 +88,8 @@ static void session_remove(Session *session) {
 }
 
 static void session_then_quiesced(Session *session, int result, const Reason *reason _unused_) {
-        /* Somebody else may have removed the instance: its end goes on. */
+        /* The end continues after a failure, because another program may have removed the instance.
+         */
         if (result < 0)
                 log_errno(result,
                                 LOG_WARNING,
@@ -136,13 +137,13 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         snprintf(session->end_code, sizeof(session->end_code), "%s", code);
         snprintf(session->end_reason, sizeof(session->end_reason), "%s", reason);
         session->end = END_WANTED;
-        if (session->plan_in_flight) /* what is in the kernel is not certain before it is over */
+        if (session->plan_in_flight) /* the kernel's state is uncertain until the plan is over */
                 session_unkeep(session);
         session_set_timer(session, 0);
         session_forget_looks(session);
         session_forget_spool(session);
-        /* Of a call that waited for the disk; a plan's `then` answers when the kernel is as it was.
-         */
+        /* The call waited for the disk. If a plan is in flight instead, its `then` answers, after
+         * the kernel was restored. */
         if (session->state == SESSION_CREATING && !session->plan_in_flight)
                 request_answer_cancelled(&session->request, session->end_reason);
         marker_close_all(&session->markers);
@@ -155,7 +156,7 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         session->interference = interference_free(session->interference);
         session->ledger = ledger_free(session->ledger);
         if (session->plan_in_flight)
-                plan_cancel(&session->plan); /* its `then` goes on */
+                plan_cancel(&session->plan); /* its `then` continues the end */
         else
                 session_end_continue(session);
 }
@@ -175,7 +176,7 @@ void session_end(Session *session, const char *code, const char *reason) {
         session_record_end(session, code, reason);
         session_stop_notices(session);
         session_report_end(session, code, reason);
-        if (session->state != SESSION_CREATING) /* nobody knows it yet */
+        if (session->state != SESSION_CREATING) /* no client knows it yet */
                 session->registry->options.handlers.on_ended(
                                 session, code, reason, session->registry->options.userdata);
         session_begin_end(session, code, reason);
@@ -239,7 +240,8 @@ void session_leave(Session *session) {
         session_free(session);
 }
 
-/* From the first time on: the next daemon goes on with what is left of it. */
+/* The time counts from the first call: after a restart the next daemon continues with the rest of
+ * it. */
 static void session_linger(Session *session) {
         struct timespec now = {};
 
@@ -287,7 +289,7 @@ void session_watch_unit(Session *session) {
                                          : -ESRCH;
         if (r == -ESRCH)
                 on_unit_gone(session);
-        else if (r < 0) /* it would never end */
+        else if (r < 0) /* otherwise it would never end */
                 session_end(session, "unit-gone", "its unit cannot be watched");
 }
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Histograms of a session: GetHistogram, and emptying and halting them. Called by the doors in the
- * event loop. The kernel's text is never read here: the worker opens the file, a confined process
- * of ktrace-consumer reads it (hist-reader.c) and tells numbers and pieces of text. When all is
- * told the worker asks the guard of a fenced session, since what was counted after it went off is
- * of somebody else: then nothing is answered, and the session ends.
+/* Histograms of a session: GetHistogram, and clearing and pausing them. The doors call it in the
+ * event loop. The daemon never reads the kernel's text itself: the worker opens the file, and a
+ * confined process of ktrace-consumer reads it (hist-reader.c) and reports numbers and pieces of
+ * text. After the report, the worker checks the guard of a fenced session. If the guard has fired,
+ * later counts may belong to other users: the call fails, and the session ends.
  *
- * The histograms of one's own processes are counted by the session's stream worker, out of records
- * that were judged (trace-counts.c): it is asked, and it has asked the guard itself.
+ * Histograms of the owner's own processes are counted by the session's stream worker, from judged
+ * records (trace-counts.c). The stream worker answers those calls, after it has checked the guard
+ * itself.
  *
- * One call of a session is under way at a time, the others wait their turn. While the process has
- * the file the instance cannot be removed, so a session that ends ends it first. */
+ * One call of a session is in progress at a time; the others wait. The instance cannot be removed
+ * while the process has the file open. Therefore a session that ends stops that process first. */
 
 #include "session/session-histogram.h"
 
@@ -30,7 +31,7 @@
 #include "trace/trace-hist.h"
 
 #define USEC_PER_SEC UINT64_C(1000000)
-/* A worker to come, and the largest table. */
+/* Enough for the start of a process and for the largest table. */
 #define READ_TIMEOUT_USEC (20 * USEC_PER_SEC)
 #define CALLS_MAX         64 /* of a session */
 
@@ -40,13 +41,13 @@ struct HistCall {
         Session *session;
         Request *request; /* NULL: answered */
         TraceHist hist;
-        bool is_verb; /* else it is read */
+        bool is_verb; /* false: a read */
         Plan plan;
         bool has_begun, plan_in_flight;
         int question_fd; /* for the stream worker; QUESTION_NONE: the kernel counts */
         Consumer *consumer;
         sd_event_source *timer;
-        json_object *rows; /* a place for the head, then what was told */
+        json_object *rows; /* a place for the head, then the reported rows */
         ControlMessage totals;
         TAILQ_ENTRY(HistCall) calls;
 };
@@ -66,7 +67,7 @@ static HistCall *session_histogram_call_free(HistCall *call) {
         return NULL;
 }
 
-/* After this call it is freed. */
+/* Frees the call. */
 static void session_histogram_end(HistCall *call, int result, const Reason *reason) {
         Session *session = call->session;
 
@@ -110,7 +111,7 @@ static void session_histogram_submit(HistCall *call, void (*done)(Plan *, int, c
         worker_submit(call->session->registry->worker, &call->plan);
 }
 
-/* A plan of its is over. false: the call is, too. */
+/* A plan of the call is over. Returns false if the call is over too. */
 static bool session_histogram_continue(HistCall *call, int result, const Reason *reason) {
         call->plan_in_flight = false;
         if (call->session->end != END_NOT)
@@ -188,7 +189,7 @@ static void session_histogram_send_table(HistCall *call) {
                         .layout = grant->triggers[call->hist.trigger].hist.layout,
                 },
         };
-        /* Not taken: the timer tells. */
+        /* If it cannot be sent, the timer ends the call. */
         (void)consumer_send(call->consumer, &message, call->hist.fds, 2);
         close_cleanup(&call->hist.fds[0]);
         close_cleanup(&call->hist.fds[1]);
@@ -253,7 +254,7 @@ static int session_histogram_set_timer(HistCall *call) {
         return MIN_OF(r, 0);
 }
 
-/* A socket of its own, over which the stream worker answers. */
+/* Makes a socket pair. The stream worker answers over it. */
 static int prepare_question(HistCall *call) {
         int fds[2];
 
@@ -276,7 +277,7 @@ static int prepare_question(HistCall *call) {
         return r;
 }
 
-/* What is not sent ends the call: the other end of the socket is closed. */
+/* If the question cannot be sent, the call ends, because the other end of the socket is closed. */
 static void session_histogram_send_question(HistCall *call) {
         static const ControlCountsVerb verbs[_HIST_VERB_N] = {
                 [HIST_CLEAR] = CONTROL_COUNTS_CLEAR,
@@ -352,7 +353,7 @@ static bool session_histogram_is_called(const SpecTrigger *trigger, const char *
                                (trigger->hist.name && strcmp(trigger->hist.name, name) == 0));
 }
 
-/* By its name, by its event where that has one, or the only one. */
+/* Finds a histogram by its name, or by its event, or the only one if the name is empty. */
 static int session_histogram_find(const Session *session,
                 const char *name,
                 size_t *ret,
@@ -468,7 +469,7 @@ bool session_end_histograms(Session *session) {
         for (call = TAILQ_FIRST(&session->hist_calls); call; call = next) {
                 next = TAILQ_NEXT(call, calls);
                 if (call->plan_in_flight)
-                        plan_cancel(&call->plan); /* its `done` goes on */
+                        plan_cancel(&call->plan); /* its `done` ends the call */
                 else {
                         TAILQ_REMOVE(&session->hist_calls, call, calls);
                         request_answer_cancelled(&call->request, session->end_reason);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who is told what a session does on its own, and what is: its creator, and connections of its
- * owner's that asked for it. Called by the doors and by whatever else happens to the session; in
- * the event loop. Fails without harm: nobody is told, and the session goes on. */
+/* Reports to clients what a session does on its own. The recipients are its creator, and
+ * connections of its owner that have subscribed. The doors and other modules of the session call it
+ * in the event loop. A failure has no effect on the session: only the report is missing. */
 
 #include "session/session-notice.h"
 
@@ -92,8 +92,8 @@ static void on_losses(const uint64_t *lost, void *userdata) {
         notices_take_losses(session->notices, lost);
 }
 
-/* The kernel counts an event that speaks of others also where one of those runs: who is nobody's to
- * know. */
+/* The kernel counts an event about other processes also while one of those runs. The number of that
+ * process must not be disclosed. */
 static uint32_t get_reported_pid(const Grant *grant, size_t trigger, uint32_t pid) {
         const GrantEvent *event = &grant->events[grant->triggers[trigger].event];
 
@@ -110,7 +110,7 @@ static void on_hits(size_t trigger, uint64_t n, uint32_t pid, void *userdata) {
                         get_reported_pid(session->grant, trigger, pid));
 }
 
-/* A trigger with a count is told so often and no more. */
+/* A trigger with a count limit is reported at most that often. */
 void session_take_hits(Session *session, size_t trigger, uint64_t n, uint32_t pid) {
         const Spec *spec = session->spec;
 

@@ -5,26 +5,26 @@
 #include "session/session-parts.h"
 #include "session/session.h"
 
-/* NULL: nobody is told any more, but for the creator. */
+/* Passing NULL unsubscribes everyone except the creator. */
 void session_unsubscribe(Session *session, const char *peer);
 void session_unsubscribe_at(Session *session, size_t i);
-/* From now on `peer` (a unique name) is told what the creator is told, until it leaves. */
+/* From now on `peer` (a unique name) gets the same notices as the creator, until it leaves. */
 int session_subscribe(Session *session, const char *peer, Reason *reason);
-/* The creator while it is there, and all that subscribed. */
+/* Visits the creator while it is there, and all subscribers. */
 void session_visit_peers(const Session *session,
                 void (*visit)(const char *peer, void *userdata),
                 void *userdata);
-/* So many hits more of a notify trigger. */
+/* Adds n hits of a notify trigger. */
 void session_take_hits(Session *session, size_t trigger, uint64_t n, uint32_t pid);
-/* What is told of it on its own: made once it exists, looked for while it runs. */
+/* session_make_notices: when the session exists. session_start_notices: when it runs. */
 void session_make_notices(Session *session);
 void session_start_notices(Session *session);
-/* Looks once more, and tells what waits. */
+/* Looks one last time and sends the pending notices. */
 void session_stop_notices(Session *session);
-/* Lets go what it has of the instance, which is about to be removed. */
+/* Releases what it holds of the instance, because the instance is about to be removed. */
 void session_release_notices(Session *session);
 void session_free_notices(Session *session);
-/* What others have changed, and it goes on. */
+/* Reports changes by others. The session continues. */
 void session_report_changes(Session *session, const TraceLedger *found, const char *text);
-/* Of an end by its guard, by interference or by a limit; before it ends. */
+/* Reports an end by the guard, by interference or by a limit. Call it before the session ends. */
 void session_report_end(Session *session, const char *code, const char *text);

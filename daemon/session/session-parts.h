@@ -3,8 +3,7 @@
 
 #include "session/registry.h"
 
-/* What the files of a session (session.c, session-run.c, session-stream.c, session-end.c) have of
- * each other; for nobody else. */
+/* Private to the files that share a Session: session.c, session-*.c and their neighbours here. */
 
 #define SESSION_CONTEXT(s)                                                      \
         (&(LogContext){ (s)->id,                                                \

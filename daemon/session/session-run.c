@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Starting and stopping a session, and what looks after it while it runs: who else writes to its
- * instance, who comes to its scope, how fast it records. Called by the doors in the event loop;
- * kernel work goes to the worker as a plan, and the call is answered when its plan is over. At most
- * one plan of a session is in flight, so Start and Stop answer Busy meanwhile. */
+/* Starts and stops a session, and watches it while it runs: writes by other programs to its
+ * instance, newcomers of its scope, and its event rate. The doors call it in the event loop. The
+ * worker does the kernel work as a plan, and the call is answered when its plan is over. At most
+ * one plan of a session is in flight: Start and Stop fail with Busy until it is over. */
 
 #include "session/session-run.h"
 
@@ -46,8 +46,8 @@ int session_check_control(const Session *session, const Request *request, Reason
         return session_check_idle(session, reason);
 }
 
-/* Where a start, a stop or a change leads to: back for the caller's faults, failed for ours, and on
- * to the end when that was wanted meanwhile. */
+/* Finishes a start, a stop or a change. The session returns to its earlier state if the caller made
+ * an error, and fails if we did. If its end was requested during the plan, the end continues. */
 void session_conclude(Session *session, SessionState state, int result, const Reason *reason) {
         session->report = session->trace.arm.report;
         session_note_switches(session);
@@ -68,11 +68,12 @@ void session_conclude(Session *session, SessionState state, int result, const Re
                         result == 0  ? state
                         : result > 0 ? session->state_before
                                      : SESSION_FAILED);
-        session_keep(session); /* also where the state is the same */
+        session_keep(session); /* also if the state is unchanged */
         request_answer(&session->request, result, reason);
 }
 
-/* Ends it: what was recorded cannot be trusted, and what nobody has been told yet never will be. */
+/* Ends the session, because the recorded data cannot be trusted. Data that the client has not got
+ * yet is discarded. */
 static void session_on_interference(const char *code, const char *text, void *userdata) {
         Session *session = userdata;
 
@@ -89,13 +90,13 @@ static void session_on_newcomers(const ControlMember *members,
                 void *userdata) {
         Session *session = userdata;
 
-        /* Also for what follows a stop. No plan that looks at it is in flight while this is told.
-         */
+        /* The report is also needed after a stop. No plan that reads it is in flight during this
+         * call. */
         session->report = session->trace.arm.report = *report;
         for (size_t i = 0; i < n; i++) {
                 Task task;
 
-                /* Who cannot be remembered is cut from snapshots. */
+                /* If a task cannot be remembered, its records are cut from snapshots. */
                 if (newcomers_find(session->newcomers, (pid_t)members[i].tid, &task))
                         (void)trace_know(&session->trace,
                                         &(KnownTask){ task, members[i].since_nsec });
@@ -117,7 +118,7 @@ static void session_on_proof(const ControlMember *members,
                                 &(FeedMembers){ members, n, .until_nsec = until_nsec });
 }
 
-/* Fails without harm: the session runs as if nobody came. */
+/* A failure has no effect on the session: newcomers are not traced. */
 static void session_watch_newcomers(Session *session) {
         static const NewcomersHandlers handlers = { session_on_newcomers, session_on_proof };
         Registry *registry = session->registry;
@@ -141,7 +142,8 @@ static void session_watch_newcomers(Session *session) {
                                 "cannot look for processes that come later");
 }
 
-/* Others have changed something, and most of it was put back: it goes on, and tells. */
+/* Others have changed something, and most of it was put back. The session continues and reports it.
+ */
 static void session_on_changes(const TraceLedger *found, void *userdata) {
         Session *session = userdata;
         Reason what = {};
@@ -177,7 +179,7 @@ static int session_watch_ledger(Session *session) {
         return r;
 }
 
-/* Without this nothing foreign would be noticed: no start without it. */
+/* Without the watch, changes by others go unnoticed. Therefore a failure ends the session. */
 static int session_watch_interference(Session *session) {
         Registry *registry = session->registry;
 
@@ -200,7 +202,7 @@ static void session_on_meter(const char *text, void *userdata) {
         session_end(userdata, "limit", text);
 }
 
-/* No session runs without a limit that it has. */
+/* A session with a limit must not run without its meter. */
 static int session_start_meter(Session *session) {
         uint64_t rate = session->grant->limits.max_event_rate;
         int r = 0;
@@ -219,7 +221,7 @@ static int session_start_meter(Session *session) {
         return r;
 }
 
-/* Its events are on. */
+/* The events are on. */
 static void session_watch(Session *session) {
         int r = session_watch_interference(session);
 
@@ -254,7 +256,8 @@ void session_resume(Session *session, SessionState state) {
         marker_resume_all(&session->markers);
 }
 
-/* For snapshots: with their start times they are told from others that have their numbers. */
+/* Snapshots need the start times, to distinguish these tasks from later ones with the same numbers.
+ */
 static int session_know(Session *session, const TaskSet *tasks, uint64_t since_nsec) {
         int r = trace_know(&session->trace, NULL);
 
@@ -285,12 +288,12 @@ static int session_take_members(Session *session) {
         return 0;
 }
 
-/* All is laid and judged. The consumer is told who is a member before any event goes on. */
+/* Everything is set and judged. The consumer gets the members before any event is turned on. */
 static void session_then_armed(Session *session, int result, const Reason *reason) {
         Reason closing = {};
         int r = result;
 
-        if (r == 0 && session->registry->is_closing) { /* nobody runs another plan */
+        if (r == 0 && session->registry->is_closing) { /* no other plan can run now */
                 r = reason_set(&closing, KT_E_CANCELLED, "ktraced ends");
                 reason = &closing;
         }
@@ -304,7 +307,7 @@ static void session_then_armed(Session *session, int result, const Reason *reaso
         if (!session->is_armed && session_is_decided_at_start(session))
                 session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
         session->is_armed = true;
-        /* A histogram that was halted goes on at a start, as the kernel's does. */
+        /* A start continues a paused histogram, as the kernel does with its own. */
         if (session->feed && feed_is_counting(session->feed))
                 (void)feed_ask_counts(
                                 session->feed, CONTROL_COUNTS_ALL, CONTROL_COUNTS_CONTINUE, -1);

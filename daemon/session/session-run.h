@@ -6,16 +6,18 @@
 
 int session_start(Session *session, Request *request, Reason *reason);
 int session_stop(Session *session, Request *request, Reason *reason);
-/* A line of text among the events of a running session. */
+/* Writes a line of text among the events of a running session. */
 int session_mark(Session *session, const char *text, Reason *reason);
-/* The end of a pipe, a write a mark. */
+/* Returns the write end of a pipe. Each write is a mark. */
 int session_open_marker(Session *session, int *ret_fd, Reason *reason);
-/* One that the daemon before this one has left in that state: watched as any other. */
+/* Watches a session that the previous daemon has left in that state, as any other session. */
 void session_resume(Session *session, SessionState state);
 int session_adopt_marker(Session *session, int fd);
-/* KT_E_BUSY while a plan is in flight, KT_E_WRONG_STATE at its end. */
+/* Fails with KT_E_BUSY while a plan is in flight, and with KT_E_WRONG_STATE while the session ends.
+ */
 int session_check_idle(const Session *session, Reason *reason);
-/* The same for what changes a session; KT_E_LOCKED: this caller may not, any more. */
+/* The same check for calls that change a session. Fails with KT_E_LOCKED if this caller may no
+ * longer change it. */
 int session_check_control(const Session *session, const Request *request, Reason *reason);
-/* The plan of a call is over: answers it, and leads to `state` when it went well. */
+/* The plan of a call is over: answers the call. After a success the session enters `state`. */
 void session_conclude(Session *session, SessionState state, int result, const Reason *reason);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Snapshots of a flight recorder: each is a stream of its own, of what the buffer holds when its
- * turn comes. Called by the doors, and by the feeds with what becomes of them; in the event loop.
+/* Snapshots of a flight recorder. Each is a stream of its own, with the data that the buffer holds
+ * when its turn comes. The doors call it, and the feeds report their progress to it, in the event
+ * loop.
  *
- * They are taken one after the other, since each leaves to the next what it has read; a reader that
- * does not say yet where to (OpenSink's way) is passed over meanwhile. As soon as one has all in
- * its consumer's memory the registry holds it, as the rest of any stream.
+ * Snapshots are taken one after the other, because each one leaves data to the next. If a reader
+ * has not yet named its target (OpenSink), the next snapshot goes first. When all data of a
+ * snapshot is in its consumer's memory, the registry takes it over, like the rest of any stream.
  *
- * Where the kernel swaps buffers all CPUs are of one moment; elsewhere the ring is read while it is
- * written to, without a pause: the reader begins at the oldest and is faster than any writer. */
+ * If the kernel can swap buffers, the data of all CPUs is of one moment. Otherwise the ring is read
+ * while the kernel writes to it, without a pause: the reader begins at the oldest data and is
+ * faster than any writer. */
 
 #include "session/session-snapshot.h"
 
@@ -46,7 +48,8 @@ static void session_snapshot_on_ready(Feed *feed _unused_,
         request_answer(&snapshot->request, result, reason);
 }
 
-/* It takes something out that nobody has yet: until it is over the next daemon finds nothing. */
+/* The snapshot removes data from the buffer that no client has yet. The next daemon finds none of
+ * it until the snapshot is over. */
 static void session_snapshot_on_reading(Feed *feed _unused_, void *userdata) {
         const Snapshot *snapshot = userdata;
 

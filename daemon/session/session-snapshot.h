@@ -4,9 +4,9 @@
 #include "session/session-parts.h"
 #include "session/session.h"
 
-/* Of mode flight: a stream of what is there, which ends by itself. */
+/* For mode flight. Makes a stream of the data in the buffer. The stream ends by itself. */
 int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason);
-/* Those that have not begun are given up. Whether all are over. */
+/* Cancels the snapshots that have not begun. Returns whether all are over. */
 bool session_end_snapshots(Session *session);
 /* The daemon ends. */
 void session_free_snapshots(Session *session);

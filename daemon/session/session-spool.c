@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A session that is recorded onto the disk: its stream has its sink from the beginning on, and no
- * client a part in it. Called where a session is made and adopted, and by its feed; in the event
- * loop. The entry is the spool's, which keeps it when the session is gone.
+/* Records a session onto the disk: its stream has a sink from the beginning, and no client takes
+ * part. It is called when a session is made or adopted, and by the session's feed, in the event
+ * loop. The spool owns the entry and keeps it after the end of the session.
  *
- * A consumer that dies takes the session with it, and says so: what it had in memory is lost, and
- * nobody knows how much that was. */
+ * If a consumer dies, the session ends and reports it: data still in memory is lost, and its amount
+ * is unknown. */
 
 #include "session/session-spool.h"
 
@@ -25,7 +25,7 @@
 #include "spool/spool-record.h"
 #include "spool/spool-room.h"
 
-/* What all limits leave to one recording while the user has no other. */
+/* Returns the size that all limits allow for one recording if the user has no other. */
 static uint64_t get_most_bytes(const Session *session) {
         const Limits *limits = &session->grant->limits;
         uint64_t total_kb = session->registry->options.limits.max_spool_kb_total;
@@ -35,7 +35,8 @@ static uint64_t get_most_bytes(const Session *session) {
         return MIN_OF(limits->max_spool_kb_per_uid, total_kb - total_kb / 8) * 1024;
 }
 
-/* What was left out is policy's. Checked before: there is room for two files. */
+/* Policy sets the values that the spec leaves out. An earlier check made sure that there is room
+ * for two files. */
 static void fill_make(const Session *session, json_object *spec, SpoolMake *ret) {
         const SpecSpool *spool = &session->spec->spool;
         const Limits *limits = &session->grant->limits;
@@ -53,8 +54,7 @@ static void fill_make(const Session *session, json_object *spec, SpoolMake *ret)
                 .keeps_newest = !spool->keeps_oldest,
                 .sync_sec = spool->sync_sec,
         };
-        ret->max_bytes =
-                        MAX_OF(ret->max_bytes, 2 * SPEC_ROTATE_MIN); /* root's, where none is set */
+        ret->max_bytes = MAX_OF(ret->max_bytes, 2 * SPEC_ROTATE_MIN); /* for root, if none is set */
         if (ret->rotate_bytes == 0)
                 ret->rotate_bytes = spool_room_rotate(MIN_OF(ret->max_bytes, most_bytes));
         ret->rotate_bytes = MIN_OF(ret->rotate_bytes, ret->max_bytes / 2);

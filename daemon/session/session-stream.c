@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A session's stream: the one reader that it may have at a time, from OpenStream or OpenSink until
- * the consumer has closed it. Called by the doors, and by the feed with what becomes of it; in the
- * event loop. */
+/* The stream of a session. A session may have one reader at a time, from OpenStream or OpenSink
+ * until the consumer has closed it. The doors call it, and the feed reports its progress to it, in
+ * the event loop. */
 
 #include "session/session-stream.h"
 
@@ -30,7 +30,7 @@ static void session_on_feed_ready(Feed *feed _unused_,
                 void *userdata) {
         Session *session = userdata;
 
-        if (session->state == SESSION_CREATING) { /* onto the disk */
+        if (session->state == SESSION_CREATING) { /* recorded onto the disk */
                 session_conclude_created(session, result, reason);
                 return;
         }
@@ -50,7 +50,7 @@ static void session_on_feed_reading(Feed *feed, void *userdata) {
         session_keep(session);
 }
 
-/* From the start on, what its worker has counted is in the worker alone. */
+/* After the first start, only the worker has the counts. */
 static bool session_has_counted(const Session *session, const Feed *feed) {
         return feed_is_counting(feed) && (session->is_armed || session->state == SESSION_STARTING);
 }
@@ -75,7 +75,7 @@ static void session_on_feed_tripped(Feed *feed _unused_, const char *text, void 
         session_end(userdata, "guard", text);
 }
 
-/* Logs the error of a reader's stream and adds its bytes to the session's. */
+/* Logs the error of a reader's stream and adds its bytes to those of the session. */
 static void session_end_stream(Session *session, const Feed *feed, int error, const char *text) {
         FeedCounters counters;
 
@@ -108,7 +108,7 @@ static void session_on_feed_closed(Feed *feed, int error, const char *text, void
                                                 : "its stream worker has ended without warning");
 }
 
-/* The reader of a session whose histograms are counted. */
+/* The reader of a session with counted histograms has left. */
 static void session_on_feed_detached(Feed *feed, int error, const char *text, void *userdata) {
         Session *session = userdata;
 
@@ -125,7 +125,7 @@ static void session_on_feed_hits(Feed *feed _unused_,
         session_take_hits(userdata, trigger, n, pid);
 }
 
-/* Those that came before there was a stream. */
+/* Adds the members that came before the stream was opened. */
 static void session_add_newcomers(Session *session) {
         const ControlMember *members;
 
@@ -135,7 +135,7 @@ static void session_add_newcomers(Session *session) {
         }
 }
 
-/* A loss of records that says nothing of who lives now makes the consumer ask. */
+/* The consumer asks after a loss of records, when it no longer knows which members still exist. */
 static void session_on_feed_doubt(Feed *feed _unused_, void *userdata) {
         Session *session = userdata;
 
@@ -173,14 +173,15 @@ int session_begin_counting(Session *session, Reason *reason) {
         return session_make_feed(session, CONTROL_SINK_NONE, reason);
 }
 
-/* Whoever counts passes the stream on as well. */
+/* A worker that counts also passes the stream to the reader. */
 static int session_attach_stream(Session *session, ControlSink kind, Reason *reason) {
         int r = session_begin_counting(session, reason);
 
         return r ?: feed_attach(session->feed, kind);
 }
 
-/* What an earlier consumer has read is missing for this one: exits of members may be in it. */
+/* An earlier consumer may have read records of exits of members. This consumer does not get them.
+ */
 void session_arm_feed(Session *session) {
         FeedMembers members = { session->members, session->n_members };
         struct timespec now;

@@ -5,13 +5,13 @@
 #include "session/session.h"
 
 int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason);
-/* The stream and the marker pipes of such a session; consumes fd on 0. */
+/* Takes over the stream of an adopted session. Consumes fd on 0. */
 int session_adopt_stream(Session *session, int fd);
-/* A stream into that entry; consumed, whatever it returns. */
+/* Makes a stream into that entry. Consumes the entry, also on failure. */
 int session_feed_spool(Session *session, SpoolEntry *entry, Reason *reason);
-/* The consumer of a session whose histograms are counted; before its first start. */
+/* Makes the consumer of a session with counted histograms. Call it before the first start. */
 int session_begin_counting(Session *session, Reason *reason);
-/* What a feed that was made after the session was armed has to know. */
+/* Informs a feed that was made after the session was armed. */
 void session_arm_feed(Session *session);
-/* The stream that is there, at a start: exits are recorded again since the members were proven. */
+/* Informs the current stream at a start: exits are recorded again since the members were proven. */
 void session_arm_feed_again(Session *session);

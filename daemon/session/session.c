@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One session: what it is, and how it is made. Called by the doors (bus) in the event loop; kernel
- * work goes to the worker as a plan, and the call is answered when its plan is over. At most one
- * plan of a session is in flight.
+/* One session: its data and its creation. The doors (bus) call it in the event loop. The worker
+ * does the kernel work as a plan, and the call is answered when its plan is over. At most one plan
+ * of a session is in flight.
  *
- * CreateSession leads to it in create.c. Starting and stopping is in session-run.c, the stream in
- * session-stream.c, the end, which may come at any time, in session-end.c. The session is freed
- * only when its instance is gone: nothing is left in the kernel without a session that answers for
- * it. */
+ * create.c makes a session for CreateSession. session-run.c starts and stops it, session-stream.c
+ * has its stream, and session-end.c ends it, which may happen at any time. A session is freed only
+ * when its instance is gone: every instance in the kernel has a session that owns it. */
 
 #include "session/session.h"
 
@@ -163,7 +162,7 @@ bool session_record_other(const Session *session, const Request *request, const 
 /* Create */
 
 void session_then_created(Session *session, int result, const Reason *reason) {
-        if (result != 0) { /* undone: nothing of it is in the kernel */
+        if (result != 0) { /* undone: the kernel has nothing of it */
                 session_unkeep(session);
                 if (session->end != END_NOT)
                         request_answer_cancelled(&session->request, session->end_reason);

@@ -16,14 +16,14 @@
 #include "work/spawn.h"
 
 typedef enum SessionState {
-        SESSION_CREATING, /* not shown to anyone yet */
+        SESSION_CREATING, /* not visible yet */
         SESSION_CONFIGURED,
         SESSION_STARTING,
         SESSION_RUNNING,
         SESSION_STOPPING,
         SESSION_STOPPED,
         SESSION_FAILED,
-        SESSION_GONE, /* being taken away; no verb reaches it any more */
+        SESSION_GONE, /* being removed; no verb can use it */
         _SESSION_STATE_N,
 } SessionState;
 
@@ -32,71 +32,70 @@ typedef struct Registry Registry;
 
 typedef struct RegistryHandlers {
         void (*on_state)(Session *session,
-                        void *userdata); /* any public state, also the first and `gone` */
+                        void *userdata); /* any public state, with the first and `gone` */
         void (*on_ended)(Session *session,
                         const char *code,
                         const char *reason,
-                        void *userdata); /* not asked for by its owner */
+                        void *userdata); /* not by its owner's Destroy */
         void (*on_notice)(Session *session,
                         json_object *notice,
-                        void *userdata); /* what org.ktrace1.Session.xml has of Notified */
+                        void *userdata); /* as Notified in org.ktrace1.Session.xml */
         void (*on_idle_changed)(Registry *registry,
-                        void *userdata); /* registry_is_idle may have a new answer */
-        /* Work for calls of this user took so much of the event loop's time. NULL: not counted. */
+                        void *userdata); /* registry_is_idle may have changed */
+        /* Reports the event loop's time that calls of this user took. NULL: not counted. */
         void (*on_spent)(uid_t uid, uint64_t usec, void *userdata);
-        /* Has this user any time left? NULL: every user has. */
+        /* Returns whether this user has time left. NULL: every user has. */
         bool (*has_time)(uid_t uid, void *userdata);
 } RegistryHandlers;
 
 typedef struct RegistryOptions {
         sd_event *event;
-        const char *tracefs_path; /* opened at the first need, so that its errors reach the caller
-                                     by name */
+        const char *tracefs_path; /* opened when first needed, so that callers get its errors */
         ConsumerLauncher launcher;
         Limits limits;
         const Policy *policy; /* borrowed */
-        /* For sessions to outlive this daemon; NULL: they do not. */
+        /* Needed if sessions are to outlive this daemon. NULL: they end with it. */
         const char *state_dir;
         FdStore *fd_store;
-        const char *crash_dir; /* where `ktraced --collect` hands over what it finds; NULL: nowhere
-                                */
-        const char *bus_id;    /* on which peers have their names; NULL: it is not there yet */
-        const char *spool_dir; /* what outlives the machine's boot; NULL: none */
+        const char *crash_dir; /* where `ktraced --collect` puts its batches; NULL: none */
+        const char *bus_id;    /* the bus of the peers' names; NULL: not connected yet */
+        const char *spool_dir; /* for recordings that survive a reboot; NULL: none */
         RegistryHandlers handlers;
         void *userdata;
 } RegistryOptions;
 
-/* KT_E_CANCELLED: the daemon ends first. */
+/* KT_E_CANCELLED: the daemon ended before all was done. */
 typedef void (*RulesHandler)(int result, void *userdata);
 
-/* Verbs. A return other than 0 is the answer: `done` will not be called and the request stays the
- * caller's. */
+/* The verbs of a session are in session-*.h. If a verb does not return 0, its return value is the
+ * answer, and the request stays the caller's. */
 
 const char *session_get_id(const Session *session);
-const char *session_get_name(const Session *session); /* "" when it has none */
+const char *session_get_name(const Session *session); /* "" if it has no name */
 uid_t session_get_uid(const Session *session);
 SessionState session_get_state(const Session *session);
 const char *session_state_to_string(SessionState state);
 
-/* With its id, and nothing else yet. */
+/* The new session has its id and nothing else. */
 int session_new(Registry *registry, const char *id, Session **ret);
-/* What its trace has of it: spec, grant and owner are there. */
+/* Fills in the trace. Spec, grant and owner must be set. */
 void session_bind(Session *session);
 void session_set_state(Session *session, SessionState state);
 /* 0: off. */
 void session_set_timer(Session *session, uint64_t usec);
-/* The plan that makes it is over. */
+/* The plan that makes the session is over. */
 void session_then_created(Session *session, int result, const Reason *reason);
-/* It is made: answers the call. */
+/* The session is complete: answers the call. */
 void session_conclude_created(Session *session, int result, const Reason *reason);
 /* Gives session->plan to the worker; `then` is called when it is over. */
 void session_submit(Session *session, void (*then)(Session *, int, const Reason *));
-/* Whether its processes, which it names by number, may be traced is found out by its first start:
- * before that it is not recorded as allowed. */
+/* Returns whether the first start decides if the processes, which the spec names by number, may be
+ * traced. Until then the session is not recorded as allowed. */
 bool session_is_decided_at_start(const Session *session);
-/* Into the journal. */
+/* Writes to the journal. */
 void session_record(const Session *session, AuditKind kind, const char *text);
-/* That this was done by whoever `request` is of, unless that is the owner. Returns whether. */
+/* Records that the user of `request` did this, unless that user is the owner. Returns whether it
+ * was recorded. */
 bool session_record_other(const Session *session, const Request *request, const char *text);
-/* Nothing of it is in the kernel. Returns NULL. */
+/* The kernel must hold nothing of the session. Returns NULL. */
 Session *session_free(Session *session);

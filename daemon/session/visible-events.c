@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The kernel's events as a caller may see them: `ListEvents`, `DescribeEvent`, and the formats for
- * decisions. What policy does not grant is answered like what does not exist. */
+ * decisions. An event that policy does not grant gets the same answer as an event that does not
+ * exist. */
 
 #include "session/visible-events.h"
 
@@ -14,8 +15,8 @@
 #include "policy/suggestion.h"
 #include "session/registry.h"
 
-/* Of a probe that is not in the kernel yet: nothing tells when it is defined anew, so it is made
- * each time. */
+/* Makes the format of a probe that is not in the kernel yet. It is made each time, because a change
+ * of the probe's definition is not reported. */
 static int make_format(Registry *registry, const Probe *probe, const Format **ret) {
         _cleanup_free_ char *text = NULL;
         Format *format = NULL;

@@ -4,13 +4,13 @@
 #include "session/registry.h"
 #include "session/session.h"
 
-/* The format of an event, also of a probe that is not in the kernel yet: borrowed until the next
- * call. -ENOENT. */
+/* Gets the format of an event, also of a probe that is not in the kernel yet. It is borrowed until
+ * the next call. Fails with -ENOENT. */
 int registry_get_format(Registry *registry,
                 const char *system,
                 const char *name,
                 const Format **ret);
-/* Event verbs: what the subject may use. ret: sorted "system:name", NULL-terminated. */
+/* Returns the events that the subject may use, as sorted "system:name", NULL-terminated. */
 int registry_list_events(Registry *registry,
                 const Subject *subject,
                 const char *glob,

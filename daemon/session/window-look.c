@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which windows of a session are open: its triggers open and close them in the kernel, and tell
- * nobody. Asked by the door when somebody wants to know; the kernel's files are read by a plan of
- * its own beside the session's, on the worker thread, for whoever has them open waits for the
- * kernel's event_mutex. It only reads, so nothing of it is in the way of interference.c. */
+/* Finds out which windows of a session are open. The triggers of a session open and close them in
+ * the kernel, which does not report it. The door requests a look when a client needs the answer. A
+ * plan of its own beside the session's plans reads the kernel's files on the worker thread, because
+ * opening them waits for the kernel's event_mutex. The plan only reads, so it does not disturb
+ * interference.c. */
 
 #include "session/window-look.h"
 
@@ -19,7 +20,7 @@
 #include "trace/trace-triggers.h"
 
 struct Look {
-        Session *session; /* NULL: it has gone, and so will this */
+        Session *session; /* NULL: the session is gone */
         Request *request;
         Trace *trace;
         Plan plan;
@@ -44,7 +45,7 @@ bool session_has_windows(const Session *session) {
                session->spec->n_triggers > 0;
 }
 
-/* Triggers go on when the guard has gone off: what they did then is of somebody else. */
+/* Triggers continue after the guard has fired. What they did then may be about other users. */
 static int window_look_step_look(void *context, Reason *reason) {
         Look *look = context;
         bool has_fired;

@@ -5,11 +5,11 @@
 #include "trace/trace.h"
 
 void windows_clear(TraceWindows *windows);
-/* Has it triggers of which there is something to look at now? */
+/* Returns whether the session has triggers with something to look at now. */
 bool session_has_windows(const Session *session);
 /* Looks, and answers with the session's description in request->list. */
 int session_look(Session *session, Request *request, Reason *reason);
-/* Answers those that wait; what is in flight looks at the session no more. */
+/* Cancels the waiting calls. A look in flight no longer uses the session. */
 void session_forget_looks(Session *session);
-/* windows and left, as last looked at. */
+/* Describes windows and left, as of the last look. */
 int windows_describe(const Session *session, json_object *object);
