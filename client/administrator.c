@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sessions of others, for the verbs that manage them. ktraced asks polkit before it tells whether
- * there are any, and gives the right to this connection alone; so it is asked for only where the
- * user wants it and what they name is not theirs, and nobody types a password for a session of
- * their own. */
+/* Access to other users' sessions, for the verbs that manage sessions. ktraced asks polkit
+ * before it reveals whether such sessions exist, and grants the right to this connection only.
+ * So the right is requested only if the user gave --administrator and has no session of that
+ * name. A user never needs a password for their own session. */
 
 #include "administrator.h"
 

@@ -4,11 +4,11 @@
 #include "options.h"
 #include "proxy.h"
 
-/* From now on the proxy's connection may manage sessions of others. KT_E_ACCESS_DENIED,
- * KT_E_AUTH_REQUIRED: polkit does not let it. */
+/* Lets the proxy's connection manage other users' sessions. KT_E_ACCESS_DENIED,
+ * KT_E_AUTH_REQUIRED: polkit refuses. */
 int administrator_begin(const Context *context, Proxy *proxy, Reason *reason);
-/* The id of the caller's session with this id or name; where there is none, and --administrator
- * was given, of anybody's. */
+/* Returns the id of the caller's session with this id or name. If the caller has none and
+ * --administrator was given, it also searches other users' sessions. */
 int administrator_resolve(const Context *context,
                 Proxy *proxy,
                 const char *name,

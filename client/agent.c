@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Somebody whom polkit can ask for a password when ktracectl runs in a terminal, over ssh too: runs
- * polkit's pkttyagent beside a call that needs it. Used by proxy.c alone. Owns that process. Never
- * sees a password: the agent reads it from the terminal and hands it to polkit's own helper.
+/* Runs polkit's pkttyagent during a call that may need a password, if ktracectl runs in a terminal
+ * (also over ssh). polkit can then ask the user there. Used by proxy.c only. Owns that process.
+ * Never sees a password: the agent reads it from the terminal and passes it to polkit's own helper.
  *
- * pkttyagent closes its notify fd when it is registered, and by dying when it cannot be: both end
- * the wait. It leaves the terminal as it was when it is ended by SIGTERM. */
+ * Relies on pkttyagent closing its notify fd when it is registered. If it cannot register, it
+ * exits, which closes the fd too. Either ends the wait. pkttyagent restores the terminal when it
+ * receives SIGTERM. */
 
 #include "agent.h"
 
@@ -18,21 +19,23 @@
 #include <sys/wait.h>
 #include <systemd/sd-login.h>
 
-/* polkitd may have to be started first. Longer than this, and the prompt comes late or never. */
+/* polkitd may have to start first. If it takes longer, the call continues, and the prompt may
+ * come late or never. */
 #define REGISTER_TIMEOUT_MSEC 10000
 
 struct Agent {
         pid_t pid;
 };
 
-/* A desktop's agent asks before ours, if there is one: it belongs to a session. Whoever has no
- * session (su, a unit, a container) has no such agent, and polkit 122 never asks a fallback of
- * theirs. The same order as polkit's: the process's session, else the user's display. */
+/* A desktop's agent belongs to a session and has precedence over ours. A process without a
+ * session (su, a unit, a container) has no such agent, and polkit 122 never uses a fallback
+ * agent for it. polkit looks up the session in the same order: that of the process, else the
+ * user's display. */
 static bool agent_is_fallback(void) {
         return sd_pid_get_session(0, NULL) >= 0 || sd_uid_get_display(getuid(), NULL) >= 0;
 }
 
-/* The other side of the fork. */
+/* Runs in the child. */
 static _Noreturn void agent_run(pid_t parent, int notify_fd) {
         char process[16], notify[16];
         sigset_t none;
@@ -43,11 +46,11 @@ static _Noreturn void agent_run(pid_t parent, int notify_fd) {
         (void)sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)signal(SIGPIPE, SIG_DFL);
-        /* It would wait for a password that nobody wants any more. */
+        /* Without us its prompt has no purpose: the kernel must end it when we die. */
         if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
                 _exit(EXIT_FAILURE);
-        /* It talks to the terminal itself. Our stdout may be a recording, and what it has to say
-         * when it cannot be registered is said better by ktraced. */
+        /* pkttyagent opens the terminal itself. Our stdout may be a recording. Its messages are
+         * not needed: if it cannot register, ktraced reports the error better. */
         null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0 ||
                         dup2(null_fd, STDERR_FILENO) < 0)
@@ -105,7 +108,7 @@ Agent *agent_free(Agent *agent) {
                 return NULL;
         if (agent->pid > 0) {
                 (void)kill(agent->pid, SIGTERM);
-                /* Stopped by the terminal, it could not obey. */
+                /* A process that the terminal has stopped handles SIGTERM only after SIGCONT. */
                 (void)kill(agent->pid, SIGCONT);
                 while (waitpid(agent->pid, NULL, 0) < 0 && errno == EINTR)
                         continue;

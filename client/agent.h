@@ -3,13 +3,13 @@
 
 #include "interfaces/cleanup.h"
 
-/* polkit's own agent for terminals, as a child of ours: asks for passwords on the terminal. */
+/* polkit's own agent for terminals, as our child. It asks for passwords on the terminal. */
 typedef struct Agent Agent;
 
-/* Returns once polkit knows it, or will never. *ret is NULL where there is none to be had: no
- * terminal on stdin, root (whom nobody asks), pkttyagent not installed. A desktop's own agent goes
- * before it. 0 or -errno. */
+/* Returns once the agent is registered, or cannot be. *ret is NULL if no agent can run: stdin is
+ * not a terminal, the caller is root (polkit does not ask root), or pkttyagent is not installed.
+ * A desktop's own agent has precedence. 0 or -errno. */
 int agent_open(Agent **ret);
-/* Ends it; a prompt that stands is taken away. */
+/* Ends the agent and removes an open prompt. */
 Agent *agent_free(Agent *agent);
 DEFINE_CLEANUP(Agent, agent_free);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How long `record` and `stream` wait for the next daemon. On a loaded machine it takes long until
- * systemd and the daemon get a CPU. The client does not know their processes, so it asks the kernel
- * in how much of the time any program waited for a CPU, and does not count that. Used by watch.c.
+/* Decides how long `record` and `stream` wait for the next daemon. On a loaded machine systemd and
+ * the daemon may wait long for a CPU. The client does not know their processes. So it asks the
+ * kernel how long any program waited for a CPU, and does not count that time. Used by watch.c.
  *
  * Relies on the line "some" of /proc/pressure/cpu, whose total is in microseconds
- * (Documentation/accounting/psi.rst). Where the kernel has no such file all time counts. */
+ * (Documentation/accounting/psi.rst). If the kernel has no such file, all time counts. */
 
 #include "away.h"
 

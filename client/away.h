@@ -10,15 +10,16 @@ typedef struct Away {
         uint64_t used_usec;
 } Away;
 
-#define AWAY_LIMIT_USEC UINT64_C(20000000)  /* systemd starts it again within a fraction of that */
-#define AWAY_MOST_USEC  UINT64_C(200000000) /* by the clock */
-#define AWAY_LOOK_USEC  UINT64_C(500000)    /* between two looks */
+#define AWAY_LIMIT_USEC UINT64_C(20000000)  /* systemd restarts it in a fraction of this */
+#define AWAY_MOST_USEC  UINT64_C(200000000) /* elapsed time, all of it */
+#define AWAY_LOOK_USEC  UINT64_C(500000)    /* between two checks */
 
 void away_begin(Away *away);
-/* Looks again. True: the limit is reached, and waiting ends. */
+/* Checks again. True: the limit is reached and the wait ends. */
 bool away_is_over(Away *away);
 
-/* For the above and its tests: the time, and in how much of it programs have waited for a CPU. */
+/* For away_is_over() and its tests. Adds the current time, and the total time in which programs
+ * waited for a CPU. */
 bool away_add(Away *away, uint64_t now_usec, uint64_t wait_usec);
-/* The text of /proc/pressure/cpu. 0: it says nothing. */
+/* Parses the text of /proc/pressure/cpu. 0: it has no such value. */
 uint64_t away_parse_pressure(const char *text);

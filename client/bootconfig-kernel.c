@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a kernel takes on its command line: by the configuration that it was built with and its
- * version. Called by bootconfig.c; reads /boot/config-RELEASE or /proc/config.gz, as there are, and
- * asks nothing else of the machine. */
+/* What a kernel accepts on its command line, by its version and build configuration. Called by
+ * bootconfig.c. Reads /boot/config-RELEASE or /proc/config.gz if they exist, and nothing else of
+ * the machine. */
 
 #include "bootconfig-kernel.h"
 
@@ -23,7 +23,7 @@ static bool is_at_least(const BootKernel *kernel, unsigned major, unsigned minor
         return kernel->major > major || (kernel->major == major && kernel->minor >= minor);
 }
 
-/* "6.1.0-56-cloud-amd64" */
+/* Parses a release such as "6.1.0-56-cloud-amd64". */
 static int set_version(BootKernel *kernel, const char *release, Reason *reason) {
         char *end = NULL;
         unsigned long major = isdigit((unsigned char)*release) ? strtoul(release, &end, 10) : 0;
@@ -84,7 +84,7 @@ int boot_kernel_parse(const char *config, BootKernel *ret, Reason *reason) {
         return 0;
 }
 
-/* Compressed or not. -ENOENT, -EACCES, … */
+/* Reads a file that may be compressed. -ENOENT, -EACCES, … */
 static int read_config(const char *path, char **ret) {
         _cleanup_free_ char *text = malloc(CONFIG_MAX + 1);
         gzFile file;
@@ -113,8 +113,8 @@ static int parse_file(const char *path, BootKernel *kernel, Reason *reason) {
         return boot_kernel_parse(text, kernel, reason);
 }
 
-/* Without its configuration, what kernels of that version mostly have: what is not there is said by
- * the kernel itself, at boot ("Unknown kernel command line parameters"). */
+/* Without its configuration, assume the usual features of that version. The kernel itself
+ * reports at boot what it lacks ("Unknown kernel command line parameters"). */
 static int find_release(const char *release, BootKernel *kernel, Reason *reason) {
         char path[256];
 

@@ -3,7 +3,7 @@
 
 #include "bootconfig.h"
 
-/* which: a release, a file like /boot/config-…, or NULL: the one that runs. */
+/* which: a release, a file such as /boot/config-…, or NULL for the running kernel. */
 int boot_kernel_find(const char *which, BootKernel *ret, Reason *reason);
-/* CONFIG_… lines and the version in their head. */
+/* config: CONFIG_… lines after a head that contains the version. */
 int boot_kernel_parse(const char *config, BootKernel *ret, Reason *reason);

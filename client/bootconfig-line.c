@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A session spec as what the kernel traces before its first process: words of its command line, or
- * a bootconfig file. Called by bootconfig.c. Pure but for the catalogue of probes. What a spec says
- * and the kernel cannot be told is refused by its key; nothing is left away.
+/* Converts a session spec into what the kernel can trace before its first process: words of its
+ * command line, or a bootconfig file. Called by bootconfig.c. Pure except for the catalogue of
+ * probes. A key that the kernel cannot express is refused by name; no key is ignored.
  *
- * It relies on how kernel/trace/ reads these words (6.1 to 6.12): trace_event= takes names and
- * whole systems, no globs; kprobe_event= has ',' for blanks and ';' between definitions, and turns
- * them on in the top buffer; trace_clock= and trace_options= are of the top buffer alone.
+ * It relies on how kernel/trace/ reads these words (6.1 to 6.12). trace_event= takes names and
+ * whole systems, no globs. kprobe_event= has ',' for blanks and ';' between definitions, and
+ * enables the probes in the top buffer. trace_clock= and trace_options= apply only to the top
+ * buffer.
  *
  * To add a word: write it here; interfaces/boot-mark.c recognises our words, and
  * boot/boot-line.c and boot-steps.c act on them; tests/client/test-bootconfig.c,
@@ -29,10 +30,10 @@
 
 #define EVENT_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 
-/* What becomes of each key; one that is not here, or that has no word, is refused. */
+/* The keys of a spec. A key with a refusal, or that is missing here, is refused. */
 static const struct {
         const char *key;
-        const char *refusal; /* NULL: it is taken */
+        const char *refusal; /* NULL: accepted */
 } keys[] = {
         { "name", NULL },
         { "mode", NULL },
@@ -102,7 +103,7 @@ static int bootconfig_line_check_keys(const Spec *spec, Reason *reason) {
         return r ?: bootconfig_line_check_values(spec, reason);
 }
 
-/* "SYSTEM:EVENT", "SYSTEM:*"; "EVENT" alone: of any system. */
+/* Accepts "SYSTEM:EVENT", "SYSTEM:*", and "EVENT" for an event of any system. */
 static int bootconfig_line_check_event_name(size_t i, const char *name, Reason *reason) {
         const char *colon = strchr(name, ':'), *event = colon ? colon + 1 : name;
         size_t system = colon ? (size_t)(colon - name) : 0;
@@ -173,7 +174,7 @@ static const char *bootconfig_line_get_name(const Spec *spec) {
         return spec->name ?: "boot";
 }
 
-/* All that an instance of the command line has besides its events are the kernel's defaults. */
+/* An instance of the command line has only events. Everything else has the kernel's defaults. */
 static const char *find_top_only(const Spec *spec) {
         if (spec->n_probes > 0)
                 return "probes: kprobe_event= turns them on in the top buffer";
@@ -270,7 +271,7 @@ static int put_top(FILE *line, const Spec *spec, const BootWish *wish, Reason *r
         return r;
 }
 
-/* Tracing is off there until the daemon has taken what the last boot has left. */
+/* Persistent memory: tracing stays off until the daemon has saved the data of the last boot. */
 static void put_instance(FILE *line, const Spec *spec, const BootWish *wish) {
         if (wish->persistent)
                 fprintf(line,
@@ -311,7 +312,7 @@ static int bootconfig_line_make_words(const Spec *spec,
                 return -ENOMEM;
         for (char *word; r == 0 && (word = boot_next_word(&rest));)
                 boot_hash_add(&hash, word);
-        /* What is to be there when the machine crashes is nothing for the daemon to take. */
+        /* Without the mark the daemon does not take the buffer: it must remain for a crash. */
         if (r == 0 && wish->dump_on_oops)
                 r = asprintf(ret, "%s ftrace_dump_on_oops\n", words + 1) < 0 ? -ENOMEM : 0;
         else if (r == 0)
@@ -327,7 +328,7 @@ static int bootconfig_line_make_words(const Spec *spec,
 
 /* A bootconfig file */
 
-/* There is no way to write a quote of the kind that a value stands in. */
+/* A value cannot contain the kind of quote that surrounds it. */
 static int bootconfig_line_put_filter(FILE *file,
                 const SpecEvent *event,
                 const char *where,

@@ -3,7 +3,8 @@
 
 #include "bootconfig.h"
 
-/* form: NULL or what became of BOOT_ANY; text: one line, or the lines of a bootconfig file. */
+/* ret_form: the form that was chosen for BOOT_ANY; may be NULL. ret_text: one line, or the lines
+ * of a bootconfig file. */
 int boot_make(const Spec *spec,
                 const BootKernel *kernel,
                 const BootWish *wish,

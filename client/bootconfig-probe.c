@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A probe of the catalogue as the kernel's command line takes it. Called by bootconfig-line.c. No
- * daemon is asked, so only what is written in the kernel's own words can be used: raw definitions,
- * and functions without arguments. Arguments by name are resolved by types of the kernel that
- * runs, which the one that boots need not be. */
+/* Converts a probe of the catalogue for the kernel's command line. Called by bootconfig-line.c.
+ * It does not ask a daemon, so it accepts only definitions in the kernel's own words: raw
+ * definitions, and functions without arguments. Named arguments need the types of the running
+ * kernel, but another kernel may boot. */
 
 #include "bootconfig-probe.h"
 
@@ -21,7 +21,7 @@
 #include "interfaces/json.h"
 #include "interfaces/quote.h"
 
-/* What `,` and `;` would make something else of, and quotes. */
+/* The command line gives `,` and `;` another meaning; quotes too. */
 #define SEPARATORS ",;\"'"
 
 static const char *get_string(json_object *entry, const char *key) {
@@ -47,7 +47,7 @@ static int bootconfig_probe_check_text(const char *name,
         return 0;
 }
 
-/* "p:NAME PLACE ARG…" with our group and the entry's name. */
+/* Makes "p:NAME PLACE ARG…" with our group and the entry's name. */
 static int make_raw(const char *name, size_t index, const char *raw, char **ret, Reason *reason) {
         size_t type = 1 + strspn(raw + 1, "0123456789");
         const char *rest = raw + strcspn(raw, " ");
@@ -109,7 +109,7 @@ static int bootconfig_probe_make(json_object *entry,
         return r;
 }
 
-/* 0 and NULL: it is not in there. An empty file masks another. */
+/* Returns 0 and NULL if the file does not have the probe. An empty file masks another one. */
 static int find_in_file(const char *path, const char *name, json_object **ret, Reason *reason) {
         _cleanup_json_ json_object *file = NULL;
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -147,7 +147,7 @@ static bool bootconfig_probe_is_json_file(const char *name) {
         return *name != '.' && size > 5 && strcmp(name + size - 5, ".json") == 0;
 }
 
-/* override: a directory whose files of the same name stand in the place of these; NULL: none. */
+/* override: a directory; its files replace files of the same name here. NULL: none. */
 static int find_in_directory(const char *directory,
                 const char *override,
                 const char *name,

@@ -3,8 +3,8 @@
 
 #include "bootconfig.h"
 
-/* The probe of that name in probes.d as "p:GROUP/NAME PLACE ARG…", by a blank each. index: in the
- * spec's probes, for the reason. */
+/* Returns the probe of that name in probes.d as "p:GROUP/NAME PLACE ARG…", separated by single
+ * blanks. index: its index in the spec's probes, for the reason. */
 int boot_probe_find(const BootWish *wish,
                 const char *name,
                 size_t index,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl bootconfig: a session spec as what the kernel is to be told at boot. Prints it and
- * writes nothing: where a kernel's command line comes from differs from machine to machine. Asks no
- * daemon. */
+/* ktracectl bootconfig: prints a session spec in the form that a kernel reads at boot. It writes
+ * no file, because the source of a kernel's command line differs between machines. It does not
+ * use the daemon. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "spec-file.h"
 #include "verb.h"
 
-/* The kernel's COMMAND_LINE_SIZE, of x86 and arm64, with the end of the text. */
+/* The kernel's COMMAND_LINE_SIZE on x86 and arm64, with the NUL. */
 #define LINE_MAX_BYTES 2048
 
 enum {
@@ -45,7 +45,8 @@ static int bootconfig_load_spec(const char *path, SpecFile **ret_file, Spec **re
         return 0;
 }
 
-/* What is on the command line of the kernel that runs and is not about tracing: that stays. */
+/* The size of the words on the running kernel's command line that are not about tracing. They
+ * stay there. */
 static size_t count_other_words(void) {
         _cleanup_close_ int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
         char text[2 * LINE_MAX_BYTES + 1] = "", *rest = text;
@@ -104,7 +105,7 @@ static int bootconfig_go(const Context *context,
         if (r != 0)
                 return message_fail(r, &reason);
         r = boot_make(spec, &kernel, wish, &form, &text, &reason);
-        if (strncmp(reason.text, "--", 2) != 0) /* an option has no place in the file */
+        if (strncmp(reason.text, "--", 2) != 0) /* an option is not in the file */
                 r = spec_file_refuse(file, r, &reason);
         r = r || form == BOOT_CONFIG ? r : bootconfig_check_size(text, &kernel, &reason);
         if (r != 0)
@@ -115,7 +116,7 @@ static int bootconfig_go(const Context *context,
         return KT_EXIT_OK;
 }
 
-/* A number and K, M or G, as the kernel reads sizes. */
+/* A number with K, M or G, as the kernel reads sizes. */
 static bool is_size(const char *text) {
         size_t digits = strspn(text, "0123456789");
 

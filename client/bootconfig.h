@@ -7,21 +7,21 @@
 #include "interfaces/boot-mark.h"
 #include "interfaces/spec.h"
 
-/* What the files of `ktracectl bootconfig` have of each other. */
+/* Shared by the files of `ktracectl bootconfig`. */
 
-/* The kernel that is to be booted. */
+/* The kernel that will be booted. */
 typedef struct BootKernel {
         unsigned major, minor;
-        bool has_config; /* what it was built with is known */
+        bool has_config; /* its build configuration is known */
         bool has_events, has_kprobes, has_bootconfig;
         bool has_instances;  /* trace_instance=, since 6.3 */
-        bool has_persistent; /* its memory may outlive a boot, since 6.12 */
+        bool has_persistent; /* its memory can survive a reboot, since 6.12 */
         bool is_running;
-        char source[160]; /* by what that is known, for people */
+        char source[160]; /* source of these facts, for messages */
 } BootKernel;
 
 typedef enum BootForm {
-        BOOT_ANY,      /* what the kernel and the spec allow */
+        BOOT_ANY,      /* the best form that kernel and spec allow */
         BOOT_TOP,      /* words; the kernel's own buffer */
         BOOT_INSTANCE, /* words; trace_instance= */
         BOOT_CONFIG,   /* a bootconfig file, for tools/bootconfig */
@@ -30,6 +30,6 @@ typedef enum BootForm {
 typedef struct BootWish {
         BootForm form;
         bool dump_on_oops;
-        const char *persistent; /* memory that outlives a boot, "12M"; NULL: none */
+        const char *persistent; /* memory that survives a reboot, "12M"; NULL: none */
         const char *lib_dir, *config_dir;
 } BootWish;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where in a filter the daemon found a mistake. Its reasons are single lines that name the event,
- * the key and a column; the text that was meant is in the spec that this process sent, so that here
- * alone it can be shown with a caret below. Called where a session could not be made or started.
- * What does not fit (another daemon's words, two filters for one event) is left with the reason. */
+/* Finds the place in a filter where the daemon found a mistake. The daemon's reasons are single
+ * lines with the event, the key and a column. Only this process has the text of the spec, so it
+ * shows the filter with a caret. Called when a session could not be created or started. If a
+ * reason does not match (a daemon with other words, two filters for one event), only the reason
+ * is shown. */
 
 #include "caret.h"
 
@@ -13,7 +14,7 @@
 
 #define NAME_SIZE 256
 
-/* "sched:sched_switch" fits a name of the spec. */
+/* True if the event matches a name of the spec. */
 static bool is_meant(const char *pattern, const char *event) {
         const char *colon = strchr(event, ':');
         char system[NAME_SIZE];

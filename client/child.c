@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The command of `record`, held back until tracing is armed: a process of one thread that blocks on
- * a pipe and execs when a byte comes, so that the first system call of the new program is in the
- * trace. `record` makes it before it connects to the bus: the held process then shares no
- * connection, and when ktracectl dies the pipe's end tells it to go, unexec'ed.
+/* The command of `record`, held back until tracing is armed: a single-threaded process that blocks
+ * on a pipe and execs when a byte arrives. The trace then contains the first system call of the new
+ * program. `record` creates it before it connects to the bus, so the child shares no connection. If
+ * ktracectl dies, the pipe ends, and the child exits without exec.
  *
- * It sets no_new_privs, which the daemon demands of a command that is not root's unless it may gain
- * privileges by a rule: a set-uid program runs without its privilege. All our descriptors are
- * close-on-exec; signals are as ktracectl found them (what was ignored stays ignored). Owns the
- * process until it is released, and the two pipes. Does not reap a released one: the event loop's
- * child source does. */
+ * It sets no_new_privs: a set-uid program then runs without its privilege. The daemon requires
+ * this, except from root or where a rule lets the command gain privileges. All our descriptors
+ * are close-on-exec. Signals are as ktracectl found them (ignored ones stay ignored). Owns the
+ * process until it is released, and the two pipes. Does not reap a released child: the event
+ * loop's child source does. */
 
 #include "child.h"
 
@@ -20,12 +20,12 @@
 
 struct Child {
         pid_t pid;
-        int go_fd;      /* ours to write; its end lets the child go away */
-        int outcome_fd; /* ours to read: 0 when it waits, then an errno, or the end at the exec */
+        int go_fd;      /* we write; closing it makes the child exit */
+        int outcome_fd; /* we read: 0 when it waits, then an errno, or the end at the exec */
         bool released;
 };
 
-/* The other side of the fork. Only what execvp needs happens after the byte has come. */
+/* Runs in the child. After the byte it does only what execvp needs. */
 static _Noreturn void child_run(char *const *argv,
                 const ChildOptions *options,
                 int go_fd,
@@ -48,7 +48,8 @@ static _Noreturn void child_run(char *const *argv,
         _exit(child_exec_status(outcome));
 }
 
-/* Closes the child's end on the way, or its death would go unseen. */
+/* The caller has closed the child's end of the pipe; else the child's death would not end the
+ * read. */
 static int child_await_ready(Child *child, Reason *reason) {
         int outcome;
         ssize_t n;
@@ -89,7 +90,8 @@ int child_new(char *const *argv, const ChildOptions *options, Child **ret, Reaso
         if (child->pid < 0)
                 return -errno;
         if (child->pid == 0) {
-                /* Else its own copy would keep the pipe from ending with ktracectl. */
+                /* With its own copy of the write end, the child would not notice the end of
+                 * ktracectl. */
                 close(child->go_fd);
                 close(child->outcome_fd);
                 child_run(argv, options, go_read, outcome_write);
@@ -127,7 +129,7 @@ int child_get_fd(const Child *child) {
 }
 
 int child_release(Child *child) {
-        /* EPIPE: killed while held back; its exit status tells. */
+        /* EPIPE: the child was killed while it waited. Its exit status reports that. */
         if (write(child->go_fd, "", 1) < 0 && errno != EPIPE)
                 return -errno;
         close(TAKE_FD(child->go_fd));

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Names of tasks while a stream is printed live: its own list of them comes only at its end. Called
- * by the live export, which runs on the machine that is traced. Records of scheduler and exec
- * events say names; a task that no record has named may still be there to be asked. What neither
- * knows stays
- * "<...>". Files have the list and need none of this. */
+/* Names of tasks for a stream that is printed live, because the stream's own list comes only at
+ * its end. Called by the live export, which runs on the traced machine. Names come from records
+ * of scheduler and exec events, else from /proc while the task still exists. An unknown name is
+ * printed as "<...>". Files contain the list and do not need this. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +30,7 @@ static void comm_set(Decode *decode, int pid, const char *text, size_t size) {
                 (void)decode_add_command(decode, pid, name);
 }
 
-/* An exec sets the name to the file's, cut: begin_new_exec() in fs/exec.c. */
+/* An exec sets the task's name to the cut name of the file: begin_new_exec() in fs/exec.c. */
 static void learn_exec(Decode *decode, const Shape *shape, const Record *record) {
         const ShapeField *file = find_string(shape, "filename");
         uint32_t offset, size;
@@ -79,7 +78,8 @@ void comm_look_up(Decode *decode, int pid) {
         snprintf(path, sizeof(path), "/proc/%d/comm", pid);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         n = fd < 0 ? -1 : read(fd, name, sizeof(name));
-        /* Asked once: the placeholder is what an unknown name is printed as anyway. */
+        /* Storing the placeholder avoids a second look-up. An unknown name is printed this way
+         * anyway. */
         if (n <= 1)
                 (void)decode_add_command(decode, pid, "<...>");
         else

@@ -3,7 +3,7 @@
 
 #include "decode.h"
 
-/* Takes the names that a record tells of tasks: from now on they are those of their pids. */
+/* Stores the names of tasks that a record contains. */
 void comm_learn(Decode *decode, const Record *record);
-/* Asks /proc for the name of a pid that is not known yet. */
+/* Reads the name of an unknown pid from /proc. */
 void comm_look_up(Decode *decode, int pid);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl start, stop, destroy, clear: one method of a session each; set: another one. */
+/* ktracectl start, stop, destroy, clear: each calls one method per session. set: changes a
+ * session. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #define SESSIONS_MAX 1024
 
-/* is_alone: nobody need be told which of them a refusal is about. */
+/* is_alone: with one session, an error need not name it. */
 static int call_one(Context *context,
                 Proxy *proxy,
                 const char *name,
@@ -30,7 +31,7 @@ static int call_one(Context *context,
         return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
 }
 
-/* Each for itself: what one is refused is no reason to leave the others as they are. */
+/* An error for one session does not stop the others. */
 static int control_call(Context *context, int argc, char **argv, const char *member) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         int status = KT_EXIT_OK;
@@ -66,7 +67,7 @@ static int clear_run(Context *context, int argc, char **argv) {
         return control_call(context, argc, argv, "Clear");
 }
 
-/* strtoull takes signs and spaces. A number too long is over any limit. */
+/* strtoull would accept signs and spaces. A number that is too long exceeds every limit. */
 static bool parse_kb(const char *text, uint64_t *ret) {
         char *end;
 
@@ -74,7 +75,7 @@ static bool parse_kb(const char *text, uint64_t *ret) {
         return *text >= '0' && *text <= '9' && !*end;
 }
 
-/* By name or glob. */
+/* The event is a name or a glob. */
 static int control_switch_event(Proxy *proxy,
                 const char *session,
                 const char *event,

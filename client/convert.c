@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `ktracectl convert`: a recorded trace in another format. The output is published when it is
- * whole: a failure leaves an older file as it was. */
+/* `ktracectl convert`: converts a recorded trace to another format. It publishes the output only
+ * when it is complete. After a failure an older file stays unchanged. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@ enum {
         OPTION_RAW,
 };
 
-/* A failure to write names the output, any other the input. */
+/* A write error names the output, any other error the input. */
 static int convert_to_target(const ExportSource *source,
                 ExportFormat format,
                 Target *target,
@@ -42,7 +42,7 @@ static int convert_to_file(const ExportSource *source,
                 Reason *reason) {
         _cleanup_(target_free_cleanup) Target *target = NULL;
 
-        /* Opening a FIFO waits for its reader, so that none of it is lost. */
+        /* Opening a FIFO waits for its reader; else the first data could be lost. */
         int r = target_open(path, O_WRONLY, &target, reason);
         return r ?: convert_to_target(source, format, target, ret, reason);
 }

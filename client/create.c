@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl create: makes a session that outlives this process, and prints its id. */
+/* ktracectl create: creates a session that continues after this process, and prints its id. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,8 +52,8 @@ static void create_print(const Context *context, const char *id) {
         table_print_json(context, object);
 }
 
-/* The rule may let it linger for a time only. It is made already: what cannot be asked for is not
- * told. */
+/* A policy rule may limit how long the session lingers. The session already exists, so an error
+ * of this query is not reported. */
 static void create_report_lifetime(Proxy *proxy, const Spec *spec, const char *id) {
         _cleanup_json_ json_object *session = NULL;
         Reason reason = {};

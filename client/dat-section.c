@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The parts of a trace.dat that both its versions have: header pages, event formats, kernel
- * symbols, printk formats, command names; and how its numbers and strings are read. Called by
- * trace-dat. What libtraceevent would believe of them is checked here or in guard. */
+/* The parts that both versions of trace.dat have: header pages, event formats, kernel symbols,
+ * printk formats, command names; also how numbers and strings are read. Called by trace-dat.
+ * libtraceevent does not check all of its input, so the checks are here or in guard. */
 
 #include <endian.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static int read_header_info(DatInput *input, Decode *decode, Reason *reason) {
         if (!dat_get(input, word, 12) || memcmp(word, "header_page", 12) != 0 ||
                         !dat_get_number(input, 8, &size) || !(page = dat_get_text(input, size)))
                 return dat_cut(reason, "header_page");
-        /* The kernel's long, which may be wider than the recorder's. */
+        /* The size of the kernel's long, which may be wider than the recorder's. */
         commit = strstr(page, "commit;");
         size_text = commit ? strstr(commit, "size:") : NULL;
         decode->long_size = size_text && size_text[5] == '4' ? 4 : 8;
@@ -144,7 +144,8 @@ static int read_symbols(DatInput *input, Decode *decode, Reason *reason) {
         return 0;
 }
 
-/* One `0xADDRESS : "FORMAT"` a line. libtraceevent's own reader of these runs over short lines. */
+/* One `0xADDRESS : "FORMAT"` per line. libtraceevent's own reader reads past the end of short
+ * lines. */
 static void add_printk_formats(Decode *decode, char *text) {
         char *line;
 

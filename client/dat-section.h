@@ -10,7 +10,7 @@
 
 #define DAT_STRING_MAX 256
 
-/* A part of the file, or of what was unpacked from it, read front to back. */
+/* A part of the file, or of decompressed data, read front to back. */
 typedef struct DatInput {
         const Trace *trace;
         const uint8_t *data; /* NULL: the file */
@@ -22,10 +22,10 @@ bool dat_get(DatInput *input, void *data, uint64_t size);
 bool dat_get_number(DatInput *input, unsigned size, uint64_t *ret);
 bool dat_get_u32(DatInput *input, uint32_t *ret);
 bool dat_get_string(DatInput *input, char ret[static DAT_STRING_MAX]);
-/* A text of its own with a NUL behind it; NULL: cut, absurd, or no memory. */
+/* Returns an allocated text with a NUL. NULL: cut, too large, or no memory. */
 char *dat_get_text(DatInput *input, uint64_t size);
 
-/* KT_E_FAILED: "the trace.dat is cut or damaged in WHERE". */
+/* Returns KT_E_FAILED: "the trace.dat is cut or damaged in WHERE". */
 int dat_cut(Reason *reason, const char *where);
 
 typedef enum DatSection {

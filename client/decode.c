@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The one door to libtraceevent: formats in, text out. Called by the trace reader, which feeds it,
- * and by the exporters. Owns the tep handle and its plugins. Relies on the common fields being
- * where every kernel since 2.6.31 has them (common_type at 0, common_pid at 4) and refuses formats
- * that differ. What may come from a file and what libtraceevent does not check is checked by shape.
- */
+/* The only interface to libtraceevent: formats in, text out. Called by the trace readers and the
+ * exporters. Owns the tep handle and its plugins. Relies on the common fields, which have had
+ * the same place in every kernel since 2.6.31 (common_type at 0, common_pid at 4); other formats
+ * are refused. libtraceevent does not check all data of a file: shape does. */
 
 #include <endian.h>
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include "decode.h"
 #include "guard.h"
 
-/* What stands behind a record is zero for as far as a 16-bit length can lead. */
+/* The bytes after a record are zero, as far as a 16-bit length can reach. */
 #define SCRATCH_SLACK (2 * 65536 + 64)
 #define SCRATCH_SIZE  (65536 + SCRATCH_SLACK)
 
@@ -32,13 +31,13 @@ int decode_new(bool with_plugins, Decode **ret) {
         if (!decode->scratch || !decode->tep)
                 return -ENOMEM;
 
-        /* Its warnings are about kernel formats that nobody here can mend. */
+        /* Its warnings concern the kernel's formats, which the user cannot correct. */
         tep_set_loglevel(TEP_LOG_NONE);
         tep_set_file_bigendian(decode->tep, TEP_LITTLE_ENDIAN);
         tep_set_local_bigendian(
                         decode->tep, tep_is_bigendian() ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
         tep_set_long_size(decode->tep, 8);
-        /* Plugins are looked for in $HOME too. */
+        /* libtraceevent also loads plugins from $HOME. */
         if (with_plugins && getauxval(AT_SECURE) == 0)
                 decode->plugins = tep_load_plugins(decode->tep);
         *ret = TAKE_PTR(decode);
@@ -112,7 +111,7 @@ int decode_add_event(Decode *decode,
         r = guard_format(text, size, &safe, &id);
         if (r < 0)
                 return r == -EBADMSG ? 0 : r;
-        /* libtraceevent keeps both events of one id and finds either. */
+        /* With two events of one id, libtraceevent keeps both and may find either. */
         if ((size_t)id < decode->n_shapes && decode->shapes[id])
                 return 0;
 

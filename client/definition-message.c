@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A definition on its way to AddProbe. A program goes there as a descriptor, over a socket to the
- * confined process that looks into it (OpenProbeFile); what that gives is good for one AddProbe, so
- * it is asked for again when a password is wanted. */
+/* Sends definitions to AddProbe. A program is passed as a descriptor, over a socket to the
+ * confined process that examines it (OpenProbeFile). Its result is valid for one AddProbe, so it
+ * is requested again when a password is required. */
 
 #include "definition-message.h"
 
@@ -61,7 +61,7 @@ static int make_object(const DefinitionMessage *d, json_object **ret) {
         return r;
 }
 
-/* The file is on its way, and ticket names it as long as *ret_socket is open. */
+/* Sends the file. ticket names it as long as *ret_socket is open. */
 static int definition_message_send_file(Proxy *proxy,
                 int file,
                 json_object **ret_ticket,

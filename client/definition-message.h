@@ -3,24 +3,24 @@
 
 #include "proxy.h"
 
-/* A definition as the command line has it: the daemon judges it. */
+/* A definition from the command line. The daemon checks it. */
 typedef struct DefinitionMessage {
         const char *name, *on, *event, *from, *to, *raw, *about; /* NULL: not given */
         bool is_return;
         char **args;
         size_t n_args;
-        int file; /* the program that `on` is in; -1: none */
+        int file; /* the program that contains `on`; -1: none */
         const char *const *keys;
         size_t n_keys;
 } DefinitionMessage;
 
-/* AddProbes: an array of definitions, as a file of the catalogue has them. ret_events: their names.
- */
+/* Calls AddProbes with an array of definitions, in the form of a file of the catalogue.
+ * ret_events: their names. */
 int definitions_send(Proxy *proxy,
                 json_object *definitions,
                 json_object **ret_events,
                 Reason *reason);
-/* AddProbe; ret_event is the name of the probe's event. */
+/* Calls AddProbe. ret_event is the name of the probe's event. */
 int definition_send(Proxy *proxy,
                 const DefinitionMessage *definition,
                 char **ret_event,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One session for a reader: Describe and GetStatistics in one object, used by `show` and `status`.
+/* Prints one session: Describe and GetStatistics in one object, used by `show` and `status`.
  * Owns nothing. */
 
 #include "describe.h"
@@ -20,7 +20,7 @@ static uint64_t describe_number(json_object *object, const char *key) {
         return json_object_get_uint64(describe_get(object, key));
 }
 
-/* "sched:*  (where pid == 1)", one for each event or probe that was asked for. */
+/* Makes a line such as "sched:* (where pid == 1)" per requested event or probe. */
 static int describe_add_needs(json_object *wanted, const char *what, json_object *list) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
@@ -61,8 +61,8 @@ static char *join_words(json_object *list) {
         return text;
 }
 
-/* "sched:sched_waking if pid == 1 do enable sched:sched_switch times 1", as --trigger takes it;
- * what a histogram has besides its keys stands in the spec. */
+/* "sched:sched_waking if pid == 1 do enable sched:sched_switch times 1", in the form of
+ * --trigger. Of a histogram only the keys are shown; the spec has the rest. */
 static int describe_add_triggers(json_object *lines, json_object *list) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
@@ -207,7 +207,7 @@ static void describe_counts(json_object *session, json_object *statistics) {
                         table_format_number(events, describe_number(statistics, "recorded")),
                         table_format_number(lost, describe_number(statistics, "lost")));
         (void)json_object_object_add(session, "counts", json_object_new_string(text));
-        /* Who records onto the disk has no other stream, and a flight recorder has none. */
+        /* A session that records to disk has no other stream, and a flight recorder has none. */
         if (describe_get(statistics, "spool") || is_flight(session))
                 return;
         (void)snprintf(text,
@@ -219,7 +219,7 @@ static void describe_counts(json_object *session, json_object *statistics) {
         (void)json_object_object_add(session, "stream", json_object_new_string(text));
 }
 
-/* "recording, 298.6 kB in 2 files": no more than `spool list` tells. */
+/* "recording, 298.6 kB in 2 files". `spool list` shows the same facts. */
 static void describe_spool(json_object *session, json_object *statistics) {
         json_object *spool = describe_get(statistics, "spool"),
                     *files = describe_get(spool, "files");
@@ -239,7 +239,7 @@ static void describe_spool(json_object *session, json_object *statistics) {
         (void)json_object_object_add(session, "spool", json_object_new_string(text));
 }
 
-/* What others changed in the instance while the session went on. */
+/* Changes by others in the instance during the session. */
 static void describe_interference(json_object *session, json_object *statistics) {
         uint64_t n = describe_number(statistics, "interference");
         char changes[TABLE_NUMBER_MAX], text[160];
@@ -280,7 +280,7 @@ static int describe_cpu(json_object *lines, json_object *cpu) {
         return json_object_array_add(lines, json_object_new_string(text));
 }
 
-/* CPUs that never had anything are not shown: kernels count those that could be plugged in. */
+/* CPUs without any event are not shown: kernels also count CPUs that could be plugged in. */
 static int describe_cpus(json_object *session, json_object *statistics) {
         json_object *cpus = describe_get(statistics, "cpus"), *lines = json_object_new_array();
         size_t n = json_object_is_type(cpus, json_type_array) ? json_object_array_length(cpus) : 0;
@@ -297,7 +297,7 @@ static int describe_cpus(json_object *session, json_object *statistics) {
         return 0;
 }
 
-/* What the session takes of other people's time. */
+/* The CPU time that the session costs other processes. */
 static int describe_cost(json_object *session, json_object *statistics) {
         uint64_t usec = describe_number(statistics, "cost-usec"),
                  nsec = describe_number(statistics, "hit-cost-nsec");
@@ -338,7 +338,7 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "windows", "Windows", false },
                 { "histograms", "Histograms", false },
                 { "cost", "Costs", false },
-                /* From here on only `show`. */
+                /* Only `show` prints the rows from here on. */
                 { "lifetime", "Lifetime", false },
                 { "where", "Where", false },
                 { "buffer-kb", "Buffer (kB/CPU)", false },
@@ -391,7 +391,7 @@ int describe_session(const Context *context,
                 return describe_print(session, statistics, whole);
         if (json_object_object_add(session, "statistics", statistics) < 0)
                 return -ENOMEM;
-        statistics = NULL; /* the session's now */
+        statistics = NULL; /* owned by the session now */
         table_print_json(context, session);
         return 0;
 }

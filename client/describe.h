@@ -4,8 +4,8 @@
 #include "options.h"
 #include "proxy.h"
 
-/* Prints one session: its state and counts, and with `whole` also its spec, events and grant. JSON
- * is always whole. */
+/* Prints one session: its state and counts; with `whole` also its spec, events and grant. JSON
+ * always contains everything. */
 int describe_session(const Context *context,
                 Proxy *proxy,
                 const char *name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Descriptors over a socket, and bytes into a descriptor. Called by whoever hands a file to the
- * daemon or copies one. The other end of the socket has room for the one message that it is sent:
- * nothing blocks there. */
+/* Sends descriptors over a socket and writes bytes to a descriptor. Called by code that passes a
+ * file to the daemon or copies one. The socket has room for the single message, so the call does
+ * not block. */
 
 #include "descriptor.h"
 

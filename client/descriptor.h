@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* One message of one byte with the descriptor, as a confined process wants a client's file. -errno.
- */
+/* Sends one message of one byte with the descriptor, as a confined process expects a client's
+ * file. -errno. */
 int descriptor_send(int socket_fd, int fd);
-/* All of it, to a file or a blocking pipe. -errno. */
+/* Writes all of the data to a file or a blocking pipe. -errno. */
 int descriptor_write_all(int fd, const void *data, size_t size);

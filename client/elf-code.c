@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Places in a program's code and what is known of them: symbol, function, line of the source. By
- * libdwfl, which finds separate debug files by build-id and .gnu_debuglink, and is not let ask the
- * network for them. Called by elf-reader.c's child. */
+/* Places in a program's code and the facts about them: symbol, function, source line. Uses
+ * libdwfl, which finds separate debug files by build-id and .gnu_debuglink. It must not query
+ * the network for them. Called by elf-reader.c's child. */
 
 #include "elf-code.h"
 
@@ -36,7 +36,7 @@ static int open_debug(const char *path, ElfCode *code) {
                 close(fd);
                 return -ENOMEM;
         }
-        code->module = dwfl_report_offline(code->dwfl, path, path, fd); /* takes fd with success */
+        code->module = dwfl_report_offline(code->dwfl, path, path, fd); /* takes fd on success */
         if (!code->module) {
                 close(fd);
                 return KT_E_FAILED;
@@ -66,7 +66,7 @@ static int put_symbol(const ElfCode *code, uint64_t address, const char *symbol,
         GElf_Sym found = {};
         const char *name = dwfl_module_addrinfo(
                         code->module, address + code->bias, &into, &found, NULL, NULL, NULL);
-        /* What lies far behind the last symbol is not its. */
+        /* An address past the end of the last symbol does not belong to it. */
         if (!symbol && (!name || into >= MAX_OF(found.st_size, (GElf_Xword)1)))
                 return 0;
         if (symbol)
@@ -85,7 +85,7 @@ static int put_symbol(const ElfCode *code, uint64_t address, const char *symbol,
         return r;
 }
 
-/* The function around, as those see it who unwind the stack. */
+/* The enclosing function, as stack unwinders see it. */
 static int put_function(const ElfCode *code, uint64_t address, json_object *object) {
         UnwindEntry entry;
         GElf_Shdr header;
@@ -150,7 +150,7 @@ int elf_code_add(const ElfCode *code,
                 json_object_put(object);
                 r = -ENOMEM;
         }
-        return r > 0 ? 0 : r; /* in no code: no place */
+        return r > 0 ? 0 : r; /* r > 0: the address is not in code */
 }
 
 static int elf_code_find_offset(const ElfCode *code,

@@ -6,34 +6,33 @@
 #include "elf-image.h"
 #include "elf-place.h"
 
-/* A program's code with all that is known of it: its own symbols and those of a separate debug
- * file. */
+/* A program's code with the available symbols: its own and those of a separate debug file. */
 typedef struct ElfCode {
         ElfImage *image;
         Dwfl *dwfl;
         Dwfl_Module *module;
-        GElf_Addr bias; /* of libdwfl's addresses over the file's */
+        GElf_Addr bias; /* libdwfl's addresses minus the file's */
 } ElfCode;
 
-#define ELF_PLACES_MAX 64 /* of one name or line */
+#define ELF_PLACES_MAX 64 /* places of one name or line */
 
 int elf_code_open(const char *path, ElfCode *ret, Reason *reason);
 void elf_code_close(ElfCode *code);
 
-/* What is known of one place: {file, offset, address, symbol, name, into, size, note, function,
- * source, line}, most of them only where they are known. symbol: the one that was
- * asked for, NULL: whichever is there. KT_E_FAILED: no code of the file lies there. */
+/* Describes one place: {file, offset, address, symbol, name, into, size, note, function, source,
+ * line}. Most members are present only if they are known. symbol: the requested symbol; NULL:
+ * any symbol at that address. KT_E_FAILED: no code of the file has this address. */
 int elf_code_describe(const ElfCode *code,
                 const char *path,
                 uint64_t address,
                 const char *symbol,
                 json_object **ret);
-/* The same, into a list that has no such address yet. What is in no code is left away. */
+/* Adds the same to a list, unless the list has that address. An address outside code is skipped. */
 int elf_code_add(const ElfCode *code,
                 const char *path,
                 uint64_t address,
                 const char *symbol,
                 json_object *list);
 
-/* ElfRead. what: ElfPlace. An array of places, at least one. */
+/* ElfRead. what: ElfPlace. Returns an array of places, at least one. */
 int elf_read_place(const void *what, json_object **ret, Reason *reason);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A file of a program or library, as libelf reads it: what it is, where in the file lies what is
- * loaded where. Called by the readers of markers, symbols and lines inside elf-reader.c's child,
- * never outside of it: the file may be hostile, and libraries that read such files have bugs.
+/* The file of a program or library, read by libelf: its type, and the file offset of a loaded
+ * address. Called by the readers of markers, symbols and lines, only inside elf-reader.c's child:
+ * the file may be hostile, and libraries that read such files have bugs.
  *
- * Read, not mapped: a file that another program cuts meanwhile would kill us by SIGBUS. */
+ * The file is read, not mapped: if another program truncated a mapped file, SIGBUS would kill
+ * us. */
 
 #include "elf-image.h"
 
@@ -33,7 +34,7 @@ static int elf_image_refuse(const char *path, const char *why, Reason *reason) {
 
 static int elf_image_open_file(const char *path, int *ret, Reason *reason) {
         struct stat status;
-        /* O_NONBLOCK: a FIFO would wait for its writer. */
+        /* O_NONBLOCK: opening a FIFO would wait for its writer. */
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
         if (fd < 0)
@@ -89,7 +90,7 @@ ElfImage *elf_image_free(ElfImage *image) {
         return NULL;
 }
 
-/* The loaded segment with this address, or (by_offset) with this place of the file. */
+/* Finds the loaded segment with this address, or with this file offset (by_offset). */
 static bool find_segment(const ElfImage *image, uint64_t at, bool by_offset, GElf_Phdr *ret) {
         for (size_t i = 0; i < image->n_segments; i++) {
                 GElf_Phdr header;

@@ -6,7 +6,7 @@
 
 #include "interfaces/json.h"
 
-/* A program or library, opened to be read. */
+/* A program or library that is open for reading. */
 typedef struct ElfImage {
         int fd;
         Elf *elf;
@@ -15,13 +15,14 @@ typedef struct ElfImage {
         size_t n_segments;
 } ElfImage;
 
-#define ELF_SYMBOL_MAX 4096 /* bytes of a name that is shown or looked for */
+#define ELF_SYMBOL_MAX 4096 /* bytes of a name that is shown or searched */
 
-/* KT_E_FAILED with the reason: it cannot be opened, is none, or is of another machine. */
+/* KT_E_FAILED with the reason: the file cannot be opened, is not a program or library, or is for
+ * another machine. */
 int elf_image_open(const char *path, ElfImage **ret, Reason *reason);
 ElfImage *elf_image_free(ElfImage *image);
 DEFINE_CLEANUP(ElfImage, elf_image_free);
-/* Where in the file lies what is loaded at this address? False: nowhere. */
+/* Returns the file offset of a loaded address. False: the address is not in the file. */
 bool elf_image_get_offset(const ElfImage *image,
                 uint64_t address,
                 uint64_t *ret,
@@ -30,13 +31,13 @@ bool elf_image_get_address(const ElfImage *image,
                 uint64_t offset,
                 uint64_t *ret,
                 bool *ret_is_code);
-/* Its bytes, which stay the image's. False: there is none of that name. */
+/* Finds a section. The image keeps ownership of its bytes. False: no section has this name. */
 bool elf_image_find_section(const ElfImage *image,
                 const char *name,
                 GElf_Shdr *ret_header,
                 Elf_Data **ret_data);
-/* Of a file, as text for people and JSON: what is no UTF-8 or would act on a terminal becomes '?',
- * what is longer than `max` bytes is cut. */
+/* Returns text of a file, safe for terminals and JSON: bytes that are not UTF-8 and control
+ * characters become '?'. Text longer than `max` bytes is cut. */
 json_object *elf_text(const char *text, size_t max);
-/* Takes the value; NULL: -ENOMEM. */
+/* Takes ownership of the value. NULL: -ENOMEM. */
 int elf_put(json_object *object, const char *key, json_object *value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A line of the source: where its code begins, in each function that has some of it and each place
- * where such a function is inlined. Called by elf-code.c. A line without code stands for the next
- * one that has some, as in debuggers. */
+/* Finds the code of a source line: its start in each function that contains some of it, and in
+ * each place where such a function is inlined. Called by elf-code.c. A line without code stands
+ * for the next line that has code, as in debuggers. */
 
 #include "elf-line.h"
 
@@ -12,9 +12,9 @@
 
 #include "elf-code.h"
 
-#define ROWS_MAX 4096 /* of one line */
+#define ROWS_MAX 4096 /* code addresses of one line */
 
-/* A row of the line's, with the function it is in. */
+/* A row of the line table and the function that contains it. */
 typedef struct Row {
         uint64_t address;
         Dwarf_Off function;
@@ -23,10 +23,10 @@ typedef struct Row {
 typedef struct Rows {
         Row *rows;
         size_t n;
-        int line; /* theirs */
+        int line; /* the line of these rows */
 } Rows;
 
-/* Is `source` the file, or the end of its path? */
+/* True if `source` is the path or its last components. */
 static bool elf_line_is_file(const char *path, const char *source) {
         size_t n = strlen(path), n_source = strlen(source);
 
@@ -49,7 +49,7 @@ static Dwarf_Off elf_line_find_function(Dwarf_Die *unit, Dwarf_Addr address) {
         return found;
 }
 
-/* Of each function the first. */
+/* Keeps the first row of each function. */
 static void elf_line_add_row(Rows *rows, Dwarf_Die *unit, Dwarf_Addr address, GElf_Addr bias) {
         Row row = { address + bias, elf_line_find_function(unit, address) };
 
@@ -80,7 +80,7 @@ static void look_at(Rows *rows,
         const char *path = dwarf_linesrc(row, NULL, NULL);
         if (!path || !elf_line_is_file(path, place->source))
                 return;
-        if (line != rows->line) { /* nearer than those before */
+        if (line != rows->line) { /* closer than the lines before */
                 rows->n = 0;
                 rows->line = line;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* "FILE:SYMBOL+OFFSET" taken apart. Called by probes-user.c. Names of C++ have colons too, and so
- * may files: the file ends at the first colon before which there is one. */
+/* Parses "FILE:SYMBOL+OFFSET". Called by probes-user.c. C++ names and file names may contain
+ * colons. The file name ends at the first colon whose prefix is an existing file. */
 
 #include "elf-place.h"
 
@@ -72,7 +72,7 @@ void elf_place_clear(ElfPlace *place) {
         *place = (ElfPlace){};
 }
 
-/* All of it a number, in C's ways of writing one. */
+/* The whole text must be a number, in C notation. */
 static bool elf_place_read_number(const char *text, uint64_t *ret) {
         char *end;
 
@@ -102,7 +102,7 @@ static int split_file(const char *text, ElfPlace *place, const char **ret_rest) 
         return 0;
 }
 
-/* "main.c:12", and not "ns::12". */
+/* Splits "main.c:12", but not "ns::12". */
 static int split_line(const char *rest, ElfPlace *place) {
         const char *colon = strrchr(rest, ':');
         uint64_t line;
@@ -115,7 +115,7 @@ static int split_line(const char *rest, ElfPlace *place) {
         return place->source ? 0 : -ENOMEM;
 }
 
-/* "libc:setjmp", and not "ns::f", which has two colons together, nor "f(ns::x)". */
+/* Splits "libc:setjmp", but not "ns::f" (two adjacent colons) or "f(ns::x)". */
 static int split_marker(const char *rest, ElfPlace *place) {
         const char *colon = strchr(rest, ':');
 

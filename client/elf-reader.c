@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reading files that may be hostile. ELF and DWARF are read by libraries that have had their bugs,
- * and a file can be made so that reading it takes for ever, or lie on a file system that never
- * answers. So a child reads, with little memory and time; what it found comes over a pipe as JSON,
- * which is believed as little as the file. Called by probes-user.c; owns the child, which is ended
+/* Reads files that may be hostile. The libraries that read ELF and DWARF have had bugs. A
+ * crafted file can take forever to read, or its file system may never answer. So a child reads
+ * it, with limited memory and time. The child sends its result as JSON over a pipe; the parent
+ * trusts the result no more than the file. Called by probes-user.c. Owns the child, which ends
  * with the call. */
 
 #include "elf-reader.h"
@@ -22,10 +22,10 @@
 #include "descriptor.h"
 
 #define SECONDS_MAX 30
-#define MEMORY_MAX  ((rlim_t)6 << 30) /* of addresses; debug files of 2 GB are mapped */
+#define MEMORY_MAX  ((rlim_t)6 << 30) /* of address space; debug files of 2 GB are mapped */
 #define ANSWER_MAX  JSON_MAX_BYTES
 
-/* Before its JSON, or the reason. */
+/* Precedes the JSON, or the reason. */
 typedef struct Answer {
         int32_t result;
         uint32_t size;
@@ -38,7 +38,7 @@ static _Noreturn void elf_reader_run_child(ElfRead reader, const void *what, int
 
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)setrlimit(RLIMIT_CORE, &none);
-#ifndef __SANITIZE_ADDRESS__ /* its shadow is larger */
+#ifndef __SANITIZE_ADDRESS__ /* its shadow memory exceeds the limit */
         const struct rlimit memory = { MEMORY_MAX, MEMORY_MAX };
         (void)setrlimit(RLIMIT_AS, &memory);
 #endif
@@ -59,7 +59,7 @@ static int64_t now_msec(void) {
         return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Until the end, or what is wanted of it. -ETIMEDOUT. */
+/* Reads `size` bytes, until the time `end` at most. -ETIMEDOUT. */
 static int read_until(int fd, void *data, size_t size, int64_t end) {
         size_t used = 0;
 
@@ -98,7 +98,7 @@ static int elf_reader_receive(int fd, char **ret_text, Answer *ret) {
         return r;
 }
 
-/* One that hangs in the kernel is left: it is nobody's any more when we end. */
+/* A child that hangs in the kernel is not waited for. When we exit, init reaps it. */
 static int end_child(pid_t pid, int r, Reason *reason) {
         int status = 0;
 

@@ -3,8 +3,9 @@
 
 #include "interfaces/json.h"
 
-/* Reads something of a file: 0 and *ret, KT_E_* with the reason, -errno. */
+/* Reads from a file. Returns 0 and *ret, KT_E_* with the reason, or -errno. */
 typedef int (*ElfRead)(const void *what, json_object **ret, Reason *reason);
 
-/* Calls it in a process of its own, which may crash or run on: that is a refusal too. */
+/* Calls the reader in a separate process. If that process crashes or takes too long, the call
+ * fails with KT_E_FAILED. */
 int elf_read(ElfRead reader, const void *what, json_object **ret, Reason *reason);

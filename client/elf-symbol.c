@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A function by its name: as the linker has it, or as C++ and Rust write it, with or without the
- * types of its parameters. Called by elf-code.c. All symbols are looked at, those of the program
- * and of its debug file; a name that several functions have gives all of them. */
+/* Finds a function by name: the linker's name, or the C++ or Rust name with or without parameter
+ * types. Called by elf-code.c. It searches all symbols of the program and of its debug file. If
+ * several functions have the name, it returns all of them. */
 
 #include "elf-symbol.h"
 
@@ -25,7 +25,7 @@ char *elf_demangle(const char *symbol, bool with_parameters) {
         return cplus_demangle(symbol, DMGL_AUTO | DMGL_ANSI | (with_parameters ? DMGL_PARAMS : 0));
 }
 
-/* The last word of a name of C++: what is mangled holds it as it is. */
+/* Returns the last word of a C++ name. A mangled name contains this word unchanged. */
 static void get_last_word(const char *name, char *out, size_t size) {
         static const char word[] =
                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -38,8 +38,8 @@ static void get_last_word(const char *name, char *out, size_t size) {
         (void)snprintf(out, size, "%.*s", (int)MIN_OF(end - start, size - 1), name + start);
 }
 
-/* "getpwuid_r@@GLIBC_2.2.5", as debug files of libraries have it; with one @ it is a version for
- * programs of old. */
+/* Matches versions such as "getpwuid_r@@GLIBC_2.2.5", which debug files of libraries contain. A
+ * single @ marks a version for old programs. */
 static bool is_version(const char *symbol, const char *wanted, bool of_old) {
         size_t size = strcspn(symbol, "@");
 
@@ -53,7 +53,8 @@ static bool elf_symbol_is_named(const char *symbol,
                 bool of_old) {
         if (strcmp(symbol, wanted) == 0 || is_version(symbol, wanted, of_old))
                 return true;
-        /* Demangling is slow; operators have no word of theirs in it. */
+        /* Demangling is slow, so symbols without the word are skipped. The mangled name of an
+         * operator does not contain it. */
         if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R') ||
                         (!strstr(symbol, last_word) && !strstr(wanted, "operator")))
                 return false;
@@ -71,7 +72,7 @@ static bool is_code(const GElf_Sym *symbol, GElf_Word section) {
                (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
-/* What the search came by. */
+/* Facts that the search collects for its error message. */
 typedef struct Passed {
         char near[NEAREST_NAME_MAX + 1];
         uint32_t distance;
@@ -139,7 +140,7 @@ static int on_function(Dwarf_Die *die, void *userdata) {
         return DWARF_CB_ABORT;
 }
 
-/* In the source, but not in the symbols. */
+/* True if the function is in the debug information but has no symbol. */
 static bool is_inlined(const ElfCode *code, const char *name) {
         Inlined inlined = { .name = name };
         Dwarf_Addr bias;
@@ -150,7 +151,7 @@ static bool is_inlined(const ElfCode *code, const char *name) {
         return inlined.found;
 }
 
-/* But for the symbols that others are linked to. */
+/* True if the only symbols are those for dynamic linking. */
 static bool is_stripped(const ElfCode *code) {
         const char *debug_file = NULL;
         GElf_Shdr header;

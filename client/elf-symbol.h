@@ -3,7 +3,7 @@
 
 #include "elf-code.h"
 
-/* Places of a symbol or a line of the source are added to the list. */
+/* Adds the places of a symbol or a source line to the list. */
 int elf_find_symbol(const ElfCode *code, const ElfPlace *place, json_object *list, Reason *reason);
-/* As C++ and Rust have it, with or without parameters; NULL: it is no such name. */
+/* Returns the C++ or Rust name, with or without parameters. NULL: the symbol is not mangled. */
 char *elf_demangle(const char *symbol, bool with_parameters);

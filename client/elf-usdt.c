@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The markers (USDT) of a program, a library, or of all that a running process has mapped. Called
- * by elf-reader.c's child. Addresses in notes are as linked; a library that was moved afterwards
- * (prelink) is known by the section that stands elsewhere than the note says. */
+/* Lists the markers (USDT) of a program, of a library, or of all files that a running process
+ * has mapped. Called by elf-reader.c's child. Addresses in notes are from link time. In a
+ * library that prelink moved later, the base section's address differs from the address in the
+ * note. */
 
 #include "elf-usdt.h"
 
@@ -17,9 +18,9 @@
 #include "interfaces/usdt.h"
 
 #define MARKERS_MAX 16384
-#define FILES_MAX   1024 /* of a process */
+#define FILES_MAX   1024 /* per process */
 
-/* KT_E_FAILED for a marker that lies nowhere, or not in code. */
+/* KT_E_FAILED: the marker is not in the file, or not in code. */
 static int elf_usdt_describe(const ElfImage *image,
                 const char *path,
                 const UsdtNote *note,
@@ -50,7 +51,7 @@ static int elf_usdt_describe(const ElfImage *image,
         return r;
 }
 
-/* How far what was linked has moved since. */
+/* The distance by which the file moved after linking. */
 static uint64_t elf_usdt_get_moved(const ElfImage *image, const UsdtNote *note) {
         GElf_Shdr header;
         Elf_Data *data;
@@ -81,7 +82,7 @@ static int elf_usdt_add_file(const char *path, json_object *list, Reason *reason
                                         MARKERS_MAX);
                 r = elf_usdt_describe(
                                 image, path, &note, elf_usdt_get_moved(image, &note), &object);
-                if (r > 0) /* one that nobody can use */
+                if (r > 0) /* this marker is not usable */
                         continue;
                 if (r < 0 || json_object_array_add(list, object) < 0)
                         return -ENOMEM;
@@ -93,7 +94,7 @@ static int elf_usdt_add_file(const char *path, json_object *list, Reason *reason
                              : r;
 }
 
-/* Of one process */
+/* Markers of one process */
 
 typedef struct Mapped {
         dev_t dev[FILES_MAX];
@@ -112,8 +113,8 @@ static bool is_new(Mapped *mapped, const struct stat *status) {
         return true;
 }
 
-/* "7f…-7f… r-xp 00000000 fe:01 1234   /usr/lib/x.so": what the process has, which may not be what
- * its path leads to by now. */
+/* Parses "7f…-7f… r-xp 00000000 fe:01 1234 /usr/lib/x.so". The path may lead to another file by
+ * now, so the inode is compared. */
 static int add_mapping(const char *pid, const char *line, Mapped *mapped, json_object *list) {
         char path[ELF_SYMBOL_MAX + 64];
         unsigned major, minor;
@@ -133,16 +134,17 @@ static int add_mapping(const char *pid, const char *line, Mapped *mapped, json_o
                 return 0;
         (void)snprintf(path, sizeof(path), "/proc/%s/root%.*s", pid, ELF_SYMBOL_MAX, line + at);
         path[strcspn(path, "\n")] = '\0';
-        /* btrfs shows another device there, so the inode alone is compared. */
+        /* On btrfs, stat() returns another device than maps shows, so only the inode is
+         * compared. */
         if (stat(path, &status) < 0 || status.st_ino != inode || !is_new(mapped, &status))
                 return 0;
         const char *shown = strchr(path + strlen("/proc/"), '/') + strlen("/root");
         if (stat(shown, &plain) < 0 || plain.st_dev != status.st_dev ||
                         plain.st_ino != status.st_ino)
-                shown = path; /* it has a root of its own */
+                shown = path; /* the process has another root directory */
         Reason ignored;
         int r = elf_usdt_add_file(shown, list, &ignored);
-        return r > 0 ? 0 : r; /* one that cannot be read hides no other */
+        return r > 0 ? 0 : r; /* an unreadable file must not hide the others */
 }
 
 static int add_process(const char *pid, json_object *list, Reason *reason) {

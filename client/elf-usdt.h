@@ -3,7 +3,7 @@
 
 #include "interfaces/json.h"
 
-/* ElfRead. what: path of a program or library (const char *), or a number: all that the running
- * process has mapped. An array of {provider, name, file, address, offset, args, semaphore}; offsets
- * are the file's, semaphore 0 when there is none. */
+/* ElfRead. what: the path of a program or library (const char *), or a pid as text: all files
+ * that the process has mapped. Returns an array of {provider, name, file, address, offset, args,
+ * semaphore}. Offsets are in the file; semaphore 0: none. */
 int elf_read_usdt(const void *what, json_object **ret, Reason *reason);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktracectl events: what the caller may use, with -v each event's fields. The daemon matches a
- * glob. A word is looked for here, in names and fields: for the fields each event is described by a
- * call of its own, so that the daemon serves others in between. */
+/* ktracectl events: lists the events that the caller may use, with -v also their fields. The
+ * daemon matches globs. The client searches a word in names and fields. For the fields it
+ * describes each event with a separate call, which lets the daemon serve other callers in
+ * between. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ static const char *events_get_text(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
-/* "  pid_t pid;  offset 24, 4 bytes, signed", as the kernel's format files have it. */
+/* Prints "pid_t pid; offset 24, 4 bytes, signed", similar to the kernel's format files. */
 static void events_print_field(json_object *field) {
         char text[512];
 
@@ -62,10 +63,10 @@ static bool events_has_field(json_object *event, const char *word) {
         return false;
 }
 
-/* What is to be shown. */
+/* The events to show. */
 typedef struct Found {
         json_object *names;
-        json_object *descriptions; /* as many; NULL: not wanted */
+        json_object *descriptions; /* one per name; NULL: not requested */
 } Found;
 
 static void found_clear(Found *found) {
@@ -80,7 +81,7 @@ static int events_append(json_object *list, json_object *item) {
         return -ENOMEM;
 }
 
-/* word: NULL: it is shown without a look at it. */
+/* word: the event is shown if it contains the word; NULL: always. */
 static int found_consider(Found *found,
                 Proxy *proxy,
                 const char *name,
@@ -93,7 +94,7 @@ static int found_consider(Found *found,
 
         if (found->descriptions || (!is_found && may_be_field))
                 r = proxy_get(proxy, NULL, "DescribeEvent", name, &event, reason);
-        if (r == KT_E_NO_SUCH_EVENT) /* its module has just been unloaded */
+        if (r == KT_E_NO_SUCH_EVENT) /* its module was unloaded in the meantime */
                 return 0;
         if (r != 0 || !(is_found || (may_be_field && events_has_field(event, word))))
                 return r;
@@ -124,7 +125,7 @@ static int found_fill(Found *found, Proxy *proxy, const char *text, Reason *reas
         return r;
 }
 
-/* The daemon knows which names are like a word. */
+/* The daemon's error suggests similar names. */
 static int events_refuse_empty(Proxy *proxy, const char *text, Reason *reason) {
         _cleanup_json_ json_object *event = NULL;
 

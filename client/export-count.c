@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Counts what is in a .kts file that somebody else has just written, for a word about it: one walk
- * over its records, nothing of which is decoded or shown. Called by tap.c of snapshots. The names
- * of tasks, as large as a small trace, are passed over. */
+/* Counts the events of a .kts file that another process has just written, to report them. It
+ * walks over the records once and decodes nothing. Called by tap.c for snapshots. It skips the
+ * names of tasks, which are as large as a small trace. */
 
 #include "export-count.h"
 
@@ -21,11 +21,11 @@ typedef struct Count {
         bool with_events;
         uint64_t place;
         Stream stream;
-        uint8_t *buffer; /* of one sub-buffer */
+        uint8_t *buffer; /* one sub-buffer */
         ExportSummary *summary;
 } Count;
 
-/* 1, or 0 where the file ends before. */
+/* Returns 1, or 0 if the file ends earlier. */
 static int export_count_read_at(const Count *count, uint64_t place, void *data, size_t size) {
         size_t done = 0;
 

@@ -3,6 +3,6 @@
 
 #include "export.h"
 
-/* What is in a .kts file: its events are counted if they are wanted, and nothing is decoded. 0 also
- * for a file that is cut; -errno. */
+/* Summarises a .kts file. with_events: also counts its events; it decodes nothing. Returns 0,
+ * also for a cut file, or -errno. */
 int export_count(int fd, bool with_events, ExportSummary *ret);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Writes trace.dat version 6 (trace-cmd.dat.v6(5)), which every trace-cmd and KernelShark reads.
- * Called by export. The sub-buffers go in as the kernel laid them out: a cut one is filled up with
- * a hole, and losses that only the stream's frames told are put where trace-cmd looks for them, in
- * the commit word of the next sub-buffer. Kernel symbols and printk formats are not in a stream, so
- * not in the file. */
+/* Writes trace.dat version 6 (trace-cmd.dat.v6(5)), which every trace-cmd and KernelShark can
+ * read. Called by export. Sub-buffers are written as the kernel wrote them. A cut one is filled
+ * up with a hole. Lost events that only the stream's frames report are written where trace-cmd
+ * expects them, in the commit word of the next sub-buffer. A stream has no kernel symbols and no
+ * printk formats. symbols.c supplies the symbols if it can; the file has no printk formats. */
 
 #include <endian.h>
 #include <errno.h>
@@ -29,12 +29,12 @@ enum {
         OPTION_VERSION = 9,
 };
 
-/* Errors stay in the FILE (ferror), so that a file of many small parts reads as a list of them. */
+/* The FILE keeps errors (ferror), so the callers need not check each call. */
 static void export_dat_put(FILE *out, const void *data, size_t size) {
         (void)fwrite(data, 1, size, out);
 }
 
-/* A FILE with an error tries each further write again, so errno is of the last one. */
+/* A FILE with an error retries with each write, so errno is that of the last one. */
 static int put_result(FILE *out) {
         if (!ferror(out))
                 return 0;
@@ -77,7 +77,7 @@ typedef struct System {
         uint32_t n_events;
 } System;
 
-/* stream.c has checked that each event has both strings. */
+/* stream.c has checked that both strings exist. */
 static const char *event_string(json_object *events, size_t i, const char *key) {
         return stream_string(json_object_array_get_idx(events, i), key);
 }
@@ -187,7 +187,7 @@ static void export_dat_put_statistics(FILE *out, const Trace *trace) {
         }
 }
 
-/* The one option that may hold any text and that trace-cmd knows. */
+/* The only option that may hold any text and that trace-cmd knows. */
 static int put_version(FILE *out, const Trace *trace) {
         _cleanup_free_ char *text = NULL;
         json_object *receipt;
@@ -209,7 +209,7 @@ static int put_version(FILE *out, const Trace *trace) {
         return 0;
 }
 
-/* The distance from the trace's clock to CLOCK_REALTIME, as `trace-cmd record --date` leaves it: a
+/* The offset from the trace's clock to CLOCK_REALTIME, as `trace-cmd record --date` writes it: a
  * number of microseconds, as text. */
 static void put_date(FILE *out, const Trace *trace) {
         char text[32];
@@ -245,7 +245,7 @@ static int put_options(FILE *out, const Trace *trace, bool with_date) {
         return r;
 }
 
-/* Bytes of a chunk when its last sub-buffer is whole. */
+/* The size of a chunk if its last sub-buffer were complete. */
 static uint64_t full_size(const Trace *trace, const TraceChunk *chunk) {
         uint64_t unit = trace->stream.subbuf_size;
 
@@ -261,13 +261,13 @@ static uint64_t lane_size(const Trace *trace, const TraceLane *lane) {
 }
 
 static uint64_t align(const Trace *trace, uint64_t offset) {
-        /* Also where sub-buffers are smaller than pages: trace-cmd maps them. */
+        /* At least the largest page size, even with smaller sub-buffers: trace-cmd maps them. */
         uint64_t unit = MAX_OF(trace->stream.subbuf_size, (size_t)65536);
 
         return (offset + unit - 1) / unit * unit;
 }
 
-/* lanes: by CPU, NULL for one without data. Returns where the file ends. */
+/* lanes: by CPU, NULL for a CPU without data. Returns the file's end offset. */
 static uint64_t export_dat_put_table(FILE *out,
                 const Trace *trace,
                 TraceLane *const *lanes,
@@ -283,8 +283,8 @@ static uint64_t export_dat_put_table(FILE *out,
         return offset;
 }
 
-/* Writes lost into a sub-buffer's commit word, and the number behind its records if there is room.
- */
+/* Writes lost into a sub-buffer's commit word, and the number after its records if there is
+ * room. */
 static void mark_lost(const Trace *trace, uint8_t *subbuf, uint64_t lost) {
         size_t header = 8 + (size_t)trace->decode->long_size;
         uint32_t word;
@@ -318,7 +318,7 @@ static int put_chunk(FILE *out,
                 memset(buffer + n, 0, unit - n);
                 if (place == 0 && lost > 0)
                         mark_lost(trace, buffer, lost);
-                /* Behind the number that mark_lost() may have added there is nothing but zeros. */
+                /* Only zeros follow the number that mark_lost() may have added. */
                 n = MIN_OF(n + 16, unit);
                 export_dat_put(out, buffer, n);
                 if (n < unit && fseeko(out, (off_t)(unit - n), SEEK_CUR) < 0)
@@ -368,7 +368,7 @@ static int export_dat_put_data(FILE *out,
         return 0;
 }
 
-/* What its reader may know, goes with the file from here on. */
+/* Writes the symbols that this user may read. Every reader of the file can then see them. */
 static int put_symbols(FILE *out, const Trace *trace) {
         _cleanup_free_ char *symbols = NULL;
         int r = symbols_read(trace->stream.metadata, &symbols);

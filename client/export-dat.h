@@ -6,6 +6,6 @@
 #include "interfaces/error.h"
 #include "trace.h"
 
-/* Writes a trace of a .kts stream as trace.dat version 6 from out's beginning; out must be able to
- * seek. 0, -errno, KT_E_FAILED with reason. */
+/* Writes the trace of a .kts stream as trace.dat version 6, from the start of out, which must be
+ * seekable. 0, -errno, KT_E_FAILED with reason. */
 int dat_write(Trace *trace, FILE *out, bool with_date, Reason *reason);

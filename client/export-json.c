@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One JSON object a line: events from their fields (no print formats, no plugins), losses,
- * statistics, the end, errors. Printed directly, since an object tree per record would cost more
- * than all the rest. Called by printer. Strings may hold anything: what is no UTF-8 becomes U+FFFD,
- * so each line is valid whatever was traced. Documented in ktracectl(1). */
+/* Prints one JSON object per line: events from their fields (no print formats, no plugins), lost
+ * events, statistics, the end, errors. It prints directly, because an object tree per record
+ * would cost more than all the rest. Called by printer. Strings may hold any bytes. Bytes that
+ * are not UTF-8 become U+FFFD, so each line is valid JSON. Documented in ktracectl(1). */
 
 #include "export-json.h"
 
@@ -38,7 +38,7 @@ static void export_json_add_string(Printer *printer, const char *text, size_t si
                 else if (c == '"' || c == '\\') {
                         line_char(printer, '\\');
                         line_char(printer, (char)c);
-                } else /* control characters, C1 too: the line may be shown on a terminal */
+                } else /* control characters, also C1: a terminal would act on them */
                         line_format(printer,
                                         "\\u%04x",
                                         (unsigned)(length > 1 ? (unsigned char)text[1] : c));
@@ -99,7 +99,7 @@ static uint64_t swap(uint64_t value, uint32_t size) {
         return __builtin_bswap64(value) >> (64 - 8 * size);
 }
 
-/* The kernel ends by a newline what is written to trace_marker. */
+/* The kernel adds a newline to text written to trace_marker. */
 static size_t count_text(const ShapeField *field, const char *text, size_t size) {
         size_t n = strnlen(text, size);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A stream turned into lines while it comes. Called by record and stream with what a pipe gives.
- * Owns the data frames that hold records not printed yet.
+/* Prints a stream while it arrives. Called by record and stream with the data of a pipe. Owns the
+ * data frames that contain records not printed yet.
  *
- * Each CPU's records come in order, but CPUs come in batches: the consumer sends what a CPU has at
- * least every 100 ms. So a record may be printed when every CPU has been heard of later than it, or
- * when it is HOLD_NS older than the newest, or when nothing has come for a while
- * (live_export_flush); and at last when too much waits. What comes later still is printed with a
- * word about it. */
+ * The records of each CPU arrive in order, but the CPUs arrive in batches: the consumer sends a
+ * CPU's data at least every 100 ms. So a record is printed when one of these holds: every CPU
+ * has sent a later record; the record is HOLD_NS older than the newest; no data has arrived for
+ * a while (live_export_flush); too much data waits. A record that arrives later still is printed
+ * with a note. */
 
 #include "export-live.h"
 
@@ -37,20 +37,20 @@ typedef struct Piece {
 
 typedef struct LiveLane {
         Piece *head, *tail;
-        size_t place; /* of the next sub-buffer in head */
+        size_t place; /* offset of the next sub-buffer in head */
         Subbuf walk;
-        Record record; /* the next one */
+        Record record; /* the next record */
         bool has_record;
         bool is_late;
-        int64_t lost;   /* before record; -1: an unknown number */
-        uint64_t heard; /* time of the newest record that came */
+        int64_t lost;   /* lost before record; -1: an unknown number */
+        uint64_t heard; /* time of the newest record received */
 } LiveLane;
 
 struct LiveExport {
         ExportFormat format;
         FILE *out;
         const CpuList *cpus; /* NULL: all */
-        FILE *spool;         /* EXPORT_DAT: made of the whole stream at the end */
+        FILE *spool;         /* EXPORT_DAT: holds the whole stream for the end */
         Stream stream;
         Printer printer;
         LiveLane **lanes; /* by CPU */
@@ -123,7 +123,7 @@ static void export_live_lane_lose(LiveLane *lane, int64_t lost) {
         lane->lost = lost < 0 || lane->lost < 0 ? -1 : MIN_OF(lane->lost + lost, INT64_MAX / 2);
 }
 
-/* Makes lane->record the next record that has come; false: there is none yet. */
+/* Sets lane->record to the next received record. False: there is none yet. */
 static bool export_live_lane_advance(LiveExport *live, LiveLane *lane) {
         while (lane->head) {
                 Piece *piece = lane->head;
@@ -157,7 +157,7 @@ static bool export_live_lane_advance(LiveExport *live, LiveLane *lane) {
         return lane->has_record = false;
 }
 
-/* The lane whose record is oldest; *ret_next: the time of the oldest of all others. */
+/* Returns the lane with the oldest record. *ret_next: the oldest time of all other lanes. */
 static LiveLane *export_live_find_oldest(LiveExport *live, uint64_t *ret_next) {
         LiveLane *oldest = NULL;
 
@@ -221,7 +221,7 @@ static int export_live_drain(LiveExport *live, uint64_t limit) {
         }
 }
 
-/* Losses behind which no record has come. */
+/* Prints lost events that no record follows. */
 static int drain_losses(LiveExport *live) {
         for (size_t i = 0; i < live->n_lanes; i++) {
                 int r = live->lanes[i] ? report_loss(live, live->lanes[i]) : 0;
@@ -241,7 +241,7 @@ static uint64_t printable_until(const LiveExport *live) {
                 limit = MIN_OF(limit,
                                 cpu < live->n_lanes && live->lanes[cpu] ? live->lanes[cpu]->heard
                                                                         : 0);
-        /* Other clocks have no known unit: for them there is the flush. */
+        /* The unit of other clocks is unknown. live_export_flush() prints their records. */
         if (live->stream.decode->is_ns && live->newest > HOLD_NS)
                 limit = MAX_OF(limit, live->newest - HOLD_NS);
         return limit;
@@ -346,7 +346,7 @@ static int export_live_take_frame(LiveExport *live, Reason *reason) {
         return r;
 }
 
-/* Memory grows with what has come, not with what a header promises. */
+/* The buffer grows with the received data: the size in a header is untrusted. */
 static int reserve_piece(LiveExport *live) {
         size_t size = live->piece ? live->piece_size * 2 : (size_t)64 * 1024;
         Piece *piece;
@@ -362,7 +362,7 @@ static int reserve_piece(LiveExport *live) {
         return 0;
 }
 
-/* Takes as much of data as one step needs; returns the bytes taken in *ret_taken. */
+/* Consumes as much of data as one step needs. *ret_taken: the bytes consumed. */
 static int feed_step(LiveExport *live,
                 const uint8_t *data,
                 size_t size,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Text as `trace-cmd report` 3.1.6 prints it, byte for byte (its trace_show_data() in
- * tracecmd/trace-read.c), except for records that are not as their format says and, unless raw text
- * is wanted, for control characters that came from traced programs: a terminal would obey them,
- * also when the text reaches it through a pipe or a file. Called by printer. */
+/* Prints text as `trace-cmd report` 3.1.6 does, byte for byte (trace_show_data() in its
+ * tracecmd/trace-read.c), with two exceptions: records that do not match their format, and
+ * control characters from traced programs. The latter are escaped unless raw text is requested,
+ * because a terminal would obey them, also when the text reaches it through a pipe or a file.
+ * Called by printer. */
 
 #include "export-text.h"
 
@@ -14,7 +15,7 @@
 #include "printer.h"
 #include "wall-clock.h"
 
-/* C0, DEL, C1 and what is no UTF-8: a terminal may act on each of them. */
+/* C0, DEL, C1 and bytes that are not UTF-8: a terminal may act on each of them. */
 static size_t harmless(const char *text, size_t size) {
         size_t length = utf8_length(text, size);
         unsigned char first = (unsigned char)text[0];
@@ -26,7 +27,7 @@ static size_t harmless(const char *text, size_t size) {
         return length;
 }
 
-/* The ASCII at the beginning, which is nearly always all. */
+/* Counts the ASCII at the start, which is nearly always the whole text. */
 static size_t count_plain(const char *text, size_t size) {
         size_t n = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A recorded trace in another format. Called by report, convert and, at the end of a recording,
- * record. Owns the Trace while it runs. Names of formats are here too. */
+/* Exports a recorded trace in another format. Called by report, convert and, at the end of a
+ * recording, record. Owns the Trace during the export. Also holds the names of the formats. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -60,7 +60,7 @@ const char *export_format_to_string(ExportFormat format) {
         return formats[format].name;
 }
 
-/* Whole frames only, so that what comes out is a stream that was cut cleanly at worst. */
+/* Copies only whole frames: at worst the output is a cleanly cut stream. */
 static int copy_stream(const Trace *trace, FILE *out) {
         _cleanup_free_ uint8_t *buffer = malloc(COPY_SIZE);
         uint64_t place = 0;
@@ -159,7 +159,7 @@ static int export_trace(Trace *trace,
                 r = dat_write(trace, out, format == EXPORT_DAT_WALL, reason);
         if (r != 0)
                 return r;
-        /* For the other two this only counts. */
+        /* The other two formats only count here. */
         r = print_trace(trace,
                         source,
                         export_format_is_dat(format) ? EXPORT_KTS : format,

@@ -15,16 +15,16 @@ typedef enum ExportFormat {
         EXPORT_DAT,
         EXPORT_TEXT,
         EXPORT_JSON,
-        EXPORT_TEXT_WALL, /* times of day in place of the trace's clock */
-        EXPORT_DAT_WALL,  /* with what trace-cmd's record --date leaves, so that it shows them */
+        EXPORT_TEXT_WALL, /* times of day instead of the trace's clock */
+        EXPORT_DAT_WALL,  /* with the offset of trace-cmd's record --date: shows times of day */
         _EXPORT_FORMAT_N,
 } ExportFormat;
 
 typedef struct ExportSummary {
         uint64_t n_events;
         uint64_t n_lost;
-        bool complete;     /* an end frame was there */
-        char missing[256]; /* what a cut stream lacks, empty when complete */
+        bool complete;     /* there was an end frame */
+        char missing[256]; /* what a cut stream lacks; "": it is complete */
         char end_code[32];
         char end_reason[256];
 } ExportSummary;
@@ -39,10 +39,9 @@ const char *export_format_to_string(ExportFormat format);
 bool export_format_is_dat(ExportFormat format);
 bool export_format_is_text(ExportFormat format);
 
-/* Reads a .kts stream or a trace.dat (told apart by content) from in_fd and writes it whole to
- * out; EXPORT_DAT needs an out that can seek. in_name stands in messages. Control characters in
- * strings are escaped. Returns 0 (also for a cut stream: see
- * ret->complete), -errno, or KT_E_* with reason. */
+/* Reads a .kts stream or a trace.dat from in_fd (recognised by content) and writes it to out.
+ * EXPORT_DAT needs a seekable out. Messages contain in_name. Control characters in strings are
+ * escaped. Returns 0 (also for a cut stream: see ret->complete), -errno, or KT_E_* with reason. */
 int export_file(int in_fd,
                 const char *in_name,
                 ExportFormat format,
@@ -50,13 +49,14 @@ int export_file(int in_fd,
                 ExportSummary *ret,
                 Reason *reason);
 
-/* The same of these CPUs alone; NULL: all. KT_E_INVALID_SPEC for EXPORT_KTS, which has all, and
- * when the trace has none of them. Statistics and losses are those of the whole trace. */
+/* The same for these CPUs only; NULL: all. KT_E_INVALID_SPEC: the format is EXPORT_KTS, which
+ * always has all CPUs, or the trace has none of them. Statistics and lost events are those of
+ * the whole trace. */
 typedef struct ExportSource {
         int fd;
         const char *name;
         const CpuList *cpus;
-        bool is_raw; /* text: strings as they were recorded */
+        bool is_raw; /* text: do not escape strings */
 } ExportSource;
 
 int export_source(const ExportSource *source,
@@ -65,10 +65,10 @@ int export_source(const ExportSource *source,
                 ExportSummary *ret,
                 Reason *reason);
 
-/* Its receipt alone. KT_E_FAILED: it has none. */
+/* Returns only the trace's receipt. KT_E_FAILED: it has none. */
 int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason);
 
-/* A stream as it comes from a pipe. EXPORT_KTS copies, EXPORT_TEXT and EXPORT_JSON print in time
- * order over all CPUs with bounded delay; EXPORT_DAT needs an out that can seek and is whole only
- * after finish. */
+/* A stream that arrives from a pipe. EXPORT_KTS copies it. EXPORT_TEXT and EXPORT_JSON print in
+ * time order over all CPUs with bounded delay. EXPORT_DAT needs a seekable out, which is
+ * complete only after finish. */
 typedef struct LiveExport LiveExport;

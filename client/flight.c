@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The snapshots of `record --flight`: when one is wanted, and where each goes. Used by recording.c,
- * whose loop runs meanwhile, so what asks for another one while one is taken is not forgotten: the
- * next follows at once, and is one, however often it was asked for.
+/* The snapshots of `record --flight`: when to take one, and its output file. Used by recording.c,
+ * whose loop continues during a snapshot. Requests that arrive during a snapshot are merged into
+ * one, which follows immediately.
  *
- * The first goes to the file that was named and opened before anything else, the next ones to files
- * beside it with a number before the suffix: t.dat, t.1.dat, t.2.dat. On standard output they
- * follow each other.
+ * The first snapshot goes to the given file, which is opened before anything else. The next ones go
+ * to files with a number before the suffix: t.dat, t.1.dat, t.2.dat. On standard output they follow
+ * each other.
  *
- * An event is caught by the kernel itself, by triggers of the session: one keeps what the buffer
- * held at the first such moment, one has ktraced notify us of each. */
+ * The kernel itself reacts to an event, through triggers of the session: one keeps the buffer at
+ * the first such moment, one makes ktraced notify us of each moment. */
 
 #include "flight.h"
 
@@ -23,17 +23,17 @@
 
 #define SIGNAL_NAME   "SIGUSR1"
 #define EXIT_NAME     "exit"
-#define SNAPSHOTS_MAX 1000 /* of one recording: an event may come all the time */
+#define SNAPSHOTS_MAX 1000 /* per recording, because an event may occur constantly */
 
 struct Flight {
         bool on_signal, on_exit;
-        const char **events; /* as they were given */
+        const char **events; /* as given by the user */
         size_t n_events;
         FlightOutput output;
         Watch *watch;
         sd_event_source *source;
         bool is_wanted, limit_told;
-        uint64_t n_moments; /* that the kernel had kept before the last snapshot */
+        uint64_t n_moments; /* moments kept before the last snapshot */
         unsigned n_taken;
 };
 
@@ -105,8 +105,9 @@ static int flight_add_trigger(json_object *triggers,
         return 0;
 }
 
-/* The kernel keeps the first moment only: a second one before the snapshot is taken would put the
- * first back among what is overwritten. */
+/* The snapshot trigger fires once, because the kernel can keep only one moment. A second one
+ * before the snapshot is taken would swap the first moment back into the buffer that is
+ * overwritten. */
 static int add_moment(json_object *triggers, const char *event) {
         int r = flight_add_trigger(triggers, event, "snapshot", 1);
 
@@ -182,7 +183,8 @@ bool flight_is_at_exit(const Flight *flight) {
         return flight->on_exit || (!flight->on_signal && flight->n_events == 0);
 }
 
-/* Of a trigger with its place in the list of them all: how many of its times it has used. */
+/* Returns how often a trigger has fired. entry holds the trigger's index and its remaining
+ * count. */
 static uint64_t get_moments(json_object *triggers, json_object *entry) {
         size_t place = (size_t)json_object_get_uint64(json_object_object_get(entry, "trigger"));
         json_object *trigger = json_object_array_get_idx(triggers, place);
@@ -224,7 +226,7 @@ unsigned flight_get_n_taken(const Flight *flight) {
         return flight->n_taken;
 }
 
-/* "t.dat": "t.3.dat" */
+/* Makes "t.3.dat" from "t.dat". */
 static int flight_make_path(const Flight *flight, char **ret) {
         const char *path = flight->output.path, *slash = strrchr(path, '/');
         const char *suffix = strrchr(path, '.'), *name = slash ? slash + 1 : path;
@@ -272,7 +274,7 @@ static int flight_take_snapshot(Flight *flight, Output *output, Reason *reason) 
                 message_print("%s: %s", output_get_name(output), missing);
                 if (!is_converted)
                         tap_count(tap, true);
-                /* What it has got nobody gets again. */
+                /* The events in this file cannot be read again, so the file is kept. */
                 flight->n_taken += summary->n_events > 0;
                 return -ECONNRESET;
         }
@@ -311,14 +313,14 @@ int flight_take(Flight *flight, Reason *reason) {
                 r = r ?: output_open(path, flight->output.format, &own, reason);
                 output = own;
         }
-        /* Unknown: then flight_look() may ask for one more. */
+        /* If this fails, flight_look() may request one more snapshot. */
         if (r == 0 && flight->n_events > 0)
                 (void)count_moments(flight, &n_moments, &ignored);
         r = r ?: flight_take_snapshot(flight, output, reason);
         if (r == 0) {
                 flight->n_taken++;
                 flight->n_moments = MAX_OF(flight->n_moments, n_moments);
-        } else if (own && r != -ECONNRESET) /* the first is still needed */
+        } else if (own && r != -ECONNRESET) /* the first output is still needed */
                 output_discard(own);
         return r;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Moves a live stream from the daemon's pipe through LiveExport to standard output, a pipe or a
- * file. The exporter prints into memory and this writes it out as the reader takes it, so that a
- * stuck reader blocks nothing else: no more is read meanwhile, the kernel drops and counts, ^C
- * still works.
+ * file. The exporter prints into memory, and this file writes it out at the reader's speed. A stuck
+ * reader blocks nothing else: flow stops reading, the kernel drops and counts events, and ^C still
+ * works.
  *
- * O_NONBLOCK of a shared descriptor is not ours to set. It relies on POLLOUT instead: a pipe that
- * says so takes PIPE_BUF bytes without blocking (pipe(7)). Regular files are never pollable (epoll:
- * EPERM) and never block for long. Owns the source, the exporter and what is not written yet; not
- * the output. */
+ * A shared descriptor must not be set to O_NONBLOCK. So it relies on POLLOUT: a pipe that
+ * reports it accepts PIPE_BUF bytes without blocking (pipe(7)). Regular files are never pollable
+ * (epoll: EPERM) and never block for long. Owns the source, the exporter and the data not yet
+ * written; not the output. */
 
 #include "flow.h"
 
@@ -21,7 +21,7 @@
 
 #define FLOW_READ_SIZE       (64 * 1024)
 #define FLOW_FLUSH_USEC      ((uint64_t)30 * 1000)
-#define FLOW_WRITES_PER_TURN 64 /* then others have theirs */
+#define FLOW_WRITES_PER_TURN 64 /* then other event sources run */
 
 struct Flow {
         int source_fd;
@@ -29,10 +29,10 @@ struct Flow {
         bool pollable;
         bool clean;
         bool draining;
-        bool ended; /* the source is at its end and the exporter has finished */
+        bool ended; /* the source has ended and the exporter has finished */
         LiveExport *live;
         FILE *memory;
-        char *pending; /* of which `written` bytes are out */
+        char *pending; /* its first `written` bytes are written */
         size_t n_pending, n_allocated, written;
         ExportSummary summary;
         sd_event_source *source, *out, *timer;
@@ -41,8 +41,8 @@ struct Flow {
         uint8_t buffer[FLOW_READ_SIZE];
 };
 
-/* No control character but newline and tab reaches a terminal from here, whatever a traced program
- * put into its name or arguments. UTF-8's C1 controls (c2 80 to c2 9f) are two bytes. */
+/* Only newline and tab reach a terminal from here. Names and arguments of traced programs may
+ * contain other control characters. UTF-8's C1 controls (c2 80 to c2 9f) are two bytes. */
 static void flow_clean(char *text, size_t size) {
         for (size_t i = 0; i < size; i++) {
                 unsigned char c = (unsigned char)text[i];
@@ -80,7 +80,7 @@ static void flow_done(Flow *flow, int result, const Reason *reason) {
         flow->source = sd_event_source_disable_unref(flow->source);
         flow->out = sd_event_source_disable_unref(flow->out);
         flow->timer = sd_event_source_disable_unref(flow->timer);
-        /* The consumer sees it at once: nobody reads any more. */
+        /* Closing the pipe here shows the consumer at once that its reader is gone. */
         if (flow->source_fd >= 0)
                 close(TAKE_FD(flow->source_fd));
         flow->handlers.on_done(flow, result, reason, flow->userdata);
@@ -92,7 +92,7 @@ static bool flow_may_write(const Flow *flow) {
         return !flow->pollable || poll(&pollfd, 1, 0) != 0;
 }
 
-/* Writes what the reader takes now. -EAGAIN: some is left. */
+/* Writes as much as the reader accepts now. -EAGAIN: data is left. */
 static int flow_write(Flow *flow) {
         for (int turn = 0; flow->written < flow->n_pending; turn++) {
                 size_t left = flow->n_pending - flow->written;
@@ -113,7 +113,7 @@ static int flow_write(Flow *flow) {
         return 0;
 }
 
-/* After anything was printed: either read on, or wait for the reader first. */
+/* Call it after anything was printed: continues to read, or first waits for the reader. */
 static void flow_advance(Flow *flow) {
         bool waiting;
         int r;
@@ -162,7 +162,7 @@ static int on_writable(sd_event_source *source, int fd, uint32_t events, void *u
 static int on_quiet(sd_event_source *source, uint64_t usec, void *userdata) {
         Flow *flow = userdata;
 
-        /* While the reader is stuck nothing more is printed for it. */
+        /* Nothing more is printed for a stuck reader. */
         if (flow->n_pending > 0 || live_export_flush(flow->live) < 0)
                 return 0;
         flow_advance(flow);
@@ -261,7 +261,7 @@ int flow_new(sd_event *event,
         flow->source_fd = source_fd;
         r = flow_add_sources(flow, event);
         if (r < 0) {
-                flow->source_fd = -1; /* still the caller's */
+                flow->source_fd = -1; /* still owned by the caller */
                 return r;
         }
         *ret = TAKE_PTR(flow);

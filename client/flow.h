@@ -5,12 +5,12 @@
 
 #include "export.h"
 
-/* A stream on its way from the daemon's pipe to an output, as it comes. */
+/* A stream that is moved from the daemon's pipe to an output. */
 typedef struct Flow Flow;
 
 typedef struct FlowHandlers {
-        /* Once and last: the stream is at its end and all is written, or it failed: result 0,
-         * -errno (-EPIPE: the reader of the output has gone), KT_E_*. */
+        /* Called once, at the end. The stream has ended and is written, or it failed: result 0,
+         * -errno (-EPIPE: the reader of the output is gone), KT_E_*. */
         void (*on_done)(Flow *flow, int result, const Reason *reason, void *userdata);
 } FlowHandlers;
 
@@ -24,15 +24,15 @@ int flow_new(sd_event *event,
                 Flow **ret);
 Flow *flow_free(Flow *flow);
 DEFINE_CLEANUP(Flow, flow_free);
-/* Before it begins: these CPUs alone, borrowed; NULL: all. */
+/* Prints only these CPUs (borrowed; NULL: all). Call it before the stream begins. */
 void flow_set_cpus(Flow *flow, const CpuList *cpus);
-/* Reads nothing and prints nothing until flow_continue(). */
+/* Stops reading and printing until flow_continue(). */
 void flow_hold(Flow *flow);
 void flow_continue(Flow *flow);
-/* From now on what is left of the stream is read whether or not the reader takes it: it is bounded
- * (the session has stopped), and must not wait in the kernel for a reader that has stopped. */
+/* Reads the rest of the stream from now on, even if the reader does not accept it. The session
+ * has stopped, so the rest is bounded. It must not wait in the kernel for a stuck reader. */
 void flow_drain(Flow *flow);
-/* As if the stream had ended here. */
+/* Ends the stream here. */
 void flow_hang_up(Flow *flow);
 /* Valid after on_done. */
 const ExportSummary *flow_get_summary(const Flow *flow);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What stands before libtraceevent 1.7's parser of event formats, which takes NULL for a token,
- * recurses without end and divides by zero on texts that no kernel has written. So it is given only
- * texts whose fields interfaces/format.c accepts and whose print format is well-formed: strings and
- * brackets closed, operands where operands belong, nothing nested deep. Called by decode; an event
- * whose fields are refused here stays unknown; one whose print format is (statements in it, for
- * example) is printed field by field, which is what libtraceevent would have come to. */
+/* Protects libtraceevent 1.7's parser of event formats. On texts that no kernel writes, the
+ * parser dereferences NULL tokens, recurses without limit and divides by zero. So it receives
+ * only texts whose fields interfaces/format.c accepts and whose print format is well-formed:
+ * closed strings and brackets, operands in the right places, no deep nesting. Called by decode.
+ * An event with refused fields stays unknown. An event with a refused print format (which
+ * contains statements, for example) is printed field by field, as libtraceevent itself would do. */
 
 #include <ctype.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ typedef enum Token {
 
 typedef struct Scanner {
         const char *p;
-        const char *start; /* of the token */
+        const char *start;
         char first;
         char open[NESTING_MAX];
         size_t depth;
@@ -106,14 +106,14 @@ static bool is_operand(Token token) {
         return token == TOKEN_STRING || token == TOKEN_WORD || token == TOKEN_CLOSE;
 }
 
-/* Constants are computed when the format is read, and a name among them counts as zero. */
+/* The parser computes constants while it reads the format, and a name among them counts as zero. */
 static bool may_divide(const Scanner *scanner, Token token) {
         if (token != TOKEN_WORD)
                 return false;
         return strncmp(scanner->start, "sizeof", 6) == 0 || strtoull(scanner->start, NULL, 0) != 0;
 }
 
-/* Whether `token` may stand behind `last`; casts make a word behind a bracket right. */
+/* True if `token` may follow `last`. Casts allow a word after a bracket. */
 static bool may_follow(Scanner *scanner, Token last, char last_first, Token token) {
         bool is_unary = token == TOKEN_OPERATOR && !is_operand(last);
 
@@ -135,7 +135,7 @@ static bool print_format_is_sane(const char *text) {
         Token last = TOKEN_COMMA, token;
         char last_first = '\0';
 
-        /* The format itself: adjacent strings. */
+        /* The format string: one or more adjacent strings. */
         if (scan(&scanner) != TOKEN_STRING || scanner.first != '"')
                 return false;
         while ((token = scan(&scanner)) == TOKEN_STRING && scanner.first == '"')
@@ -162,7 +162,7 @@ static bool is_plain(const char *text) {
         return true;
 }
 
-/* Without its print format libtraceevent knows the event's fields and prints those. */
+/* Without a print format, libtraceevent prints the event's fields. */
 static int drop_print_format(const char *text, size_t size, char **ret) {
         static const char mark[] = "\nprint fmt: ";
         const char *at = memmem(text, size, mark, strlen(mark));

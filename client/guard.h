@@ -3,6 +3,6 @@
 
 #include <stddef.h>
 
-/* Makes of an event's format file a text that libtraceevent may be given; the caller frees it. 0,
- * -EBADMSG when its fields are not as kernels write them, -ENOMEM. */
+/* Returns a copy of an event's format file that is safe for libtraceevent. The caller frees it.
+ * 0, -EBADMSG if its fields do not match the kernel's format, -ENOMEM. */
 int guard_format(const char *text, size_t size, char **ret, int *ret_id);
