@@ -280,7 +280,7 @@ void session_keep_notices(const Session *session) {
         make_notices_name(session, name);
         int r = notices_save(session->notices, &object);
         r = r ?: store_save(session->registry->store, name, object);
-        if (r < 0) /* logged again after a restart */
+        if (r < 0) /* a restart may repeat notices */
                 log_errno(r, LOG_WARNING, SESSION_CONTEXT(session), "cannot keep what was told");
 }
 

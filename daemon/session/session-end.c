@@ -40,7 +40,7 @@
 
 static void session_remove(Session *session);
 
-/* The kernel holds nothing of the session any more. */
+/* The kernel no longer holds anything of the session. */
 static void session_finish(Session *session) {
         Registry *registry = session->registry;
 
