@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* How much of the disk a recording may use; only arithmetic. The current file and the prepared next
- * file count with their maximum size, so that no limit is exceeded even while the daemon is not
- * running. A complete file counts with its size, rounded up to blocks. Used by spool-record.c and
- * by the tests.
+ * file count with their maximum size. Therefore a recording stays within its limits even while the
+ * daemon is stopped. A complete file counts with its size, rounded up to blocks. Used by
+ * spool-record.c and by the tests.
  *
  * To add a limit of the spool: the table in policy/limit.c, the count here, the check in
  * spool-record.c, and a key of the spec in interfaces/spec-spool.c; tests/session/test-spool.c. */

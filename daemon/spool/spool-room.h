@@ -23,7 +23,7 @@ typedef struct SpoolRoom {
 typedef enum SpoolVerdict {
         SPOOL_ROOM_YES,
         SPOOL_ROOM_DROP, /* drop the entry's oldest file, then ask again */
-        SPOOL_ROOM_FULL, /* the recording gets no more files */
+        SPOOL_ROOM_FULL, /* the recording gets no further file */
         SPOOL_ROOM_WAIT, /* wait until others make space */
 } SpoolVerdict;
 
@@ -31,7 +31,7 @@ typedef enum SpoolVerdict {
 SpoolVerdict spool_room_judge(const SpoolRoom *room, const char **limit);
 /* The verdict when the disk is full. */
 SpoolVerdict spool_room_judge_disk(const SpoolRoom *room);
-/* The accounted size of a file of so many bytes. */
+/* The accounted size of a file of that length. */
 uint64_t spool_room_count(uint64_t bytes);
 /* The default size of one file: an eighth of max_bytes, within bounds. */
 uint64_t spool_room_rotate(uint64_t max_bytes);

@@ -52,7 +52,7 @@ static int trace_hist_step_open(void *context, Reason *reason) {
                 return r;
         TriggerState state = trigger_find(text, &trigger);
         if (!state.stands)
-                return -ENOENT; /* removed by others: ledger.c reports it */
+                return -ENOENT; /* removed by others; the instance check reports it */
         hist->n_in_file = count_hists(text);
         hist->fds[1] = fd_memfd_sealed("ktrace-trigger", state.line, state.line_size);
         if (hist->fds[1] < 0)
