@@ -30,7 +30,7 @@ static const char *help_get_next(const Line *line) {
         return line->text[line->size] == '\n' ? line->text + line->size + 1 : NULL;
 }
 
-/* In columns: characters, not bytes. */
+/* Counts columns: characters, not bytes. */
 static size_t help_measure(const char *text, size_t size) {
         size_t n = 0;
 

@@ -114,7 +114,7 @@ static char *format_range(const Table *table, const Column *column, uint64_t fro
         return text;
 }
 
-/* "dd (182)", "write", "alloc_pipe_info" */
+/* Formats a key, such as "dd (182)", "write" or "alloc_pipe_info". */
 static char *format_object(json_object *key) {
         const char *comm = json_object_get_string(hist_table_get(key, "comm")),
                    *name = json_object_get_string(hist_table_get(key, "name")),

@@ -30,7 +30,7 @@ typedef struct Notify {
         int result;
 } Notify;
 
-/* "2026-11-21 11:22:33.123456", local time. */
+/* Prints local time, such as "2026-11-21 11:22:33.123456". */
 static void print_time(uint64_t nsec) {
         time_t seconds = (time_t)(nsec / 1000000000);
         char text[32] = "";

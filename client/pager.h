@@ -15,8 +15,7 @@ typedef struct Pager {
         }
 
 /* Connects standard output with a pager when it is a terminal. Does nothing when argv contains
- * --no-pager, --help, -h or --version, when no pager is installed, or when PAGER is empty or
- * "cat". */
+ * --no-pager, --help, -h or --version, or when SYSTEMD_PAGER or PAGER is empty or "cat". */
 void pager_open(Pager *pager, int argc, char **argv);
 bool pager_is_open(const Pager *pager);
 /* Ends the output and waits until the user has left the pager. */

@@ -57,7 +57,7 @@ static bool owner_is_trusted(uid_t owner) {
         return owner == 0 || owner == geteuid();
 }
 
-/* An access control list shows in the mode as rights of the group (acl(5)). */
+/* With an access control list, the group bits of the mode are the mask of the list (acl(5)). */
 static bool has_access_list(int fd) {
         char name[64];
 
@@ -65,7 +65,8 @@ static bool has_access_list(int fd) {
         return getxattr(name, "system.posix_acl_access", NULL, 0) >= 0;
 }
 
-/* The group of root, or the caller's private group: Debian names it like its only user. */
+/* Trusts the group of root and the caller's private group. Debian gives that group the name of its
+ * only user. */
 static bool group_is_trusted(gid_t gid) {
         struct group *group = NULL;
         struct passwd *user = NULL;

@@ -8,7 +8,7 @@
 typedef enum PlaceKind {
         PLACE_NEW,        /* no file has the name */
         PLACE_FILE,       /* a regular file of the caller */
-        PLACE_SPECIAL,    /* a FIFO, a device or a socket; the directory is the caller's alone */
+        PLACE_SPECIAL,    /* a FIFO, a device or a socket; the directory is not shared */
         PLACE_DESCRIPTOR, /* a file that this process has open: /dev/stdout, /dev/fd/N */
 } PlaceKind;
 

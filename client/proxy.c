@@ -86,7 +86,7 @@ void proxy_answer_done(ProxyAnswer *answer) {
         *answer = (ProxyAnswer){ .fd = -1 };
 }
 
-/* Calls whose answer comes from the loop */
+/* Asynchronous calls */
 
 void proxy_pending_settle(ProxyPending *pending,
                 int result,

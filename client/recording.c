@@ -418,7 +418,7 @@ static void recording_stop(Recording *recording) {
                 recording_begin_destroy(recording);
 }
 
-/* "t.dat: 12,345 events, 1.2 MB, none lost" */
+/* Prints a line such as "t.dat: 12,345 events, 1.2 MB, none lost". */
 static void recording_report_summary(const Recording *recording,
                 uint64_t n_events,
                 uint64_t n_lost) {

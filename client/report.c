@@ -23,7 +23,7 @@ static const char *report_text_of(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "?";
 }
 
-/* "prev_comm (member of prev_pid), next_comm (zero)" */
+/* Prints text such as "prev_comm (member of prev_pid), next_comm (zero)". */
 static void print_cuts(FILE *out, json_object *cuts) {
         size_t n = json_object_is_type(cuts, json_type_array) ? json_object_array_length(cuts) : 0;
 

@@ -4,7 +4,7 @@
 #include "options.h"
 #include "spec-file.h"
 
-/* Where saved sessions are: DIR/sessions.d/NAME.json. */
+/* The directories of saved sessions; the files are DIR/sessions.d/NAME.json. */
 typedef struct SavedDirs {
         const char *lib_dir, *config_dir;
 } SavedDirs;

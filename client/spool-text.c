@@ -73,7 +73,7 @@ static int spool_text_fetch_file(Proxy *proxy,
                           : spool_fetch_into(proxy, id, file, to, reason);
 }
 
-/* Checks this before anything is written. */
+/* The check comes first, so that nothing is written when the file does not exist. */
 static int spool_text_check_file(json_object *files,
                 const char *id,
                 const char *file,

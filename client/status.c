@@ -16,8 +16,8 @@
 static void print_cost(json_object *limits) {
         uint64_t n = json_object_get_uint64(json_object_object_get(limits, "events"));
 
-        /* Root's sessions have no filter for own processes, so they do not slow down other
-         * users. */
+        /* Root's sessions have no process filter that the events of other users would have to
+         * pass. */
         if (n > 0 && geteuid() != 0)
                 printf("Your sessions have %" PRIu64
                        " event%s; while they run everybody pays for each hit of one, see 'ktracectl status SESSION'.\n",

@@ -135,7 +135,7 @@ static int target_open_special(Target *target, int flags, Reason *reason) {
 
         flags |= O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
         target->file.fd = openat(place->dir_fd, place->name, flags);
-        /* This is a device that may be written but not read. */
+        /* The caller may write the device but not read it. */
         if (target->file.fd < 0 && errno == EACCES && (flags & O_ACCMODE) == O_RDWR)
                 target->file.fd =
                                 openat(place->dir_fd, place->name, (flags & ~O_ACCMODE) | O_WRONLY);

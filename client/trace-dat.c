@@ -3,8 +3,8 @@
 /* Loads a trace.dat of trace-cmd into a Trace: version 6, and version 7 plain or compressed with
  * zstd, as trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1.6 describe them. Called by
  * trace_open(). The top buffer and the instances become the trace's buffers. Options that only
- * other tools need are skipped. The following files are refused with a message: big-endian files,
- * text of latency tracers, guests whose times need the host's file, other compressions. */
+ * other tools need are skipped. The following is not supported, and an error says so: big-endian
+ * files, text of latency tracers, guests whose times need the host's file, other compressions. */
 
 #include "trace-dat.h"
 

@@ -3,7 +3,7 @@
 
 #include "decode.h"
 
-/* "2026-11-21T12:00:00.123456789Z" */
+/* Room for "2026-11-21T12:00:00.123456789Z". */
 #define WALL_CLOCK_TEXT_MAX 48
 
 /* Fails with KT_E_FAILED and a reason when the trace's clock has no relation to wall time. */
