@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A program's file for inspect.c: its headers, segments and sections. It runs in the consumer's
- * sandbox, because whoever made the file may have made it to break this code. So it is read by
- * pread in pieces of bounded size, each number is checked where it is used, and a question reads no
- * more than INSPECT_READ_MAX. The file may change between two reads: what was read once is not read
- * again to be compared. */
+/* Reads a program's file for inspect.c: its headers, segments and sections. It runs in the
+ * consumer's sandbox, because the file may have been made to break this code. So it reads pieces of
+ * limited size by pread, checks each number where it is used, and reads at most INSPECT_READ_MAX
+ * for one question. The file may change between two reads, so no data is read a second time to
+ * compare it. */
 
 #include "consumer/inspect/inspect-file.h"
 
@@ -19,7 +19,7 @@
 #define MACHINE_32 EM_386
 #elif defined(__aarch64__)
 #define MACHINE    EM_AARCH64
-#define MACHINE_32 EM_NONE /* its instructions have two lengths, which nothing here tells apart */
+#define MACHINE_32 EM_NONE /* its two instruction lengths cannot be distinguished */
 #else
 #error "instructions of this machine are not known"
 #endif
@@ -37,7 +37,7 @@ int inspect_read(InspectFile *file, uint64_t offset, void *data, size_t size) {
 
                 if (n < 0 && errno != EINTR)
                         return -errno;
-                if (n == 0) /* cut meanwhile */
+                if (n == 0) /* the file became shorter */
                         return -EBADMSG;
                 n = MAX_OF(n, 0);
                 p += n;
@@ -113,7 +113,7 @@ static int read_segment(InspectFile *file, size_t index, Elf64_Phdr *ret) {
         uint64_t at = file->header.e_phoff;
         Elf32_Phdr h;
 
-        if (at > file->size) /* so that nothing runs over below */
+        if (at > file->size) /* prevents an overflow below */
                 return -EBADMSG;
         if (file->is_64)
                 return inspect_read(file, at + index * sizeof(*ret), ret, sizeof(*ret));
@@ -129,7 +129,7 @@ static int read_segment(InspectFile *file, size_t index, Elf64_Phdr *ret) {
         return r;
 }
 
-/* What is loaded of the file is there. */
+/* Checks that the file contains all bytes of the segment. */
 static int check_segment(const InspectFile *file, const Elf64_Phdr *segment) {
         return segment->p_type != PT_LOAD || (segment->p_offset <= file->size &&
                                                              segment->p_filesz <=
@@ -218,7 +218,7 @@ int inspect_get_section(InspectFile *file, uint32_t index, Elf64_Shdr *ret) {
         return r;
 }
 
-/* The sections' names, with a NUL behind the last. */
+/* Loads the sections' names. A NUL follows the last one. */
 static int load_names(InspectFile *file, char **ret, size_t *ret_size) {
         Elf64_Shdr names;
         uint8_t *data;

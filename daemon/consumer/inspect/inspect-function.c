@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where a function of a program begins and ends. What unwinding is told of it (.eh_frame) comes
- * first: programs keep it when they are stripped, it is exact, and it covers no data. Assembler and
- * some languages write none, so symbols are asked next. Called by inspect.c in the sandbox. */
+/* Finds where a function of a program begins and ends. The unwinding data (.eh_frame) is searched
+ * first: stripped programs keep it, it is exact, and it covers no data. Assembler code and some
+ * languages have none, so the symbols are searched next. inspect.c calls this in the sandbox. */
 
 #include "consumer/inspect/inspect-function.h"
 
@@ -11,9 +11,9 @@
 
 #include "interfaces/unwind-table.h"
 
-#define FRAME_BYTES   64 /* of an FDE that are looked at: length, CIE, start, size */
+#define FRAME_BYTES   64 /* the part of an FDE to read: length, CIE, start, size */
 #define CIE_BYTES     128
-#define SYMBOLS_CHUNK 4096 /* symbols at once */
+#define SYMBOLS_CHUNK 4096 /* symbols per read */
 
 /* DW_EH_PE_* (LSB core specification, "DWARF exception header encoding") */
 #define FORM_MASK   0x0f
@@ -22,10 +22,10 @@
 #define FORM_UDATA8 0x04
 #define FORM_SDATA4 0x0b
 #define FORM_SDATA8 0x0c
-#define RELATIVE    0x10 /* to where it stands */
+#define RELATIVE    0x10 /* relative to its own address */
 #define BASE_MASK   0x70
 
-/* Bytes of the file at an address; what is behind the segment's end is zeroes. */
+/* Reads bytes of the file at an address. Bytes after the segment's end are zero. */
 static int inspect_function_read_at(InspectFile *file,
                 uint64_t address,
                 uint8_t *data,
@@ -60,7 +60,7 @@ static size_t form_bytes(const InspectFile *file, uint8_t form) {
         return 0;
 }
 
-/* How addresses are written in the FDEs of this CIE. */
+/* Finds how the FDEs of this CIE encode addresses. */
 static int read_form(InspectFile *file, uint64_t address, uint8_t *ret) {
         uint8_t data[CIE_BYTES];
 
@@ -105,7 +105,7 @@ static uint64_t inspect_function_get_number(const uint8_t *data, size_t size, bo
         return is_signed ? (uint64_t)(int64_t)(int32_t)narrow : narrow;
 }
 
-/* The FDE that the table leads to: does it begin there, and how far does it reach? */
+/* Reads the FDE to which the table points: checks where it begins and returns where it ends. */
 static int inspect_function_read_frame(InspectFile *file,
                 const UnwindEntry *entry,
                 uint64_t *ret_end) {
@@ -117,7 +117,7 @@ static int inspect_function_read_frame(InspectFile *file,
                 return r;
         memcpy(&length, data, sizeof(length));
         memcpy(&back, data + 4, sizeof(back));
-        if (length == UINT32_MAX || back == 0) /* of 64 bits, or a CIE */
+        if (length == UINT32_MAX || back == 0) /* a 64-bit FDE, or a CIE */
                 return -EBADMSG;
         r = read_form(file, entry->frame + 4 - back, &form);
         size_t bytes = form_bytes(file, form);
@@ -136,7 +136,7 @@ static int inspect_function_read_frame(InspectFile *file,
         return 0;
 }
 
-/* Once for all places of a marker. */
+/* Loads the table once for all places of a marker. */
 static int load_table(InspectFile *file) {
         for (size_t i = 0; !file->table_segment && i < file->n_segments; i++)
                 if (file->segments[i].p_type == PT_GNU_EH_FRAME)
@@ -188,7 +188,7 @@ static Elf64_Sym get_symbol(const InspectFile *file, const uint8_t *data, size_t
         };
 }
 
-/* The nearest beginning of all functions that have the address in them. */
+/* Finds the nearest beginning of all functions that contain the address. */
 static int find_in_symbols(InspectFile *file,
                 const Elf64_Shdr *section,
                 uint64_t address,

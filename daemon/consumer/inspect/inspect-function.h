@@ -3,8 +3,9 @@
 
 #include "consumer/inspect/inspect-file.h"
 
-/* Addresses [start, end) of the function around `address`, as the file's unwinding tells it, or its
- * symbols. -ENOENT: neither does; -EBADMSG, -EDQUOT. */
+/* Returns the addresses [start, end) of the function that contains `address`, from the file's
+ * unwinding data or its symbols. Fails with -ENOENT when neither has it, and with -EBADMSG or
+ * -EDQUOT. */
 int inspect_find_function(InspectFile *file,
                 uint64_t address,
                 uint64_t *ret_start,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The places of a marker (USDT, sys/sdt.h) in a program's file, with its arguments and the counter
- * of those who listen. The kernel adds to that counter in the memory of each process that runs the
- * file, so it is taken from the file's notes alone and must be data. Called by inspector.c in the
- * sandbox. */
+/* Finds the places of a marker (USDT, sys/sdt.h) in a program's file, with its arguments and its
+ * counter of listeners. The kernel increments that counter in the memory of each process that runs
+ * the file. So its address comes only from the file's notes, and must be data. inspector.c calls
+ * this in the sandbox. */
 
 #include "consumer/inspect/inspect-marker.h"
 
@@ -15,16 +15,16 @@
 #include "interfaces/usdt.h"
 #include "interfaces/user-args.h"
 
-/* All that is said of one name. */
+/* The results for one name. */
 typedef struct Search {
         InspectFile *file;
         const char *name;
-        uint64_t base; /* where USDT_BASE_SECTION is now; 0: nowhere */
+        uint64_t base; /* current address of USDT_BASE_SECTION; 0: none */
         UserPlace *places;
         size_t n_places;
 } Search;
 
-/* A library that was moved after it was linked (prelink) tells by how much. */
+/* A library that was moved after linking (prelink) records the difference. */
 static uint64_t inspect_marker_get_moved(const Search *search,
                 const UsdtNote *note,
                 uint64_t address) {
@@ -33,7 +33,7 @@ static uint64_t inspect_marker_get_moved(const Search *search,
         return search->file->is_64 ? address + moved : (address + moved) & UINT32_MAX;
 }
 
-/* It is data of the file that is loaded to be written. */
+/* Checks that the address is data of the file in a writable segment. */
 static int find_semaphore(const InspectFile *file, uint64_t address, uint64_t *ret) {
         const Elf64_Phdr *segment = inspect_find_address(file, address, sizeof(uint16_t));
 

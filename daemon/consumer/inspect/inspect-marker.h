@@ -3,7 +3,7 @@
 
 #include "consumer/inspect/inspect.h"
 
-/* All places of a marker, "PROVIDER:NAME". KT_E_FAILED with the reason. */
+/* Finds all places of a marker, "PROVIDER:NAME". Fails with KT_E_FAILED and the reason. */
 int inspect_marker(InspectFile *file,
                 const char *name,
                 UserPlace places[USER_PLACES_MAX],

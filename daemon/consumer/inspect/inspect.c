@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where a probe may stand in a program's file. A breakpoint in the middle of an instruction, or a
- * counter that is none, changes what every process that runs the file computes; so the caller is
- * not asked, the file is: instructions are decoded from the beginning of the function that is
- * there. Called by inspector.c in the sandbox, since the file may have been made to break this
- * code. What it answers is about this file, and whoever may change the file could have changed its
- * program anyway. */
+/* Checks where a probe may be placed in a program's file. A breakpoint in the middle of an
+ * instruction, or a counter address that is not a counter, changes what every process that runs the
+ * file computes. So the answer comes from the file, and not from the caller: the instructions are
+ * decoded from the beginning of the function. inspector.c calls this in the sandbox, because the
+ * file may have been made to break this code. The answer concerns only this file, and a user who
+ * may change the file could also change its program. */
 
 #include "consumer/inspect/inspect.h"
 
@@ -19,9 +19,9 @@
 #include "consumer/inspect/inspect-function.h"
 #include "interfaces/defence.h"
 
-#define FUNCTION_MAX      ((uint64_t)4 << 20) /* bytes that are decoded */
+#define FUNCTION_MAX      ((uint64_t)4 << 20) /* limit of the bytes to decode */
 #define CHUNK_BYTES       4096
-#define INSTRUCTION_BYTES 16 /* the longest of x86 has 15 */
+#define INSTRUCTION_BYTES 16 /* x86 has instructions of up to 15 */
 
 #ifdef __x86_64__
 typedef ZydisDecoder Decoder;
@@ -34,7 +34,7 @@ static int inspect_decoder_init(Decoder *decoder, bool is_64) {
         return ZYAN_SUCCESS(status) ? 0 : -EINVAL;
 }
 
-/* Of the instruction that begins there; 0: none does. */
+/* Returns the length of the instruction at data, or 0 when there is no valid instruction. */
 static size_t inspect_get_length(const Decoder *decoder, const uint8_t *data, size_t size) {
         ZydisDecodedInstruction instruction;
 
@@ -56,20 +56,21 @@ static size_t get_length(const Decoder *decoder _unused_,
 }
 #endif
 
-/* From the function's first instruction to the last one that begins at `place` or before it. */
+/* Decodes from the function's first instruction to the last one that begins at `place` or before
+ * it. */
 static int decode(InspectFile *file,
                 uint64_t at,
                 uint64_t place,
                 uint64_t end,
                 uint64_t *ret_last) {
         uint8_t data[CHUNK_BYTES];
-        uint64_t from = at; /* data[0] */
+        uint64_t from = at; /* file offset of data[0] */
         size_t there = 0;
         Decoder decoder;
 
         int r = inspect_decoder_init(&decoder, file->is_64);
         while (r == 0) {
-                /* The chunk holds a whole instruction, or all that is left. */
+                /* The chunk must hold a whole instruction, or all remaining bytes. */
                 if (at - from + INSTRUCTION_BYTES > there && from + there < end) {
                         from = at;
                         there = (size_t)MIN_OF(end - at, (uint64_t)sizeof(data));
@@ -106,7 +107,7 @@ static int inspect_refuse(int error, uint64_t offset, Reason *reason) {
         return reason_set(reason, KT_E_FAILED, "offset %#" PRIx64 ": %s", offset, why);
 }
 
-/* Offsets of the function around, within the segment's bytes. */
+/* Finds the offsets of the function that contains the place, within the segment's bytes. */
 static int inspect_search_function(InspectFile *file,
                 const Elf64_Phdr *segment,
                 uint64_t offset,

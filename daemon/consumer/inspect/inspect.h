@@ -4,6 +4,6 @@
 #include "consumer/inspect/inspect-file.h"
 #include "interfaces/user-place.h"
 
-/* Does an instruction of the program begin at this offset of the file? KT_E_FAILED with the reason:
- * it does not, or nobody can tell. */
+/* Checks that an instruction of the program begins at this offset of the file. Fails with
+ * KT_E_FAILED and the reason when none begins there, or when this cannot be determined. */
 int inspect_offset(InspectFile *file, uint64_t offset, UserPlace *ret, Reason *reason);
